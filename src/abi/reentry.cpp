@@ -88,7 +88,7 @@ class Walk {
   }
 
  private:
-  static constexpr int most_frames = 200;
+  static constexpr int max_frames = 200;
 
   /// Whether the mark may belong to the same call although the walk did not reach it. Code without unwind tables, which
   /// an original may consist of, ends the walk before the end of the stack.
@@ -115,7 +115,7 @@ class Walk {
     begin_ = begin;
     last_return_ = returns_to;
     function_ = _Unwind_GetRegionStart(context);
-    return !decided_ && ++frames_ < most_frames;
+    return !decided_ && ++frames_ < max_frames;
   }
 
   /// Notes the place of the return address into the frame that begins at `end`. The called frame, which lies below,

@@ -116,7 +116,7 @@ extern "C" {
 [[gnu::visibility("default")]] const char* blastoff_calibration_json(const char* host_library, double seconds,
                                                                      int quick) {
   const blastoff::calibration::Request request{
-      .quick = quick != 0, .most_seconds = seconds, .host_library = host_library};
+      .quick = quick != 0, .max_seconds = seconds, .host_library = host_library};
   return lasting_text(
       [&] { return blastoff::calibration::calibration_json(blastoff::config::read_settings(), request); });
 }

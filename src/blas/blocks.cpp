@@ -57,9 +57,9 @@ class Blocks {
   /// `most`: largest number of elements of the operand that is needed whole.
   Blocks(const Call& call, std::int64_t most)
       : call_(call),
-        most_(std::max<std::int64_t>(most, 1)),
-        side_(std::clamp<std::int64_t>(std::llround(std::sqrt(static_cast<double>(most_))), 1,
-                                       std::max<std::int64_t>(most_ / (2 * streamed), 1))) {}
+        max_(std::max<std::int64_t>(most, 1)),
+        side_(std::clamp<std::int64_t>(std::llround(std::sqrt(static_cast<double>(max_))), 1,
+                                       std::max<std::int64_t>(max_ / (2 * streamed), 1))) {}
 
   std::vector<std::vector<Call>> cut() && {
     if (fits()) return {{call_}};
@@ -86,11 +86,11 @@ class Blocks {
     const std::int64_t k = call_.k;
     if (call_.kind() == Kind::gemm) return fits(call_.m, k);
     if (has_side(call_.kind())) return fits(k, k);
-    if (two_factors()) return n <= side_ && 2 * n * k + n * n <= most_;
+    if (two_factors()) return n <= side_ && 2 * n * k + n * n <= max_;
     return fits(call_.kind() == Kind::gemmt ? 2 * n : n, k);
   }
   bool fits(std::int64_t rows, std::int64_t columns) const {
-    return rows <= most_ / std::max<std::int64_t>(columns, 1) && streamed * (rows + columns) <= most_;
+    return rows <= max_ / std::max<std::int64_t>(columns, 1) && streamed * (rows + columns) <= max_;
   }
 
   Product whole_product() const {
@@ -111,9 +111,9 @@ class Blocks {
     const bool all_columns = fits(height, whole.k);
     const std::vector<Range> depths = parts(whole.k, all_columns ? whole.k : side_);
     const std::int64_t depth = depths.front().size();
-    const std::int64_t most_rows = std::min(most_ / depth, std::max<std::int64_t>(most_ / streamed - depth, 1));
+    const std::int64_t max_rows = std::min(max_ / depth, std::max<std::int64_t>(max_ / streamed - depth, 1));
     bool new_series = true;
-    for (const Range rows : parts(whole.m, std::max(most_rows, height)))
+    for (const Range rows : parts(whole.m, std::max(max_rows, height)))
       for (const Range inner : depths) {
         Product part = whole;
         part.a = whole.a.at(rows.begin, inner.begin);
@@ -228,9 +228,9 @@ class Blocks {
 
   /// Cuts C := alpha op(A) op(B) + beta C and similar updates of one triangle.
   void update_triangle() {
-    const std::vector<Range> depths = parts(call_.k, std::max<std::int64_t>(most_ / (3 * side_), 1));
-    const std::int64_t most_rows = two_factors() ? std::max<std::int64_t>(side_ / 2, 1) : side_;
-    for (const Range square : parts(call_.n, most_rows)) {
+    const std::vector<Range> depths = parts(call_.k, std::max<std::int64_t>(max_ / (3 * side_), 1));
+    const std::int64_t max_rows = two_factors() ? std::max<std::int64_t>(side_ / 2, 1) : side_;
+    for (const Range square : parts(call_.n, max_rows)) {
       for (const Range inner : depths) result_.push_back({diagonal_square(square, inner)});
       const Range beside = call_.uplo == Uplo::lower ? Range{0, square.begin} : Range{square.end, call_.n};
       if (beside.size() > 0) update_beside(square, beside);
@@ -277,7 +277,7 @@ class Blocks {
   }
 
   const Call& call_;
-  const std::int64_t most_;
+  const std::int64_t max_;
   const std::int64_t side_;  ///< side of a square that is needed whole
   std::vector<std::vector<Call>> result_;
 };

@@ -16,7 +16,7 @@ using Number = std::complex<double>;
 
 /// Elements of double precision in a cache line: if they are neighbours, a row of the matrix is read one line at a
 /// time.
-constexpr std::int64_t most_elements = 8;
+constexpr std::int64_t max_elements = 8;
 
 Number times(Number a, Number b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
@@ -32,7 +32,7 @@ class ElementCheck final : public operation::Verification {
  public:
   explicit ElementCheck(const Call& call) : call_(call) {
     const std::int64_t all = call.result().columns;
-    count_ = std::min(all, most_elements);
+    count_ = std::min(all, max_elements);
     const double where = static_cast<double>(next_number() >> 11) * 0x1p-53;
     first_ = static_cast<std::int64_t>(where * static_cast<double>(all - count_ + 1));
     if (reads(call.result().intent))
@@ -40,8 +40,8 @@ class ElementCheck final : public operation::Verification {
   }
 
   Comparison compare() const override {
-    std::array<Number, most_elements> sums{};
-    std::array<double, most_elements> magnitudes{};
+    std::array<Number, max_elements> sums{};
+    std::array<double, max_elements> magnitudes{};
     for (std::int64_t j = 0; j < call_.k; ++j) {
       const Number factor = vector_element(call_.operands()[1], call_.reversed_x, j);
       for (std::int64_t i = 0; i < count_; ++i) {
@@ -66,7 +66,7 @@ class ElementCheck final : public operation::Verification {
     const Number got = y(first_ + i);
     if (!std::isfinite(scale) || scale > largest_scale()) return;  // the CPU's result may be infinite or NaN too
     const double difference = std::abs(got - wanted);
-    double error = difference > 0 ? difference / (scale + least_scale()) : 0;
+    double error = difference > 0 ? difference / (scale + min_scale()) : 0;
     if (std::isnan(difference)) error = HUGE_VAL;
     if (error <= comparison.relative_error) return;
     comparison.relative_error = error;
@@ -104,14 +104,14 @@ class ElementCheck final : public operation::Verification {
     return 1e-3 * (single() ? double{std::numeric_limits<float>::max()} : std::numeric_limits<double>::max());
   }
   /// Rounding errors of smaller results are absolute.
-  double least_scale() const {
+  double min_scale() const {
     return single() ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
   }
 
   Call call_;
   std::int64_t first_ = 0;
   std::int64_t count_ = 0;
-  std::array<Number, most_elements> before_{};
+  std::array<Number, max_elements> before_{};
 };
 
 }  // namespace

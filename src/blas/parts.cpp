@@ -73,14 +73,14 @@ std::vector<Range> rows_in(const Call& call, int count) {
 /// Returns the grid with which a part reads least; {1, 1} if there are not enough columns or rows. Columns are
 /// contiguous in memory, while rows share pages: a cut by rows has to gain a tenth.
 Grid grid_of(const Call& call, int count) {
-  constexpr int most_in_one_dimension = 4;
+  constexpr int max_in_one_dimension = 4;
   constexpr double price_of_rows = 1.1;
   Grid best{1, 1};
   double least = 0;
   for (int rows = 1; rows <= count; ++rows) {
     const int columns = count / rows;
     const bool both = rows > 1 && columns > 1;
-    if (count % rows != 0 || rows > call.m || columns > call.n || (both && count <= most_in_one_dimension)) continue;
+    if (count % rows != 0 || rows > call.m || columns > call.n || (both && count <= max_in_one_dimension)) continue;
     const double read = static_cast<double>(call.k) *
                         (static_cast<double>(call.m) / rows + static_cast<double>(call.n) / columns) *
                         (rows > 1 ? price_of_rows : 1);

@@ -213,13 +213,13 @@ Product multiply(const Factor& factor, const Vector& x, Scalar scalar, Columns c
 
 /// One thread reads matrices at some 5 GB/s, a node at ten times that rate.
 constexpr std::size_t bytes_per_thread = std::size_t{4} << 20;
-constexpr int most_threads = 8;
+constexpr int max_threads = 8;
 
 /// Returns nullptr if the calling thread should read the matrices alone.
 std::unique_ptr<platform::WorkerPool> workers_for(const Call& call) {
   std::size_t bytes = 0;
   for (const Operand& operand : call.operands()) bytes += operand.payload_bytes();
-  const auto useful = static_cast<int>(std::min<std::size_t>(most_threads, bytes / bytes_per_thread));
+  const auto useful = static_cast<int>(std::min<std::size_t>(max_threads, bytes / bytes_per_thread));
   const int threads = std::min(useful, platform::cpu_count());
   return threads > 1 ? platform::create_worker_pool(threads - 1) : nullptr;
 }
@@ -435,7 +435,7 @@ class ProductCheck final : public operation::Verification {
     if (!expected.in_range() || scale > largest_scale() || !std::isfinite(scale)) return {};
     if (std::isfinite(squares) && !actual.in_range()) return {};
     comparison.checked = true;
-    const double error = std::sqrt(squares) / (scale + least_scale());
+    const double error = std::sqrt(squares) / (scale + min_scale());
     comparison.relative_error = std::isnan(error) ? HUGE_VAL : error;
     return comparison;
   }
@@ -447,7 +447,7 @@ class ProductCheck final : public operation::Verification {
     return 1e-3 * (single() ? double{std::numeric_limits<float>::max()} : std::numeric_limits<double>::max());
   }
   /// Rounding errors of smaller results are absolute.
-  double least_scale() const {
+  double min_scale() const {
     const double least = single() ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
     return least * std::sqrt(static_cast<double>(call_.m) * static_cast<double>(call_.n));
   }

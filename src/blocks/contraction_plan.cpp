@@ -24,9 +24,9 @@ long long extent_of(const TensorShape& tensor, char label) {
 }
 
 Status check_one(const TensorShape& tensor, const char* name) {
-  if (tensor.labels.size() > TensorShape::most_indices)
+  if (tensor.labels.size() > TensorShape::max_indices)
     return failure(ErrorKind::bad_argument,
-                   fmt::format("{} \"{}\" has more than {} indices", name, tensor.labels, TensorShape::most_indices));
+                   fmt::format("{} \"{}\" has more than {} indices", name, tensor.labels, TensorShape::max_indices));
   std::size_t elements = 1;
   for (std::size_t i = 0; i < tensor.labels.size(); ++i) {
     if (tensor.labels.find(tensor.labels[i]) != i)

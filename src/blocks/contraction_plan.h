@@ -13,7 +13,7 @@ namespace blastoff::blocks {
 
 /// A letter for each index, the first contiguous in memory, and their lengths.
 struct TensorShape {
-  static constexpr std::size_t most_indices = 8;
+  static constexpr std::size_t max_indices = 8;
 
   std::string labels;
   std::span<const long long> extents;

@@ -36,7 +36,7 @@ std::string calibration_json(const config::Settings& settings, const Request& re
                 {"memory", device.total_memory}}},
               {"open_seconds", open_seconds}};
   result.update(machine_rates(session, settings, host, request.quick));
-  const auto timed = [&] { return all.seconds() < request.most_seconds; };
+  const auto timed = [&] { return all.seconds() < request.max_seconds; };
   result.update(device_rates(session, host, result.value("launch_seconds", 0.0), request.quick, timed));
   add_call_rates(result, session, host, request.quick);
   result["seconds"] = all.seconds();

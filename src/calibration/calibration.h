@@ -9,7 +9,7 @@ namespace blastoff::calibration {
 
 struct Request {
   bool quick = false;        ///< only small sizes, to test the calibration itself
-  double most_seconds = 60;  ///< after this time, no further rate is measured
+  double max_seconds = 60;   ///< after this time, no further rate is measured
   std::string host_library;  ///< path of a BLAS that computes for the simulated device
 };
 

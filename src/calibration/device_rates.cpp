@@ -12,8 +12,8 @@ using decide::Family;
 using decide::Precision;
 using Json = nlohmann::ordered_json;
 
-constexpr int most_executions = 9;
-constexpr int least_executions = 3;
+constexpr int max_executions = 9;
+constexpr int min_executions = 3;
 /// After this time, no further execution of a size is begun.
 constexpr double enough_seconds = 0.15;
 /// A size is not begun if one execution would take longer.
@@ -121,14 +121,14 @@ std::optional<double> seconds_on_device(runtime::Session& session, const Trial& 
   if (!there.allocate()) return std::nullopt;
   std::vector<double> seconds;
   double spent = 0;
-  for (int i = 0; i <= most_executions; ++i) {
+  for (int i = 0; i <= max_executions; ++i) {
     if (!there.bring(queue, operation, i == 0)) return std::nullopt;
     const platform::Stopwatch stopwatch;
     if (!queue.execute(there.operation(), host) || !queue.synchronize()) return std::nullopt;
     const double took = stopwatch.seconds();
     spent += took;
     if (i > 0) seconds.push_back(took);  // the first execution loads kernels
-    if (spent > enough_seconds && static_cast<int>(seconds.size()) >= (took > enough_seconds ? 1 : least_executions))
+    if (spent > enough_seconds && static_cast<int>(seconds.size()) >= (took > enough_seconds ? 1 : min_executions))
       break;
   }
   return median(std::move(seconds));

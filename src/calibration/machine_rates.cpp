@@ -45,7 +45,7 @@ class Memory {
 };
 
 /// Returns the shortest of several times; nothing if one attempt fails.
-std::optional<double> least_seconds(const std::function<bool()>& work) {
+std::optional<double> min_seconds(const std::function<bool()>& work) {
   std::optional<double> least;
   for (int i = 0; i < repetitions; ++i) {
     const platform::Stopwatch stopwatch;
@@ -64,8 +64,8 @@ void add_copies(Json& link, runtime::Session& session, void* host, std::size_t b
   device::Queue& up = *(*lane)->upload;
   device::Queue& down = *(*lane)->download;
   const device::Block block{bytes, 1, bytes, bytes};
-  const auto to = least_seconds([&] { return up.copy_to_device(*there, host, block) && up.synchronize(); });
-  const auto from = least_seconds([&] { return down.copy_to_host(host, *there, block) && down.synchronize(); });
+  const auto to = min_seconds([&] { return up.copy_to_device(*there, host, block) && up.synchronize(); });
+  const auto from = min_seconds([&] { return down.copy_to_host(host, *there, block) && down.synchronize(); });
   if (to) link[prefix + "to_device"] = static_cast<double>(bytes) / *to;
   if (from) link[prefix + "from_device"] = static_cast<double>(bytes) / *from;
   session.device().free(*there);
@@ -184,7 +184,7 @@ std::optional<Json> tracking_json(const config::Settings& settings, const Memory
   std::vector<platform::Span> written;
   (void)(*tracker)->scan(all, true, written);
   const auto scan = [&](platform::Span span) {
-    return least_seconds([&] {
+    return min_seconds([&] {
       written.clear();
       return (*tracker)->scan(span, false, written) == tracking::PageTracker::Scan::ok;
     });

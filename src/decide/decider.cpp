@@ -22,13 +22,13 @@ constexpr double depth_by_size = 4;
 constexpr double depth_by_time = 16;
 
 /// Multiplications per element of the largest operand that is read.
-double least_work_per_element(const operation::Operation& operation) {
-  double most_elements = 1;
+double min_work_per_element(const operation::Operation& operation) {
+  double max_elements = 1;
   for (const operation::Operand& operand : operation.operands()) {
     if (operation::reads(operand.intent))
-      most_elements = std::max(most_elements, static_cast<double>(operand.rows) * static_cast<double>(operand.columns));
+      max_elements = std::max(max_elements, static_cast<double>(operand.rows) * static_cast<double>(operand.columns));
   }
-  return operation.work.volume / most_elements;
+  return operation.work.volume / max_elements;
 }
 
 /// Bytes of operands that are read and of results.
@@ -114,9 +114,7 @@ class SizeAndDepthDecider : public Decider {
     return takes_all_ ? Verdict::device : measured_times_.judge(operation.shape, bytes_to_move(operation));
   }
 
-  bool needs_reuse(const operation::Operation& operation) const {
-    return least_work_per_element(operation) < min_depth_;
-  }
+  bool needs_reuse(const operation::Operation& operation) const { return min_work_per_element(operation) < min_depth_; }
 
   const bool takes_all_;
   const double min_depth_;

@@ -13,13 +13,13 @@ bool knows_device(const MachineModel& model, const operation::Operation& solve) 
 
 void TimesTogether::learn(const operation::Operation& solve, int ranks, double seconds) {
   const std::lock_guard lock(mutex_);
-  std::optional<double>& least = least_.use({solve.routine(), solve.work.flops, ranks});
+  std::optional<double>& least = min_.use({solve.routine(), solve.work.flops, ranks});
   least = std::min(least.value_or(seconds), seconds);
 }
 
 double TimesTogether::least(const operation::Operation& solve, int ranks) const {
   const std::lock_guard lock(mutex_);
-  const std::optional<double>* const known = least_.find({solve.routine(), solve.work.flops, ranks});
+  const std::optional<double>* const known = min_.find({solve.routine(), solve.work.flops, ranks});
   return known ? known->value_or(0) : 0;
 }
 
@@ -27,7 +27,7 @@ bool gathering_pays(const MachineModel& model, const operation::Operation& solve
                     double together) {
   constexpr double margin = 2;
   if (!knows_device(model, solve)) return false;
-  if (together == 0) together = model.least_cpu_seconds_of(solve) / ranks;
+  if (together == 0) together = model.min_cpu_seconds_of(solve) / ranks;
   double gathered = moved / gathering_rate + model.device_seconds_of(solve);
   for (const operation::Operand& operand : solve.operands()) {
     const auto bytes = static_cast<double>(operand.part_bytes());

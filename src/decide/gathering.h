@@ -30,11 +30,11 @@ class TimesTogether {
   using Problem = std::tuple<operation::RoutineId, double, int>;  ///< routine, floating-point operations, number of
                                                                   ///< ranks
   mutable std::mutex mutex_;
-  platform::RecentMap<Problem, std::optional<double>> least_{256};
+  platform::RecentMap<Problem, std::optional<double>> min_{256};
 };
 
 /// Whether gathering is expected to take less than half of the time of all ranks together. That time is `together`, in
-/// seconds. If `together` is 0 (unknown), each rank is assumed to be as fast as MachineModel::least_cpu_seconds_of()
+/// seconds. If `together` is 0 (unknown), each rank is assumed to be as fast as MachineModel::min_cpu_seconds_of()
 /// says. `solve`: the whole problem on one device. `moved`: bytes of matrices that go from rank to rank, there and
 /// back. False if the model does not know the device.
 bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moved, int ranks,

@@ -16,16 +16,16 @@ constexpr double doubt = 1.25;
 constexpr double page_bytes = 4096;
 
 /// Floating-point operations per unit of volume: complex products have the most.
-constexpr double most_flops_of_volume = 8;
+constexpr double max_flops_of_volume = 8;
 
 /// Looking at a call and deciding costs the CPU about half a microsecond. That should be at most a tenth of what the
 /// call may gain.
-constexpr double least_worth_a_look = 5e-6;
+constexpr double min_worth_a_look = 5e-6;
 
 /// The share of its best rate that no CPU exceeds in this family. Half of the work of a reduction to tridiagonal or
 /// bidiagonal form is bound by memory. On 16 cores, OpenBLAS reaches 0.28 and 0.21 of the rate that is assumed for
 /// products.
-double most_efficiency(Family family) {
+double max_efficiency(Family family) {
   switch (family) {
     case Family::syevd: return 0.5;
     case Family::gesdd: return 0.3;
@@ -65,7 +65,7 @@ double operand_bytes(const operation::Operation& operation) {
 /// Compares names only once for each routine, because every decision asks.
 std::optional<RateKey> key_of(const operation::Operation& operation) {
   constexpr std::uint8_t none = 0xff;
-  static constinit std::array<std::atomic<std::uint8_t>, operation::most_routines> known{};  // 0: not asked yet
+  static constinit std::array<std::atomic<std::uint8_t>, operation::max_routines> known{};  // 0: not asked yet
   std::atomic<std::uint8_t>& slot = known[operation.routine() % known.size()];
   std::uint8_t value = slot.load(std::memory_order_relaxed);
   if (value == 0) {
@@ -144,17 +144,17 @@ double MachineModel::cpu_seconds_of(const operation::Operation& operation) const
   return seconds_by(cpu_rates, cpu_memory_rate, operation);
 }
 
-double MachineModel::least_cpu_seconds_of(const operation::Operation& operation) const {
+double MachineModel::min_cpu_seconds_of(const operation::Operation& operation) const {
   if (const double expected = cpu_seconds_of(operation); expected > 0) return expected / doubt;
   const auto key = key_of(operation);
-  return operation.work.flops / (cpu_flops * (key ? most_efficiency(key->family) : 1));
+  return operation.work.flops / (cpu_flops * (key ? max_efficiency(key->family) : 1));
 }
 
 double MachineModel::floor_volume() const {
-  const double flops = std::max(device_seconds, least_worth_a_look) * most_flops_of_a_core;
+  const double flops = std::max(device_seconds, min_worth_a_look) * max_flops_of_a_core;
   const double known = cpu_rates.rate({Family::gemm, Precision::z}, flops);
-  const double share = known > 0 ? std::min(1.0, known / most_flops_of_a_core) : 1;
-  return flops * share / most_flops_of_volume;
+  const double share = known > 0 ? std::min(1.0, known / max_flops_of_a_core) : 1;
+  return flops * share / max_flops_of_volume;
 }
 
 MachineModel MachineModel::shared_by(int processes) const {

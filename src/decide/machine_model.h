@@ -56,7 +56,7 @@ class RateTable {
 };
 
 /// Floating-point operations per second that no core exceeds.
-inline constexpr double most_flops_of_a_core = 45e9;
+inline constexpr double max_flops_of_a_core = 45e9;
 
 /// Predicts the time of operations and transfers before any call was timed. The defaults describe no machine in
 /// particular; share/machine.schema.json says what a file may hold.
@@ -88,7 +88,7 @@ struct MachineModel {
   /// Seconds on the CPU; 0: unknown.
   double cpu_seconds_of(const operation::Operation& operation) const;
   /// Seconds that no CPU of this machine falls below.
-  double least_cpu_seconds_of(const operation::Operation& operation) const;
+  double min_cpu_seconds_of(const operation::Operation& operation) const;
 
   /// Returns the Work::volume below which a call cannot gain: one core computes it in less time than the device needs
   /// for any call.

@@ -13,7 +13,7 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 
 /// If a larger share of the matrix had to be copied to the device, the device did not hold enough of it.
-constexpr double most_brought = 0.25;
+constexpr double max_brought = 0.25;
 
 /// This many uses show how long the device takes.
 constexpr std::uint32_t enough_uses = 4;
@@ -22,7 +22,7 @@ constexpr std::uint32_t enough_uses = 4;
 constexpr double uses_between_trials = 16;
 
 /// More failures than this do not lengthen the time to the next attempt.
-constexpr std::uint32_t most_failures = 10;
+constexpr std::uint32_t max_failures = 10;
 
 /// Returns the matrix: the largest operand that may stay on the device.
 const operation::Operand& matrix_of(const operation::Operation& product) {
@@ -99,7 +99,7 @@ double MatrixHistory::seconds_to_bring(double bytes) const {
 
 bool MatrixHistory::cannot_gain(const operation::Operation& product) const {
   const double cpu = cpu_seconds(product);
-  return cpu > 0 && cpu <= static_cast<double>(least_device_seconds_.load(relaxed));
+  return cpu > 0 && cpu <= static_cast<double>(min_device_seconds_.load(relaxed));
 }
 
 bool MatrixHistory::worth_device(const operation::Operation& product, const std::optional<operation::Estimate>& found) {
@@ -132,7 +132,7 @@ void MatrixHistory::observe(const operation::Operation& product, const Observati
   }
   const bool known = record.brought.load(relaxed) || record.expected.load(relaxed);
   if (!known) first_uses_.learn_device(bytes, observation.seconds);
-  if (static_cast<double>(observation.bytes_to_device) > most_brought * bytes)
+  if (static_cast<double>(observation.bytes_to_device) > max_brought * bytes)
     brought(record, observation);
   else
     used(record, observation.seconds);
@@ -187,14 +187,14 @@ void MatrixHistory::used(Record& record, double seconds) {
 }
 
 void MatrixHistory::fail(Record& record, double cost) {
-  const std::uint32_t failures = std::min(record.failures.load(relaxed) + 1, most_failures);
+  const std::uint32_t failures = std::min(record.failures.load(relaxed) + 1, max_failures);
   record.failures.store(failures, relaxed);
   record.required.store(static_cast<float>(std::ldexp(cost, static_cast<int>(failures))), relaxed);
 }
 
 void MatrixHistory::assume(const MachineModel& model) {
   open_seconds_.store(static_cast<float>(model.open_seconds), relaxed);
-  least_device_seconds_.store(static_cast<float>(model.device_seconds), relaxed);
+  min_device_seconds_.store(static_cast<float>(model.device_seconds), relaxed);
 }
 
 void MatrixHistory::device_is_open() {

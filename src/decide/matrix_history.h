@@ -95,7 +95,7 @@ class MatrixHistory {
   std::atomic<std::uint32_t> clock_{0};
   std::atomic<bool> device_open_{false};
   std::atomic<float> open_seconds_{static_cast<float>(MachineModel::assumed_open_seconds)};
-  std::atomic<float> least_device_seconds_{0};
+  std::atomic<float> min_device_seconds_{0};
 };
 
 }  // namespace blastoff::decide

@@ -7,7 +7,7 @@ namespace {
 
 /// The least that the device needs, assumed before it was tried. Measured on an H200: a transform of 48^3 complex
 /// numbers took 0.10 ms, with copies of 3.5 MB in total.
-constexpr double least_seconds = 50e-6;
+constexpr double min_seconds = 50e-6;
 
 /// Trials on the device may lose this share of the time spent on the CPU.
 constexpr double share_for_trials = 0.01;
@@ -29,7 +29,7 @@ void lower(std::atomic<double>& least, double seconds) {
 
 MeasuredTimes::Times* MeasuredTimes::times_of(std::uint64_t shape) {
   for (std::size_t probe = 0; probe < probes; ++probe) {
-    Times& times = times_[(shape + probe) % most_shapes];
+    Times& times = times_[(shape + probe) % max_shapes];
     std::uint64_t holder = times.shape.load(std::memory_order_relaxed);
     if (holder == shape) return &times;
     if (holder != 0) continue;
@@ -42,14 +42,14 @@ Verdict MeasuredTimes::judge(std::uint64_t shape, std::uint64_t bytes) {
   Times* const times = times_of(shape);
   if (times == nullptr) return Verdict::cpu_faster;
   if (times->cpu_calls.load(std::memory_order_relaxed) < cpu_trial) return Verdict::not_timed;
-  const double expected = least_seconds + static_cast<double>(bytes) / link_.bytes_per_second();
+  const double expected = min_seconds + static_cast<double>(bytes) / link_.bytes_per_second();
   if (times->cpu_seconds.load(std::memory_order_relaxed) <= expected) return Verdict::cpu_faster;
   return times->backoff.may_try() ? Verdict::device : Verdict::cpu_faster;
 }
 
 double MeasuredTimes::cpu_seconds(std::uint64_t shape) const {
   for (std::size_t probe = 0; probe < probes; ++probe) {
-    const Times& times = times_[(shape + probe) % most_shapes];
+    const Times& times = times_[(shape + probe) % max_shapes];
     if (times.shape.load(std::memory_order_relaxed) == shape) return times.cpu_seconds.load(std::memory_order_relaxed);
   }
   return 0;
@@ -65,7 +65,7 @@ void MeasuredTimes::learn(std::uint64_t shape, bool on_device, double seconds) {
   }
   const int calls = times->device_calls.fetch_add(1, std::memory_order_relaxed) + 1;
   if (calls > 1) {
-    lower(times->least_device_seconds, seconds);
+    lower(times->min_device_seconds, seconds);
     add(times->device_seconds, seconds);
   }
   if (calls == times->trial.load(std::memory_order_relaxed)) end_trial(*times);
@@ -73,7 +73,7 @@ void MeasuredTimes::learn(std::uint64_t shape, bool on_device, double seconds) {
 
 void MeasuredTimes::end_trial(Times& times) {
   const int trial = times.trial.load(std::memory_order_relaxed);
-  const double least = times.least_device_seconds.exchange(0, std::memory_order_relaxed);
+  const double least = times.min_device_seconds.exchange(0, std::memory_order_relaxed);
   const double sum = times.device_seconds.exchange(0, std::memory_order_relaxed);
   const double device = trial == device_trial ? least : sum / (trial - 1);
   const double cpu = times.cpu_seconds.load(std::memory_order_relaxed);

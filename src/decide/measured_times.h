@@ -45,8 +45,8 @@ class MeasuredTimes {
     std::atomic<int> trial{device_trial};
     Backoff backoff;
     std::atomic<double> cpu_seconds{0};
-    std::atomic<double> least_device_seconds{0};  ///< shortest in this trial
-    std::atomic<double> device_seconds{0};        ///< sum over this trial
+    std::atomic<double> min_device_seconds{0};  ///< shortest in this trial
+    std::atomic<double> device_seconds{0};      ///< sum over this trial
   };
 
   /// Returns nullptr if there are too many shapes: operations of the others stay on the CPU.
@@ -54,9 +54,9 @@ class MeasuredTimes {
   static void end_trial(Times& times);
 
   const LinkRate& link_;
-  static constexpr std::size_t most_shapes = 512;
+  static constexpr std::size_t max_shapes = 512;
   static constexpr std::size_t probes = 16;
-  std::array<Times, most_shapes> times_{};
+  std::array<Times, max_shapes> times_{};
 };
 
 }  // namespace blastoff::decide

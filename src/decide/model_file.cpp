@@ -14,10 +14,10 @@ using Json = nlohmann::json;
 constexpr int version = 1;
 
 /// Numbers outside these limits are mistakes.
-constexpr double least_rate = 1e5;
+constexpr double min_rate = 1e5;
 constexpr double greatest_rate = 1e18;
 constexpr double greatest_seconds = 60;
-constexpr std::size_t most_points = 64;
+constexpr std::size_t max_points = 64;
 
 /// Reads the parts of one text, and remembers the first mistake. The empty values for absent parts are never destroyed:
 /// a thread may still read them when the process ends.
@@ -32,7 +32,7 @@ class Reader {
   }
 
   /// Leaves `value` as it is if the file has no such key.
-  void rate(const Json& of, const char* key, double& value) { number(of, key, least_rate, greatest_rate, value); }
+  void rate(const Json& of, const char* key, double& value) { number(of, key, min_rate, greatest_rate, value); }
   void seconds(const Json& of, const char* key, double& value) { number(of, key, 0, greatest_seconds, value); }
   void text(const Json& of, const char* key, std::string& value) {
     const Json& found = part(of, key);
@@ -86,7 +86,7 @@ class Reader {
   static bool is_point(const Json& point) {
     return point.is_array() && point.size() == 2 && point[0].is_number() && point[1].is_number() &&
            point[0].get<double>() >= 1 && point[0].get<double>() <= greatest_rate &&
-           point[1].get<double>() >= least_rate && point[1].get<double>() <= greatest_rate;
+           point[1].get<double>() >= min_rate && point[1].get<double>() <= greatest_rate;
   }
   std::optional<std::vector<RatePoint>> read_points(const Json& of) {
     std::vector<RatePoint> points;
@@ -96,7 +96,7 @@ class Reader {
     }
     const auto rising = [](const RatePoint& a, const RatePoint& b) { return a.flops >= b.flops; };
     const bool falls = std::ranges::adjacent_find(points, rising) != points.end();
-    if (points.empty() || points.size() > most_points || falls) return std::nullopt;
+    if (points.empty() || points.size() > max_points || falls) return std::nullopt;
     return points;
   }
 

@@ -19,7 +19,7 @@ constexpr std::uint32_t first_calls = 2;
 /// A judgement, a record and two readings of the clock take about 0.3 us: too much for calls of some microseconds,
 /// nothing for long ones. After 64 calls on the CPU, some of the next calls are therefore not judged.
 constexpr std::uint32_t calls_before_settled = 64;
-constexpr std::uint32_t most_settled = 31;
+constexpr std::uint32_t max_settled = 31;
 constexpr double longest_settled = 1e-4;
 
 void add(std::atomic<float>& sum, double amount) {
@@ -37,9 +37,9 @@ void average(std::atomic<float>& known, double latest) {
 
 /// Whether the call copied so much of what it read that it cannot have found its matrices on the device.
 bool brought_much(const Observation& observation) {
-  constexpr double most_brought = 0.125;
+  constexpr double max_brought = 0.125;
   const auto brought = static_cast<double>(observation.bytes_to_device);
-  return brought > most_brought * (brought + static_cast<double>(observation.bytes_reused));
+  return brought > max_brought * (brought + static_cast<double>(observation.bytes_reused));
 }
 
 std::uint64_t part_bytes(const operation::Operation& operation, bool (*counts)(operation::Intent)) {
@@ -82,15 +82,15 @@ struct PredictedTimes::Prediction {
   double read_bytes = 0;
   double with_all_there = 0;  ///< work and copy of the results
   double with_nothing_there = 0;
-  double cpu = 0;        ///< 0: unknown
-  double least_cpu = 0;  ///< no CPU of this machine takes less
+  double cpu = 0;      ///< 0: unknown
+  double min_cpu = 0;  ///< no CPU of this machine takes less
 };
 
 PredictedTimes::Class* PredictedTimes::class_of(const operation::Operation& operation) {
   const Place place = place_of(operation);
   const std::uint64_t key = place.key();
   for (std::size_t probe = 0; probe < probes; ++probe) {
-    Class& each = classes_[((key >> 40) + probe) % most_classes];
+    Class& each = classes_[((key >> 40) + probe) % max_classes];
     std::uint64_t holder = each.key.load(relaxed);
     if (holder == key) return &each;
     if (holder != 0) continue;
@@ -106,7 +106,7 @@ PredictedTimes::Class* PredictedTimes::class_of(const operation::Operation& oper
 const PredictedTimes::Class* PredictedTimes::known_class_at(const Place& place) const {
   const std::uint64_t key = place.key();
   for (std::size_t probe = 0; probe < probes; ++probe) {
-    const Class& each = classes_[((key >> 40) + probe) % most_classes];
+    const Class& each = classes_[((key >> 40) + probe) % max_classes];
     const std::uint64_t holder = each.key.load(relaxed);
     if (holder == key) return &each;
     if (holder == 0) break;
@@ -151,7 +151,7 @@ double PredictedTimes::cpu_seconds(const operation::Operation& operation, double
   if (measured > 0) return measured * operation.work.flops;
   const MachineModel& model = *model_.load(std::memory_order_acquire);
   const double expected = model.cpu_seconds_of(operation);
-  const double least = model.least_cpu_seconds_of(operation);
+  const double least = model.min_cpu_seconds_of(operation);
   return expected > 0 || least <= device_seconds ? expected : least;
 }
 
@@ -208,7 +208,7 @@ PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const ope
   const double work = device > 0 ? device * flops : model.device_seconds_of(operation);
   result.with_all_there = work + static_cast<double>(part_bytes(operation, operation::writes)) / model.from_device;
   result.with_nothing_there = result.with_all_there + result.read_bytes * result.seconds_per_byte;
-  result.least_cpu = model.least_cpu_seconds_of(operation);
+  result.min_cpu = model.min_cpu_seconds_of(operation);
   const double cpu = known(times.cpu_per_flop, times.cpu_guess);
   result.cpu = cpu > 0 ? cpu * flops : model.cpu_seconds_of(operation);
   return result;
@@ -231,7 +231,7 @@ Verdict PredictedTimes::judge(const operation::Operation& operation, operation::
 Verdict PredictedTimes::by_model(const operation::Operation& operation) const {
   static const Class unknown;
   const Prediction predicted = predict(unknown, operation);
-  const double cpu = predicted.cpu > 0 ? predicted.cpu : predicted.least_cpu;
+  const double cpu = predicted.cpu > 0 ? predicted.cpu : predicted.min_cpu;
   return cpu > predicted.with_nothing_there ? Verdict::device : Verdict::cpu_faster;
 }
 
@@ -239,7 +239,7 @@ Verdict PredictedTimes::decide(Class& times, const operation::Operation& operati
                                const Prediction& predicted, Grounds* grounds) {
   if (predicted.cpu == 0) return first_verdict(times, predicted);
   const double device = static_cast<double>(times.device_seconds.load(relaxed));
-  if (device > predicted.least_cpu && spend(times, &Class::for_cpu, predicted.cpu)) return Verdict::not_timed;
+  if (device > predicted.min_cpu && spend(times, &Class::for_cpu, predicted.cpu)) return Verdict::not_timed;
   if (predicted.cpu > predicted.with_nothing_there) return Verdict::device;
   // The CPU is faster even if all matrices are on the device, so the residency is not asked.
   if (predicted.cpu <= predicted.with_all_there) return stay(times, predicted.with_nothing_there - predicted.cpu);
@@ -257,10 +257,9 @@ Verdict PredictedTimes::decide(Class& times, const operation::Operation& operati
 
 /// Decides if the CPU's time is not known.
 Verdict PredictedTimes::first_verdict(Class& times, const Prediction& predicted) const {
-  if (predicted.least_cpu < predicted.with_nothing_there) return Verdict::not_timed;
+  if (predicted.min_cpu < predicted.with_nothing_there) return Verdict::not_timed;
   const float device = times.device_seconds.load(relaxed);
-  if (static_cast<double>(device) <= predicted.least_cpu || times.for_cpu.load(relaxed) < device)
-    return Verdict::device;
+  if (static_cast<double>(device) <= predicted.min_cpu || times.for_cpu.load(relaxed) < device) return Verdict::device;
   times.for_cpu.store(0, relaxed);
   return Verdict::not_timed;
 }
@@ -342,7 +341,7 @@ std::uint32_t PredictedTimes::settled_calls(const operation::Operation& operatio
   const double loss = predicted.with_nothing_there - predicted.cpu;
   const double left = loss - static_cast<double>(budget_of(*times, &Class::for_device).load(relaxed));
   const double until_trial = left / (share_for_trials * predicted.cpu);
-  return until_trial > most_settled ? most_settled : static_cast<std::uint32_t>(std::max(0.0, until_trial));
+  return until_trial > max_settled ? max_settled : static_cast<std::uint32_t>(std::max(0.0, until_trial));
 }
 
 void PredictedTimes::learn_device(Class& times, const operation::Operation& operation, const Observation& observation) {

@@ -125,7 +125,7 @@ class PredictedTimes {
   static bool is_first_to_find(Class& times, const Observation& observation);
   static bool learn_bringing(Class& times, double with_all_there, const Observation& observation);
 
-  static constexpr std::size_t most_classes = 1024;
+  static constexpr std::size_t max_classes = 1024;
   static constexpr std::size_t probes = 16;
   static constexpr std::int64_t farthest = 4;  ///< distance of a neighbour, in half octaves
   std::atomic<const MachineModel*> model_;
@@ -135,7 +135,7 @@ class PredictedTimes {
                                       ///< only
   std::atomic<float> for_device_{0};  ///< seconds that may be spent to time the device for classes known from
                                       ///< neighbours only
-  std::array<Class, most_classes> classes_{};
+  std::array<Class, max_classes> classes_{};
   SkiRental copies_;  ///< of matrices, by the time that calls lose without them
 };
 

@@ -11,7 +11,7 @@ namespace blastoff::device {
 namespace {
 
 constexpr std::size_t trial_bytes = std::size_t{256} << 10;
-constexpr int most_trials = 64;
+constexpr int max_trials = 64;
 
 /// Memory of one device for a trial copy.
 class TrialMemory {
@@ -69,7 +69,7 @@ bool DirectCopies::possible(Device& to, Device& from) {
     return false;
   }
   const std::optional<bool> arrived = try_copy(to, from);
-  if (!arrived && ++known.trials < most_trials) return false;
+  if (!arrived && ++known.trials < max_trials) return false;
   known.possible = arrived.value_or(false);
   if (!*known.possible)
     platform::log_line("copies from %s %d to %s %d go through the host: %s", from.properties().kind.c_str(),

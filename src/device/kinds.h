@@ -12,10 +12,10 @@ namespace blastoff::device {
 
 struct Kind {
   std::string_view name;
-  bool numbered;                    ///< "NAME:N", "NAME:LIST" and "NAME:all" are accepted
-  const char* visible;              ///< environment variable that names the visible devices, "" if there is none
-  std::size_t least_address_space;  ///< bytes of address space; with less, the device is not opened
-  bool timed;                       ///< the device is there to save time
+  bool numbered;                  ///< "NAME:N", "NAME:LIST" and "NAME:all" are accepted
+  const char* visible;            ///< environment variable that names the visible devices, "" if there is none
+  std::size_t min_address_space;  ///< bytes of address space; with less, the device is not opened
+  bool timed;                     ///< the device is there to save time
 };
 
 inline constexpr Kind kinds[] = {

@@ -26,7 +26,7 @@ Result<LanePool::Lease> LanePool::acquire() {
     if (!idle_.empty()) return Lease(*this, take_idle(), at_once);
     const auto now = Clock::now();
     const bool worth_it = waited_ >= price && now - latest_ >= 2 * price;
-    if (created_ == 0 || (worth_it && created_ < most_)) return create(lock);
+    if (created_ == 0 || (worth_it && created_ < max_)) return create(lock);
     given_back_.wait_for(lock, look_again);
     waited_ += Clock::now() - now;
   }

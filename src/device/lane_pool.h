@@ -20,7 +20,7 @@ namespace blastoff::device {
 /// Must outlive its leases; the device must outlive it.
 class LanePool {
  public:
-  LanePool(Device& device, std::size_t most) : device_(device), most_(most) {}
+  LanePool(Device& device, std::size_t most) : device_(device), max_(most) {}
 
   /// A lane for the duration of one call, given back on destruction. Its queues must be idle by then, or hold only work
   /// whose order relative to the next call's work does not matter.
@@ -62,7 +62,7 @@ class LanePool {
   static constexpr std::chrono::duration<double> price{0.02};
 
   Device& device_;
-  const std::size_t most_;
+  const std::size_t max_;
   std::mutex mutex_;
   std::condition_variable given_back_;
   std::size_t created_ = 0;

@@ -11,14 +11,14 @@ namespace blastoff::device {
 /// source. It is copied to the place in the destination that the destination strides give in the same way. All strides
 /// are positive and no two elements have the same place; there is at least one element.
 struct Permutation {
-  static constexpr std::size_t most_dimensions = 9;  ///< eight indices, and the two parts of a complex number
+  static constexpr std::size_t max_dimensions = 9;  ///< eight indices, and the two parts of a complex number
 
   struct Dimension {
     std::int64_t extent = 1;
     std::int64_t source_stride = 1;
     std::int64_t destination_stride = 1;
   };
-  std::array<Dimension, most_dimensions> dimensions{};
+  std::array<Dimension, max_dimensions> dimensions{};
   std::size_t count = 0;         ///< number of dimensions; 0: one element
   std::size_t element_size = 0;  ///< bytes: 4, 8 or 16
 

@@ -35,7 +35,7 @@ bool DftiDescription::fits(const Transform& transform) const {
   const Request& request = transform.request;
   const auto dims = transform.dims.all();
   const Values& told = known(lengths).values;
-  const bool same_lengths = dims.size() <= most_dimensions &&
+  const bool same_lengths = dims.size() <= max_dimensions &&
                             std::ranges::equal(dims, std::span(told).first(dims.size()), {}, &Dimension::length) &&
                             told[dims.size()] == 0;
   std::int64_t batches = 1;

@@ -45,10 +45,10 @@ class DftiDescription {
                                          placement,       input_strides,    output_strides,    input_distance,
                                          output_distance, forward_distance, backward_distance, forward_strides,
                                          backward_strides};
-  static constexpr std::size_t most_dimensions = 7;
+  static constexpr std::size_t max_dimensions = 7;
 
   /// One integer, which may have 32 bits only, or one for each dimension, with or without an offset before them.
-  using Values = std::array<long, most_dimensions + 1>;
+  using Values = std::array<long, max_dimensions + 1>;
   struct Answer {
     bool given = false;
     Values values{};

@@ -76,7 +76,7 @@ class LineWeights {
             values.share[at] = share(i, value);
           }
         }) {
-    if (length > most_kept) return;
+    if (length > max_kept) return;
     blocks_.resize(static_cast<std::size_t>((length + block - 1) / block));
     for (std::size_t b = 0; b < blocks_.size(); ++b) fill_(blocks_[b], static_cast<std::int64_t>(b));
   }
@@ -90,7 +90,7 @@ class LineWeights {
   }
 
  private:
-  static constexpr std::int64_t most_kept = 1 << 16;
+  static constexpr std::int64_t max_kept = 1 << 16;
 
   std::int64_t length_;
   std::function<void(Block&, std::int64_t)> fill_;
@@ -173,12 +173,12 @@ class Reader {
 
 /// A thread reads at some 5 GB/s.
 constexpr double bytes_per_thread = 4 << 20;
-constexpr int most_threads = 8;
+constexpr int max_threads = 8;
 
 std::unique_ptr<platform::WorkerPool> workers_for(const operation::Operation& operation) {
   double bytes = 0;
   for (const Operand& operand : operation.operands()) bytes += static_cast<double>(operand.payload_bytes());
-  const auto useful = static_cast<int>(std::min<double>(most_threads, bytes / bytes_per_thread));
+  const auto useful = static_cast<int>(std::min<double>(max_threads, bytes / bytes_per_thread));
   const int threads = std::min(useful, platform::cpu_count());
   return threads > 1 ? platform::create_worker_pool(threads - 1) : nullptr;
 }
@@ -312,7 +312,7 @@ class Functionals {
     for (std::size_t i = 0; i < waves_.size(); ++i) {
       if (i == last()) continue;
       const auto length = static_cast<double>(loop(i).length);
-      const bool cheap = is_dimension(i) ? length * length <= 2 * transform_.points() : length <= most_parts;
+      const bool cheap = is_dimension(i) ? length * length <= 2 * transform_.points() : length <= max_parts;
       if (cheap && length > static_cast<double>(parts())) apart_ = i;
     }
   }
@@ -357,7 +357,7 @@ class Functionals {
     }
   }
 
-  static constexpr double most_parts = 1 << 16;
+  static constexpr double max_parts = 1 << 16;
 
   const Transform& transform_;
   std::vector<Wave> waves_;  ///< for the dimensions, then for the loops over independent transforms

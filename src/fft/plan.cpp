@@ -8,8 +8,8 @@ namespace {
 /// With --decide size and the size 250, transforms with less work than a complex one of 48 x 48 x 48 points in double
 /// precision always stay on the CPU. For that transform, on an H200 node, the device with both copies takes 0.10 ms,
 /// FFTW 0.29 ms on 16 cores and 2.0 ms on one. Larger transforms are decided by measured times.
-constexpr double least_points = 48.0 * 48 * 48;
-constexpr double least_volume = 250.0 * 250 * 250;
+constexpr double min_points = 48.0 * 48 * 48;
+constexpr double min_volume = 250.0 * 250 * 250;
 
 class Hash {
  public:
@@ -53,9 +53,9 @@ std::size_t Plan::out_element_bytes() const {
 }
 
 operation::Work work_of(const Transform& transform) {
-  const double least_flops = 5 * least_points * std::log2(least_points);
+  const double min_flops = 5 * min_points * std::log2(min_points);
   const double flops = transform.flops();
-  const double volume = flops * (least_volume / least_flops);
+  const double volume = flops * (min_volume / min_flops);
   return {.flops = flops, .volume = volume, .depth = std::cbrt(volume)};
 }
 

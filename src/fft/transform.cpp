@@ -6,12 +6,12 @@
 namespace blastoff::fft {
 namespace {
 
-constexpr std::int64_t most_elements = std::int64_t{1} << 46;
+constexpr std::int64_t max_elements = std::int64_t{1} << 46;
 
 bool holds(const Dimension& dimension) {
-  if (dimension.length < 1 || dimension.length > most_elements) return false;
+  if (dimension.length < 1 || dimension.length > max_elements) return false;
   if (dimension.length == 1) return true;
-  const auto fits = [&](std::int64_t stride) { return stride >= 1 && stride <= most_elements / dimension.length; };
+  const auto fits = [&](std::int64_t stride) { return stride >= 1 && stride <= max_elements / dimension.length; };
   return fits(dimension.in_stride) && fits(dimension.out_stride);
 }
 
@@ -35,7 +35,7 @@ Strides strides_of(std::span<const std::int64_t> lengths, const Embedding& side,
     const std::int64_t natural = i + 1 == lengths.size() ? line : lengths[i];
     const std::int64_t embedding = side.lengths.empty() ? natural : side.lengths[i];
     // FFTW does not use the embedding of the first dimension.
-    if (i > 0 && (embedding < 1 || stride > most_elements / embedding)) strides.valid = false;
+    if (i > 0 && (embedding < 1 || stride > max_elements / embedding)) strides.valid = false;
     if (!strides.valid) return strides;
     stride *= embedding < 1 ? 1 : embedding;
   }
@@ -79,7 +79,7 @@ std::optional<Transform> many(const Request& request, std::span<const std::int64
                               const Embedding& in, const Embedding& out) {
   if (lengths.empty() || lengths.size() > Dimensions::most) return std::nullopt;
   for (const std::int64_t length : lengths)
-    if (length < 1 || length > most_elements) return std::nullopt;
+    if (length < 1 || length > max_elements) return std::nullopt;
   const std::int64_t last = lengths.back();
   const std::int64_t real_line = request.in_place ? 2 * halved(last) : last;
   const auto line = [&](bool real) {
@@ -110,7 +110,7 @@ std::optional<Transform> guru(const Request& request, std::span<const Dimension>
     if (batch.length > 1 && !transform.batches.add(batch)) return std::nullopt;
   }
   const double points = transform.points();
-  if (transform.length() < 2 || points > static_cast<double>(most_elements)) return std::nullopt;
+  if (transform.length() < 2 || points > static_cast<double>(max_elements)) return std::nullopt;
   return transform;
 }
 

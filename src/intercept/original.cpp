@@ -405,8 +405,8 @@ Original original_for(const EntryPoint& entry, const void* caller) {
 namespace {
 
 /// Limits the memory for objects that come and go. If there is no room for a binding, each call is looked up.
-constexpr std::size_t most_bindings = 2048;
-alignas(Binding) constinit std::array<std::byte, most_bindings * sizeof(Binding)> room_for_bindings{};
+constexpr std::size_t max_bindings = 2048;
+alignas(Binding) constinit std::array<std::byte, max_bindings * sizeof(Binding)> room_for_bindings{};
 constinit std::size_t bindings_made = 0;
 
 /// Returns the binding for calls that go to `target`; nullptr: there is no room.
@@ -416,7 +416,7 @@ Binding* binding_of(NameBindings& name, platform::Span object, const void* targe
     if (each->begin == object.begin && each->bytes == object.bytes() && each->target == target &&
         each->original == original)
       return each;
-  if (bindings_made == most_bindings) return nullptr;
+  if (bindings_made == max_bindings) return nullptr;
   Binding& made = *new (&room_for_bindings[bindings_made++ * sizeof(Binding)]) Binding;
   made.begin = object.begin;
   made.bytes = object.bytes();

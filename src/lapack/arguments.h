@@ -111,7 +111,7 @@ class ArgumentList {
 };
 
 /// The longest list of words: zhegvx has 24 addresses and 3 letters.
-inline constexpr std::size_t most_words = 27;
+inline constexpr std::size_t max_words = 27;
 
 constexpr ArgumentList argument_list(Kind kind, bool complex) {
   using enum Argument;

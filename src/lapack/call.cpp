@@ -51,12 +51,12 @@ WorkSizes divide_and_conquer(const Problem& problem) {
 
 /// Whether one side is so much longer than the other (by `ratio`) that LAPACK first makes the matrix square.
 bool is_oblong(const Problem& problem, double ratio) {
-  const std::int64_t low = problem.least_side();
+  const std::int64_t low = problem.min_side();
   return std::max(problem.m, problem.n) >= static_cast<std::int64_t>(static_cast<double>(low) * ratio);
 }
 
-std::int64_t least_complex_gesdd_work(const Problem& problem) {
-  const std::int64_t low = problem.least_side();
+std::int64_t min_complex_gesdd_work(const Problem& problem) {
+  const std::int64_t low = problem.min_side();
   const std::int64_t high = std::max(problem.m, problem.n);
   const std::int64_t square = low * low;
   if (!is_oblong(problem, 17.0 / 9)) return 2 * low + high + (problem.job == 'o' ? square : 0);
@@ -68,9 +68,9 @@ std::int64_t least_complex_gesdd_work(const Problem& problem) {
   }
 }
 
-std::int64_t least_gesdd_work(const Problem& problem) {
-  if (complex(problem)) return least_complex_gesdd_work(problem);
-  const std::int64_t low = problem.least_side();
+std::int64_t min_gesdd_work(const Problem& problem) {
+  if (complex(problem)) return min_complex_gesdd_work(problem);
+  const std::int64_t low = problem.min_side();
   const std::int64_t high = std::max(problem.m, problem.n);
   const std::int64_t square = low * low;
   const std::int64_t inner = problem.job == 'n' ? 7 * low : 3 * square + 4 * low;
@@ -83,8 +83,8 @@ std::int64_t least_gesdd_work(const Problem& problem) {
   }
 }
 
-std::int64_t least_gesvd_work(const Problem& problem) {
-  const std::int64_t low = problem.least_side();
+std::int64_t min_gesvd_work(const Problem& problem) {
+  const std::int64_t low = problem.min_side();
   const std::int64_t high = std::max(problem.m, problem.n);
   const char job = problem.m >= problem.n ? problem.job : problem.job_right;  // the option for the vectors along the
                                                                               // longer side
@@ -93,9 +93,9 @@ std::int64_t least_gesvd_work(const Problem& problem) {
   return std::max(5 * low, values_of_square ? 4 * low : 3 * low + high);
 }
 
-WorkSizes least_work_sizes(const Problem& problem) {
+WorkSizes min_work_sizes(const Problem& problem) {
   const std::int64_t n = problem.n;
-  const std::int64_t low = problem.least_side();
+  const std::int64_t low = problem.min_side();
   switch (problem.kind()) {
     case Kind::getri:
     case Kind::geqrf:
@@ -112,8 +112,8 @@ WorkSizes least_work_sizes(const Problem& problem) {
       return n <= 1 && problem.kind() == Kind::syevx ? WorkSizes{} : WorkSizes{complex(problem) ? 2 * n : 8 * n};
     case Kind::spevd:
     case Kind::spgvd: return packed_divide_and_conquer(problem);
-    case Kind::gesdd: return {least_gesdd_work(problem)};
-    case Kind::gesvd: return {least_gesvd_work(problem)};
+    case Kind::gesdd: return {min_gesdd_work(problem)};
+    case Kind::gesvd: return {min_gesvd_work(problem)};
     case Kind::geev: {
       if (complex(problem)) return {2 * n};
       return {problem.job == 'v' || problem.job_right == 'v' ? 4 * n : 3 * n};
@@ -225,7 +225,7 @@ bool Call::sizes_valid() const {
 }
 
 bool Call::work_sizes_valid() const {
-  const WorkSizes least = least_work_sizes(problem_);
+  const WorkSizes least = min_work_sizes(problem_);
   return (!has(Argument::lwork) || problem_.lwork >= std::max<std::int64_t>(1, least.work)) &&
          (!has(Argument::lrwork) || problem_.lrwork >= std::max<std::int64_t>(1, least.rwork)) &&
          (!has(Argument::liwork) || problem_.liwork >= std::max<std::int64_t>(1, least.iwork));

@@ -18,7 +18,7 @@ using operation::Operation;
 using operation::Part;
 
 /// Every routine is called with as many words as the longest list has. A callee reads only its own words.
-using Words = std::array<void*, most_words>;
+using Words = std::array<void*, max_words>;
 
 template <std::size_t... positions>
 void invoke(void* function, const Words& words, std::index_sequence<positions...>) {
@@ -32,7 +32,7 @@ std::int64_t fixed_work(const Problem& problem) {
   return chosen ? 8 * problem.n : 3 * problem.n;
 }
 std::int64_t fixed_rwork(const Problem& problem) {
-  const std::int64_t low = problem.least_side();
+  const std::int64_t low = problem.min_side();
   const std::int64_t high = std::max(problem.m, problem.n);
   switch (problem.kind()) {
     case Kind::syevx:
@@ -45,7 +45,7 @@ std::int64_t fixed_rwork(const Problem& problem) {
   }
 }
 std::int64_t fixed_iwork(const Problem& problem) {
-  return problem.kind() == Kind::gesdd ? 8 * problem.least_side() : 5 * problem.n;
+  return problem.kind() == Kind::gesdd ? 8 * problem.min_side() : 5 * problem.n;
 }
 
 /// Returns the first row, and the row after the last, of a column in the operand's part.
@@ -276,7 +276,7 @@ class Invocation {
   }
 
   void call(void* function) {
-    abi::run_as_original([&] { invoke(function, words_, std::make_index_sequence<most_words>()); });
+    abi::run_as_original([&] { invoke(function, words_, std::make_index_sequence<max_words>()); });
   }
 
   std::int64_t read_integer(Argument argument) {

@@ -104,7 +104,7 @@ MatrixShape matrix_z(const Problem& problem) {
   switch (problem.kind()) {
     case Kind::gesdd:
     case Kind::gesvd: {
-      const std::int64_t columns = problem.job == 'a' ? problem.m : problem.job == 's' ? problem.least_side() : 0;
+      const std::int64_t columns = problem.job == 'a' ? problem.m : problem.job == 's' ? problem.min_side() : 0;
       return {columns == 0 ? 0 : problem.m, columns, Part::full, Intent::write};
     }
     case Kind::geev: return {};
@@ -121,7 +121,7 @@ MatrixShape matrix_right(const Problem& problem) {
     const std::int64_t order = problem.job_right == 'v' ? problem.n : 0;
     return {order, order, Part::full, Intent::write};
   }
-  const std::int64_t rows = problem.job_right == 'a' ? problem.n : problem.job_right == 's' ? problem.least_side() : 0;
+  const std::int64_t rows = problem.job_right == 'a' ? problem.n : problem.job_right == 's' ? problem.min_side() : 0;
   return {rows, rows == 0 ? 0 : problem.n, Part::full, Intent::write};
 }
 
@@ -218,16 +218,16 @@ VectorShape vector_shape(const Problem& problem, Argument argument) {
   switch (argument) {
     case Argument::ipiv: {
       const bool given = kind == Kind::getrs || kind == Kind::getri;
-      return {integer, problem.least_side(), given ? Intent::read : Intent::write};
+      return {integer, problem.min_side(), given ? Intent::read : Intent::write};
     }
     case Argument::tau: {
       const bool given = kind == Kind::orgqr || kind == Kind::ormqr;
-      return {problem.element_bytes(), given ? problem.k : problem.least_side(), given ? Intent::read : Intent::write};
+      return {problem.element_bytes(), given ? problem.k : problem.min_side(), given ? Intent::read : Intent::write};
     }
     case Argument::w: {
       if (kind == Kind::geev) return {problem.element_bytes(), problem.n};
       const bool singular_values = kind == Kind::gesdd || kind == Kind::gesvd;
-      return {problem.real_bytes(), singular_values ? problem.least_side() : problem.eigenvalues()};
+      return {problem.real_bytes(), singular_values ? problem.min_side() : problem.eigenvalues()};
     }
     case Argument::wi: return {problem.real_bytes(), problem.n};
     // LAPACK does not write isuppz if only a part of the spectrum is computed, and programs do not make it longer.

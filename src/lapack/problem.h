@@ -48,7 +48,7 @@ struct Problem {
   /// possible number.
   std::int64_t eigenvalues() const { return range == 'i' ? iu - il + 1 : n; }
   bool counts_afterwards() const { return range == 'v'; }
-  std::int64_t least_side() const { return m < n ? m : n; }
+  std::int64_t min_side() const { return m < n ? m : n; }
 };
 
 /// A matrix argument: which elements the routine uses, and whether it reads or writes them. Zero rows: the routine does

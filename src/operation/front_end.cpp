@@ -5,8 +5,8 @@
 namespace blastoff::operation {
 namespace {
 
-constexpr std::size_t most_front_ends = 8;
-constinit std::array<const FrontEnd*, most_front_ends> front_ends{};
+constexpr std::size_t max_front_ends = 8;
+constinit std::array<const FrontEnd*, max_front_ends> front_ends{};
 constinit std::size_t front_end_count = 0;
 
 }  // namespace

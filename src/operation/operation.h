@@ -49,9 +49,9 @@ struct HostVector {
 /// Matrices are column-major. Copies are cheap: an Operation is made for every call that is not small.
 class Operation {
  public:
-  static constexpr std::size_t most_operands = 8;
-  static constexpr std::size_t most_vectors = 8;
-  static constexpr std::size_t most_payload_bytes = 112;
+  static constexpr std::size_t max_operands = 8;
+  static constexpr std::size_t max_vectors = 8;
+  static constexpr std::size_t max_payload_bytes = 112;
 
   Operation() = default;
 
@@ -59,7 +59,7 @@ class Operation {
   template <class Payload>
   Operation(const FrontEnd& front_end, RoutineId routine, const Payload& payload)
       : front_end_(&front_end), routine_(routine), payload_type_(type_of<Payload>()) {
-    static_assert(std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= most_payload_bytes);
+    static_assert(std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= max_payload_bytes);
     static_assert(alignof(Payload) <= alignof(std::max_align_t));
     std::memcpy(payload_, &payload, sizeof payload);
   }
@@ -143,11 +143,11 @@ class Operation {
   RoutineId routine_ = 0;
   std::uint8_t operand_count_ = 0;
   std::uint8_t vector_count_ = 0;
-  std::array<std::uint8_t, most_operands> origins_{};
-  std::array<Operand, most_operands> operands_{};
-  std::array<HostVector, most_vectors> vectors_{};
+  std::array<std::uint8_t, max_operands> origins_{};
+  std::array<Operand, max_operands> operands_{};
+  std::array<HostVector, max_vectors> vectors_{};
   const void* payload_type_ = nullptr;
-  alignas(std::max_align_t) std::byte payload_[most_payload_bytes] = {};
+  alignas(std::max_align_t) std::byte payload_[max_payload_bytes] = {};
 };
 
 /// Cuts an operation into pieces over host addresses. Their results are disjoint, cover the result exactly, and do not

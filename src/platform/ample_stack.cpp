@@ -32,12 +32,12 @@ namespace blastoff::platform {
 namespace {
 
 /// Number of stacks that are kept for later calls. Further calls make one each.
-constexpr std::size_t most_kept = 16;
+constexpr std::size_t max_kept = 16;
 constexpr std::size_t stack_bytes = std::size_t{8} << 20;
 /// If there is no memory for another stack, the caller's own stack serves if it has this much left.
-constexpr std::size_t least_stack = std::size_t{64} << 10;
+constexpr std::size_t min_stack = std::size_t{64} << 10;
 /// The size of a stack if address space is short.
-constexpr std::size_t least_stack_bytes = std::size_t{512} << 10;
+constexpr std::size_t min_stack_bytes = std::size_t{512} << 10;
 
 /// A stack made by Blastoff. This structure is at the upper end of its mapping; the lowest page is inaccessible.
 struct Stack {
@@ -50,7 +50,7 @@ struct Stack {
   Span room() const { return {mapping.begin + page_size(), reinterpret_cast<std::uintptr_t>(this)}; }
 };
 
-std::array<std::atomic<Stack*>, most_kept> kept{};
+std::array<std::atomic<Stack*>, max_kept> kept{};
 
 /// The stack made by Blastoff on which this thread runs; the innermost one if they are nested.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Span borrowed{};
@@ -79,7 +79,7 @@ Stack* take() {
   for (std::atomic<Stack*>& place : kept)
     if (Stack* const stack = place.exchange(nullptr, std::memory_order_acquire)) return stack;
   Stack* const stack = make(stack_bytes);
-  return stack != nullptr ? stack : make(least_stack_bytes);
+  return stack != nullptr ? stack : make(min_stack_bytes);
 }
 
 void give_back(Stack* stack) {
@@ -188,7 +188,7 @@ std::size_t stack_left() {
 bool run_with_ample_stack(const Body& body) {
   if (stack_left() >= ample_stack) return contained(body);
   Stack* const stack = take();
-  if (stack == nullptr) return stack_left() >= least_stack && contained(body);
+  if (stack == nullptr) return stack_left() >= min_stack && contained(body);
   const bool ended = run_on(*stack, body);
   give_back(stack);
   return ended;

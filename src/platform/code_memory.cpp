@@ -135,12 +135,12 @@ std::optional<Span> reserve_near(Span code, std::size_t bytes, std::uint64_t rea
 }
 
 std::optional<Span> reserve_between(std::uintptr_t first, std::uintptr_t last, std::size_t bytes) {
-  constexpr std::size_t most_tries = 64;
+  constexpr std::size_t max_tries = 64;
   constexpr std::uintptr_t room_to_grow = std::uintptr_t{1} << 29;  // the heap grows upwards, the stack downwards
   const auto heap_end = reinterpret_cast<std::uintptr_t>(sbrk(0));
   const std::uintptr_t stack = getauxval(AT_RANDOM);
   if (first < lowest_address || last < first || last >= highest_address) return std::nullopt;
-  const std::size_t step = std::max((last - first) / most_tries / page_size() * page_size(), page_size());
+  const std::size_t step = std::max((last - first) / max_tries / page_size() * page_size(), page_size());
   for (std::uintptr_t begin = first; begin <= last; begin += step) {
     const Span place{begin, begin + bytes};
     const bool grown_into =

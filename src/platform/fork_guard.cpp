@@ -15,7 +15,7 @@ constinit std::atomic<bool> forked_once{false};
 [[gnu::tls_model("initial-exec")]] constinit thread_local int depth = 0;
 
 /// Limits the waiting to a few seconds in total.
-constexpr int most_pauses = 20'000;
+constexpr int max_pauses = 20'000;
 
 void pause() {
   constexpr timespec length{0, 50'000};
@@ -34,7 +34,7 @@ bool enter() {
 
 ForkGuard::ForkGuard() {
   if (depth++ > 0) return;
-  for (int i = 0; i < most_pauses; ++i) {
+  for (int i = 0; i < max_pauses; ++i) {
     if (enter()) return;
     pause();
   }
@@ -49,7 +49,7 @@ void before_fork() {
   forking.fetch_add(1);
   // The forking thread's own guards do not count.
   const int own = depth > 0 ? 1 : 0;
-  for (int i = 0; i < most_pauses && inside.load() > own; ++i) pause();
+  for (int i = 0; i < max_pauses && inside.load() > own; ++i) pause();
 }
 
 void after_fork_in_parent() {

@@ -38,7 +38,7 @@ std::size_t left_of(int limit, std::size_t used) {
 }
 
 /// The smallest limit of the group and all groups above it, up to the root.
-std::size_t least_on_the_way(std::string group, const std::string& root, const std::string& file) {
+std::size_t min_on_the_way(std::string group, const std::string& root, const std::string& file) {
   std::size_t least = unlimited;
   for (;;) {
     least = std::min(least, number_in(root + group + "/" + file));
@@ -68,9 +68,9 @@ std::size_t memory_of_groups(std::string_view groups, std::string_view root) {
     if (second == std::string_view::npos) continue;
     const std::string_view controllers = line.substr(colon + 1, second - colon - 1);
     const std::string group(line.substr(second + 1));
-    if (controllers.empty()) least = std::min(least, least_on_the_way(group, std::string(root), "memory.max"));
+    if (controllers.empty()) least = std::min(least, min_on_the_way(group, std::string(root), "memory.max"));
     if (controllers == "memory")
-      least = std::min(least, least_on_the_way(group, std::string(root) + "/memory", "memory.limit_in_bytes"));
+      least = std::min(least, min_on_the_way(group, std::string(root) + "/memory", "memory.limit_in_bytes"));
   }
   return least;
 }

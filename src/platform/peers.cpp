@@ -91,7 +91,7 @@ Peers::Turn::Turn(const Peers& peers, std::chrono::milliseconds longest) : direc
   } else {
     file_ = open_lock_file(directory_ + turns_file);
     const std::string had = directory_ + turns_had_file;
-    const auto at_once = [&] { return access(had.c_str(), F_OK) == 0 ? most_at_once : 1; };
+    const auto at_once = [&] { return access(had.c_str(), F_OK) == 0 ? max_at_once : 1; };
     if (file_ >= 0) came_ = lock_one(file_, at_once, longest);
   }
   if (came_ || file_ < 0) return;

@@ -19,7 +19,7 @@ class Peers {
   /// `directory`: that of the run; "" if there is none.
   explicit Peers(std::string directory) : directory_(std::move(directory)) {}
 
-  /// A turn lasts as long as this object. At most `most_at_once` processes of the run have a turn at the same time.
+  /// A turn lasts as long as this object. At most `max_at_once` processes of the run have a turn at the same time.
   /// Until the first turn has ended, only one process has one: the others need not wait for what it leaves ready in the
   /// system. A process may have one turn at a time.
   class Turn {
@@ -38,7 +38,7 @@ class Peers {
     int file_ = -1;
     bool came_ = true;
   };
-  static constexpr int most_at_once = 2;
+  static constexpr int max_at_once = 2;
 
   /// The index of the device that the fewest other living processes use; among equals, the first from `preferred` on.
   /// Also enters this process as one that uses this device. The names of devices must be valid in file names.

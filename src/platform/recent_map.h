@@ -13,7 +13,7 @@ template <class Key, class Value>
 class RecentMap {
  public:
   /// `most`: number of entries, at least 1.
-  explicit RecentMap(std::size_t most) : most_(most) {}
+  explicit RecentMap(std::size_t most) : max_(most) {}
   RecentMap(const RecentMap&) = delete;
   RecentMap& operator=(const RecentMap&) = delete;
 
@@ -30,7 +30,7 @@ class RecentMap {
     place.front() = &made->first;
     made->second.place = place.begin();
     order_.splice(order_.end(), place);
-    if (entries_.size() > most_) {
+    if (entries_.size() > max_) {
       const auto oldest = entries_.find(*order_.front());
       forgotten(oldest->first, oldest->second.value);
       erase(oldest);
@@ -98,13 +98,13 @@ class RecentMap {
     return entries_.erase(entry);
   }
 
-  const std::size_t most_;
+  const std::size_t max_;
   Entries entries_;
   Order order_;  // the latest use is last
 };
 
 /// Number of matrices, or parts of matrices, about which something is remembered to save time. Programs that work on
 /// tiles have some ten thousand of them.
-inline constexpr std::size_t most_matrices_remembered = std::size_t{1} << 16;
+inline constexpr std::size_t max_matrices_remembered = std::size_t{1} << 16;
 
 }  // namespace blastoff::platform

@@ -13,10 +13,10 @@ double Course::begin_of(const TracedCall& call) const {
 }
 
 void Course::finish(const TracedCall& call, double traced_end, double end) {
-  constexpr std::size_t most_ends = 4096;
+  constexpr std::size_t max_ends = 4096;
   busy_until_[call.thread] = end;
   shifts_[traced_end] = end - traced_end;
-  if (shifts_.size() > most_ends) shifts_.erase(shifts_.begin(), std::next(shifts_.begin(), most_ends / 2));
+  if (shifts_.size() > max_ends) shifts_.erase(shifts_.begin(), std::next(shifts_.begin(), max_ends / 2));
   if (traced_end < last_end_) return;
   last_end_ = traced_end;
   shift_ = end - traced_end;

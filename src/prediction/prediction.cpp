@@ -23,7 +23,7 @@ Json json_of(const RoutinePrediction& routine) {
           {"bytes_to_device", routine.bytes_to_device},
           {"bytes_from_device", routine.bytes_from_device},
           {"bytes_reused", routine.bytes_reused},
-          {"least_size", routine.least_size}};
+          {"least_size", routine.min_size}};
 }
 
 RoutinePrediction total_of(const Prediction& prediction) {
@@ -38,14 +38,14 @@ RoutinePrediction total_of(const Prediction& prediction) {
     total.bytes_to_device += routine.bytes_to_device;
     total.bytes_from_device += routine.bytes_from_device;
     total.bytes_reused += routine.bytes_reused;
-    if (routine.least_size > 0 && (total.least_size == 0 || routine.least_size < total.least_size))
-      total.least_size = routine.least_size;
+    if (routine.min_size > 0 && (total.min_size == 0 || routine.min_size < total.min_size))
+      total.min_size = routine.min_size;
   }
   return total;
 }
 
 /// null: the machine model decides which calls can gain.
-Json least_size(const config::Settings& settings, const Machine& machine) {
+Json min_size(const config::Settings& settings, const Machine& machine) {
   if (settings.min_size) return *settings.min_size;
   return decide_by(settings, machine) == config::DecideBy::size ? Json(decide::usual_min_size) : Json();
 }
@@ -67,7 +67,7 @@ Json json_of(const Prediction& prediction, const Machine& machine, const config:
           {"predicted_seconds", prediction.predicted_seconds},
           {"opening_seconds", prediction.opening_seconds},
           {"policy", prediction.policy},
-          {"min_size", least_size(settings, machine)},
+          {"min_size", min_size(settings, machine)},
           {"cpu", prediction.cpu_scaled ? "scaled"
                   : machine.simulated   ? "simulated"
                                         : "as traced"},

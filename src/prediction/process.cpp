@@ -30,7 +30,7 @@ class NoArithmetic final : public operation::Host {
 decide::MachineModel start_of(const Machine& machine, const Trace& trace) {
   decide::MachineModel model = machine.simulated ? decide::MachineModel{} : machine.model();
   const int cores = machine.file.cores > 0 ? machine.file.cores : trace.cores;
-  model.cpu_flops = decide::most_flops_of_a_core * cores;
+  model.cpu_flops = decide::max_flops_of_a_core * cores;
   return model;
 }
 
@@ -175,7 +175,7 @@ bool Process::open(const Operation& operation) {
 /// As runtime::Process does.
 double Process::expected_cpu_seconds(const Operation& operation) const {
   const double known = decider_->cpu_seconds(operation, 0);
-  return known > 0 ? known : model_.least_cpu_seconds_of(operation);
+  return known > 0 ? known : model_.min_cpu_seconds_of(operation);
 }
 
 /// Whether the kernels of the operation's routine are loaded; see runtime/process_opening.cpp, ready_for().
@@ -234,7 +234,7 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
   sums.bytes_from_device += call.weight * static_cast<double>(record.bytes_from_device);
   sums.bytes_reused += call.weight * static_cast<double>(record.bytes_reused);
   const double size = std::cbrt(operation.work.volume);
-  sums.least_size = sums.least_size > 0 ? std::min(sums.least_size, size) : size;
+  sums.min_size = sums.min_size > 0 ? std::min(sums.min_size, size) : size;
   return true;
 }
 

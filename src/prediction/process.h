@@ -76,7 +76,7 @@ class Process final : public operation::Estimator {
   std::unique_ptr<decide::Decider> decider_;
   runtime::Opening opening_;
   std::optional<double> open_at_;  ///< nullopt: nobody opens the device yet
-  std::array<std::optional<double>, operation::most_routines> ready_at_{};
+  std::array<std::optional<double>, operation::max_routines> ready_at_{};
   double loading_ = 0;  ///< seconds that the next call on the device takes once: for kernels, and for the first call
   bool begun_ = false;  ///< there was a first call on the device
   std::multimap<double, std::function<void()>> at_end_;  ///< what the decider learns when a call ends

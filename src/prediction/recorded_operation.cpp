@@ -144,7 +144,7 @@ const operation::FrontEnd* front_end_of(operation::RoutineId routine) {
 std::optional<operation::Operation> operation_of(const Description& description) {
   const auto routine = routine_named(description.routine);
   const operation::FrontEnd* const front_end = routine ? front_end_of(*routine) : nullptr;
-  if (front_end == nullptr || description.operands.size() > operation::Operation::most_operands) return std::nullopt;
+  if (front_end == nullptr || description.operands.size() > operation::Operation::max_operands) return std::nullopt;
   if (front_end == &blas::front_end())
     return blas_operation(description, static_cast<blas::Routine>(*routine - front_end->first_routine()));
   operation::Operation result(*front_end, *routine, NoPayload{});

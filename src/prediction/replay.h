@@ -30,7 +30,7 @@ struct RoutinePrediction {
   double device_seconds = 0;  ///< of the calls on the device, moving included
   double moving_seconds = 0;  ///< part of device_seconds in which calls wait for data
   double bytes_to_device = 0, bytes_from_device = 0, bytes_reused = 0;
-  double least_size = 0;  ///< average size of the smallest call on the device; 0: none
+  double min_size = 0;  ///< average size of the smallest call on the device; 0: none
 };
 
 struct Prediction {

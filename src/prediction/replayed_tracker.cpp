@@ -111,13 +111,13 @@ void ReplayedTracker::refuse(Span span, const std::string& why) {
 }
 
 std::uint64_t ReplayedTracker::fingerprint(const operation::Operand& operand) const {
-  constexpr std::uint64_t most_samples = 64;
+  constexpr std::uint64_t max_samples = 64;
   constexpr std::uint64_t pages_for_a_sample = 8;
   if (operand.empty()) return 0;
   const std::lock_guard lock(mutex_);
   const auto elements = static_cast<std::uint64_t>(operand.rows) * static_cast<std::uint64_t>(operand.columns);
   const std::uint64_t pages = elements * operand.element_size / platform::page_size();
-  const std::uint64_t samples = std::clamp<std::uint64_t>(pages / pages_for_a_sample, 1, most_samples);
+  const std::uint64_t samples = std::clamp<std::uint64_t>(pages / pages_for_a_sample, 1, max_samples);
   std::uint64_t mixed = 0;
   for (std::uint64_t i = 0; i < samples; ++i) {
     const std::uint64_t element = (2 * i + 1) * elements / (2 * samples);

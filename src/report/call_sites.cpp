@@ -26,7 +26,7 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 
 // Further tables are made as they are needed: most programs call from a few places.
-constexpr std::size_t most_tables = 8;
+constexpr std::size_t max_tables = 8;
 constexpr std::size_t sites_in_table = 32;
 constexpr std::size_t text_room = std::size_t{6} << 10;
 constexpr std::size_t longest_text = 250;
@@ -66,8 +66,8 @@ struct Table {
 
 constexpr std::uint64_t table_layout = counter_layout + sizeof(Table);
 
-constinit std::array<Table, most_tables> own_memory{};  // used if no file is kept
-constinit std::array<std::atomic<Table*>, most_tables> own_tables{};
+constinit std::array<Table, max_tables> own_memory{};  // used if no file is kept
+constinit std::array<std::atomic<Table*>, max_tables> own_tables{};
 constinit std::atomic<std::size_t> tables_asked_for{0};
 
 /// The first thread that asks makes the table. Other threads that ask meanwhile, and a handler that interrupts it, get
@@ -226,7 +226,7 @@ Site* site_of_call(const void* caller, operation::RoutineId routine, double seco
   const KnownLine& line = line_of_call(seconds);
   const platform::CodePlace place = platform::code_place(caller);
   const std::uint64_t key = key_of(caller, place, routine, line.hash);
-  for (std::size_t number = 0; number < most_tables; ++number) {
+  for (std::size_t number = 0; number < max_tables; ++number) {
     Table* const own = table(number);
     if (own == nullptr) return nullptr;
     if (Site* const site = site_in(*own, key, place, routine, line)) return site;
@@ -324,7 +324,7 @@ std::vector<CallSite> call_sites_of_file(const std::string& path) {
 void forget_call_sites() {
   tables_asked_for = 0;
   known_line = {};
-  for (std::size_t number = 0; number < most_tables; ++number) {
+  for (std::size_t number = 0; number < max_tables; ++number) {
     if (own_tables[number].exchange(nullptr) != &own_memory[number]) continue;
     for (Site& site : own_memory[number].sites)
       if (site.key.load(relaxed) != 0) new (&site) Site{};

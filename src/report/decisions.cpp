@@ -21,13 +21,13 @@ using platform::format_duration;
 using platform::format_seconds;
 
 /// If a program has more shapes, the later ones are not kept.
-constexpr std::size_t most_classes = 4096;
+constexpr std::size_t max_classes = 4096;
 
 /// Routine, reason, and the logarithms of work and data in steps of a factor of the square root of 2.
 using Key = std::tuple<operation::RoutineId, Refusal, int, int>;
 using Table = std::map<Key, Decisions>;
 
-constinit std::atomic<std::size_t> most_decisions{0};
+constinit std::atomic<std::size_t> max_decisions{0};
 constinit std::mutex mutex;
 
 /// Never destroyed: calls may still end while the process does.
@@ -80,11 +80,11 @@ std::string line(const Decisions& each) {
 }  // namespace
 
 void explain_decisions(std::size_t most) {
-  most_decisions.store(most, std::memory_order_relaxed);
+  max_decisions.store(most, std::memory_order_relaxed);
 }
 
 bool explains_decisions() {
-  return most_decisions.load(std::memory_order_relaxed) > 0;
+  return max_decisions.load(std::memory_order_relaxed) > 0;
 }
 
 void add_decision(const operation::Operation& operation, Refusal refusal, const Prediction& predicted, double seconds) {
@@ -93,7 +93,7 @@ void add_decision(const operation::Operation& operation, Refusal refusal, const 
   const std::lock_guard lock(mutex);
   auto found = table().find(key);
   if (found == table().end()) {
-    if (table().size() == most_classes) return;
+    if (table().size() == max_classes) return;
     found = table().emplace(key, Decisions()).first;
     found->second.routine = operation.routine();
     found->second.refusal = refusal;
@@ -111,7 +111,7 @@ std::vector<Decisions> dearest_decisions() {
   const std::lock_guard lock(mutex);
   for (const auto& [key, decisions] : table()) result.push_back(decisions);
   std::ranges::stable_sort(result, std::greater(), &Decisions::seconds);
-  result.resize(std::min(result.size(), most_decisions.load(std::memory_order_relaxed)));
+  result.resize(std::min(result.size(), max_decisions.load(std::memory_order_relaxed)));
   return result;
 }
 

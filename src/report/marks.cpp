@@ -39,7 +39,7 @@ int open_marks() {
 
 bool is_full(int file) {
   struct stat status {};
-  return fstat(file, &status) != 0 || status.st_size >= static_cast<off_t>(most_mark_bytes);
+  return fstat(file, &status) != 0 || status.st_size >= static_cast<off_t>(max_mark_bytes);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ std::size_t size_class(double volume) {
   return std::min(static_cast<std::size_t>(steps), size_classes - 1);
 }
 
-double least_size(std::size_t size_class) {
+double min_size(std::size_t size_class) {
   return std::exp2(0.5 * static_cast<double>(size_class));
 }
 
@@ -161,7 +161,7 @@ void set_seconds_ahead(double seconds) {
   thread_counters().seconds_ahead.set(seconds);
 }
 
-double most_seconds_ahead() {
+double max_seconds_ahead() {
   double most = 0;
   bool any = false;
   for (const ThreadCounters* block = all_thread_counters(); block != nullptr; block = block->next) {

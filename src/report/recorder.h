@@ -27,7 +27,7 @@ struct Verification {
 inline constexpr std::size_t size_classes = 36;
 std::size_t size_class(double volume);
 /// The smallest average size of a class.
-double least_size(std::size_t size_class);
+double min_size(std::size_t size_class);
 
 /// Sums over the calls of one class of sizes. For small calls, their number and time are estimates.
 struct SizeTotals {
@@ -99,7 +99,7 @@ double own_seconds(double elapsed, double recorded_before);
 /// real time: for this thread, and for the thread that is furthest ahead. 0 without such a device.
 double seconds_ahead();
 void set_seconds_ahead(double seconds);
-double most_seconds_ahead();
+double max_seconds_ahead();
 
 /// Sums over all threads up to now.
 Totals totals();

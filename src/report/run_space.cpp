@@ -39,7 +39,7 @@ Answer change_quota(const char* directory, std::int64_t bytes) {
 bool is_roomy(const char* directory, std::size_t bytes) {
   struct statfs system {};
   if (statfs(directory, &system) != 0) return false;
-  return system.f_bavail * static_cast<std::uint64_t>(system.f_bsize) >= least_free_bytes + bytes;
+  return system.f_bavail * static_cast<std::uint64_t>(system.f_bsize) >= min_free_bytes + bytes;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ inline constexpr char quota_file[] = "quota";
 inline constexpr char on_disk[] = "disk";
 
 /// Nothing is taken from a file system with less free space than this.
-inline constexpr std::size_t least_free_bytes = std::size_t{16} << 20;
+inline constexpr std::size_t min_free_bytes = std::size_t{16} << 20;
 
 /// Whether `bytes` may be taken in the directory; if so, they count as taken. Makes system calls only.
 bool take_space(const char* directory, std::size_t bytes);

@@ -17,9 +17,9 @@ struct Verdict {
   bool alike = true;
   /// Share of the operations on the device whose time on the CPU has been measured.
   double known_share = 0;
-  bool known() const { return known_share >= least_known_share && (alike || saved > 0); }
+  bool known() const { return known_share >= min_known_share && (alike || saved > 0); }
 
-  static constexpr double least_known_share = 0.8;
+  static constexpr double min_known_share = 0.8;
 };
 /// `sums`: over all routines. `cost_seconds`: Context::cost_seconds.
 Verdict verdict(const Totals& totals, const RoutineTotals& sums, double cost_seconds);

@@ -26,7 +26,7 @@ using platform::printable;
 
 using Text = std::back_insert_iterator<std::string>;
 
-constexpr std::size_t least_name_width = 9;
+constexpr std::size_t min_name_width = 9;
 
 // The formats of report/counters.def.
 std::string count(std::uint64_t value, const RoutineTotals&) {
@@ -83,7 +83,7 @@ void write_table(Text out, const Totals& totals) {
     return totals.routines[i].cpu_seconds + totals.routines[i].device_seconds;
   });
   const auto name_of = [](std::size_t i) { return operation::routine_name(static_cast<operation::RoutineId>(i)); };
-  std::size_t name_width = least_name_width;
+  std::size_t name_width = min_name_width;
   for (const std::size_t i : order) name_width = std::max(name_width, std::string_view(name_of(i)).size());
   fmt::format_to(out, "  {:<{}}", "routine", name_width);
   for (const Column& column : columns) fmt::format_to(out, "{:>{}}", column.heading, column.width);
@@ -241,7 +241,7 @@ void write_verdict(Text out, const Totals& totals, const RoutineTotals& sums, do
   if (found.known())
     fmt::format_to(out, "{} {} {} of wall time; ", found.saved >= 0 ? "saved" : "lost",
                    found.alike ? "about" : "at least", format_duration(std::abs(found.saved)));
-  else if (found.known_share < Verdict::least_known_share)
+  else if (found.known_share < Verdict::min_known_share)
     fmt::format_to(out, "saved: not known (the CPU was timed for {:.0f} % of it); ", 100 * found.known_share);
   else
     fmt::format_to(out, "saved: not known (its threads may overlap otherwise on the CPU); ");

@@ -66,7 +66,7 @@ struct VerificationCounters {
 /// The counters of one thread. Never freed. When a thread ends, its counts stay here, and the next new thread continues
 /// in the same block. So no count is lost and no pointer dangles, in whatever order threads and the process end.
 struct ThreadCounters {
-  std::array<RoutineCounters, operation::most_routines> routines;  ///< indexed by operation::RoutineId
+  std::array<RoutineCounters, operation::max_routines> routines;  ///< indexed by operation::RoutineId
   std::array<Counter<std::uint64_t>, refusal_count> refusals;
   std::array<SizeCounters, size_classes> sizes;  ///< indexed by size_class()
   VerificationCounters verification;

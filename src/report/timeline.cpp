@@ -12,9 +12,9 @@
 namespace blastoff::report {
 namespace {
 
-constinit std::atomic<std::size_t> most_calls{0};
+constinit std::atomic<std::size_t> max_calls{0};
 constinit std::atomic<double> shortest{0};
-constinit std::chrono::steady_clock::time_point start{};  // written before most_calls
+constinit std::chrono::steady_clock::time_point start{};  // written before max_calls
 constinit std::mutex mutex;
 
 /// The number of this thread, kept because asking for it takes a system call.
@@ -43,11 +43,11 @@ void make_room(std::vector<TimedCall>& calls) {
 void keep_timeline(std::size_t most, std::chrono::steady_clock::time_point since) {
   start = since;
   kept().reserve(most);
-  most_calls.store(most, std::memory_order_release);
+  max_calls.store(most, std::memory_order_release);
 }
 
 bool belongs_to_timeline(double seconds) {
-  return most_calls.load(std::memory_order_acquire) > 0 && seconds >= shortest.load(std::memory_order_relaxed);
+  return max_calls.load(std::memory_order_acquire) > 0 && seconds >= shortest.load(std::memory_order_relaxed);
 }
 
 void add_to_timeline(const Record& record) {
@@ -55,7 +55,7 @@ void add_to_timeline(const Record& record) {
   const platform::ForkGuard guard;
   const std::lock_guard lock(mutex);
   std::vector<TimedCall>& calls = kept();
-  if (calls.size() >= most_calls.load(std::memory_order_relaxed)) make_room(calls);
+  if (calls.size() >= max_calls.load(std::memory_order_relaxed)) make_room(calls);
   calls.push_back({.start = now - record.seconds,
                    .seconds = record.seconds,
                    .transfer_seconds = record.transfer_seconds,
@@ -66,7 +66,7 @@ void add_to_timeline(const Record& record) {
 }
 
 Timeline timeline() {
-  if (most_calls.load(std::memory_order_relaxed) == 0) return {};
+  if (max_calls.load(std::memory_order_relaxed) == 0) return {};
   const platform::ForkGuard guard;
   const std::lock_guard lock(mutex);
   Timeline result{shortest.load(std::memory_order_relaxed), kept()};
@@ -75,7 +75,7 @@ Timeline timeline() {
 }
 
 void forget_timeline() {
-  most_calls.store(0, std::memory_order_relaxed);
+  max_calls.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace blastoff::report

@@ -6,7 +6,7 @@ namespace blastoff::residency {
 
 namespace {
 
-constexpr std::size_t words = 2 * CommitLog::most_panels + 1;
+constexpr std::size_t words = 2 * CommitLog::max_panels + 1;
 constexpr device::Block one_word{sizeof(std::uint32_t)};
 
 // The device writes the words, and the compiler does not know it.

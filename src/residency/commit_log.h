@@ -14,7 +14,7 @@ namespace blastoff::residency {
 /// driver call fails, the words tell what happened.
 class CommitLog {
  public:
-  static constexpr std::size_t most_panels = 256;
+  static constexpr std::size_t max_panels = 256;
 
   static device::Result<std::unique_ptr<CommitLog>> create(device::Device& device, device::Queue& queue);
   ~CommitLog();

@@ -114,7 +114,7 @@ class CopyLease : public Lease {
     HostState host = HostState::untouched;
   };
   struct Results {
-    std::array<Transfer, operation::Operation::most_operands> transfers;
+    std::array<Transfer, operation::Operation::max_operands> transfers;
     std::size_t count = 0;
     std::span<const Transfer> span() const { return {transfers.data(), count}; }
   };
@@ -145,12 +145,12 @@ class CopyLease : public Lease {
   const PageLocks* const locks_;
   Tools tools_;
   /// Where a call's operands go; of a series, buffers as large as any of its calls needs.
-  std::array<copy::OperandLayout, operation::Operation::most_operands> operands_{};
+  std::array<copy::OperandLayout, operation::Operation::max_operands> operands_{};
   std::size_t buffers_per_slice_ = 1;
   std::vector<operation::Operation> panels_;  ///< of all calls
   std::vector<std::size_t> first_panels_;     ///< of each call, and the number of all
   std::vector<std::size_t> call_of_;          ///< of each panel, its number
-  std::array<std::array<copy::Buffer, copy::panels_in_progress>, operation::Operation::most_operands>
+  std::array<std::array<copy::Buffer, copy::panels_in_progress>, operation::Operation::max_operands>
       buffers_;  ///< of operands, used in turn: by the calls for those in one piece, by the panels for others
   std::vector<PanelState> states_;
   std::size_t next_call_ = 0;    ///< whose whole operands are being brought, or are to be
@@ -201,20 +201,20 @@ device::Result<std::unique_ptr<Lease>> CopyPolicy::begin_series(std::span<const 
 
 device::Status CopyLease::find_room() {
   // With narrower panels the device computes much less efficiently.
-  constexpr std::size_t most_panels = 64;
-  const std::size_t most_staged = policy_.staging().whole_download_bytes() / 2;
+  constexpr std::size_t max_panels = 64;
+  const std::size_t max_staged = policy_.staging().whole_download_bytes() / 2;
   const bool solves_directly = locks_ && calls_.front().cutting == operation::Cutting::wide_strips;
   std::size_t result_bytes = 0;
   std::size_t panel_bytes = 0;
   for (const operation::Operation& call : calls_) {
     result_bytes = std::max(result_bytes, call.result_bytes());
-    panel_bytes += copy::suitable_panel_bytes(call, solves_directly ? call.result_bytes() : most_staged);
+    panel_bytes += copy::suitable_panel_bytes(call, solves_directly ? call.result_bytes() : max_staged);
   }
-  if (!solves_directly) panel_bytes = std::min(panel_bytes, most_staged);
-  const std::size_t least_bytes = std::max<std::size_t>(result_bytes / most_panels, 1);
+  if (!solves_directly) panel_bytes = std::min(panel_bytes, max_staged);
+  const std::size_t min_bytes = std::max<std::size_t>(result_bytes / max_panels, 1);
   if (auto laid_out = lay_out(panel_bytes); !laid_out) return laid_out;
   device::Status room = take_buffers();
-  while (!room && room.error().kind == device::ErrorKind::out_of_memory && panel_bytes > least_bytes) {
+  while (!room && room.error().kind == device::ErrorKind::out_of_memory && panel_bytes > min_bytes) {
     panel_bytes /= 2;
     const std::size_t bytes_before = bytes_needed();
     if (auto laid_out = lay_out(panel_bytes); !laid_out) return laid_out;
@@ -413,7 +413,7 @@ CopyLease::Results CopyLease::results_of(const operation::Operation& panel) cons
 }
 
 bool CopyLease::may_return_directly(const Results& results) const {
-  const bool logged = !calls_.front().updates() || states_.size() <= CommitLog::most_panels;
+  const bool logged = !calls_.front().updates() || states_.size() <= CommitLog::max_panels;
   return locks_ && logged && std::ranges::all_of(results.span(), [&](const Transfer& each) {
            return suits_copy_engine(each) && locks_->writable(host_span(each));
          });

@@ -52,7 +52,7 @@ class FirstUsePolicy final : public Policy {
         tracker_(tracker),
         settings_(settings),
         coherence_(device, tracker, settings.pins ? settings.pins : create_pins(0), settings.exchange,
-                   settings.most_copied, settings.fingerprint),
+                   settings.max_copied, settings.fingerprint),
         buffers_(device),
         copies_(create_copy_policy(device, staging)) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
@@ -165,13 +165,13 @@ std::size_t bytes_of_strips(const operation::Operation& solve, std::size_t width
 }
 
 std::size_t panel_bytes(const operation::Operation& call, const PanelSizes& sizes) {
-  constexpr std::size_t most_panels = 8;
+  constexpr std::size_t max_panels = 8;
   const bool solve = call.cutting == operation::Cutting::wide_strips;
   const bool triangular = call.cutting == operation::Cutting::one_triangle;
   const std::size_t smallest = solve        ? bytes_of_strips(call, sizes.solve_width)
                                : triangular ? sizes.triangular
                                             : sizes.general;
-  return std::max({smallest, call.result_bytes() / most_panels, std::size_t{1}});
+  return std::max({smallest, call.result_bytes() / max_panels, std::size_t{1}});
 }
 
 /// The call as mirrors know it: transient operands are empty, so that nothing is done for them.
@@ -191,7 +191,7 @@ class FirstUseLease final : public Lease {
         call_(call),
         shared_(shared),
         supply_(policy.coherence(), policy.staging(), lane, hold_, shared_,
-                {policy.settings().least_borrowed, policy.settings().patience}, traffic_),
+                {policy.settings().min_borrowed, policy.settings().patience}, traffic_),
         panels_(operation::pieces(call_, panel_bytes(call_, policy.settings().panels))),
         tools_(std::move(tools)) {}
 
@@ -237,20 +237,20 @@ class FirstUseLease final : public Lease {
   bool held_ = false;
   Traffic traffic_;
   mirror::Supply supply_;
-  std::array<copy::Buffer, operation::Operation::most_operands> buffers_;  ///< of operands without a mirror
+  std::array<copy::Buffer, operation::Operation::max_operands> buffers_;  ///< of operands without a mirror
   std::vector<operation::Operation> panels_;
   std::unique_ptr<Tools> tools_;
   std::vector<operation::Operation> device_panels_;
-  std::array<mirror::Return, operation::Operation::most_operands> ways_{};  ///< home, of results
-  std::unique_ptr<mirror::ReturnPath> direct_;                              ///< where results take it
-  std::unique_ptr<mirror::ReturnPath> staged_;                              ///< likewise
+  std::array<mirror::Return, operation::Operation::max_operands> ways_{};  ///< home, of results
+  std::unique_ptr<mirror::ReturnPath> direct_;                             ///< where results take it
+  std::unique_ptr<mirror::ReturnPath> staged_;                             ///< likewise
   bool finished_ = false;
 };
 
 /// What of a panel goes home on which path.
 struct FirstUseLease::Parcels {
   struct List {
-    std::array<mirror::Returned, operation::Operation::most_operands> results;
+    std::array<mirror::Returned, operation::Operation::max_operands> results;
     std::size_t count = 0;
     std::span<const mirror::Returned> span() const { return {results.data(), count}; }
   };
@@ -303,7 +303,7 @@ Status FirstUseLease::prepare() {
   traffic_.bytes_rewritten = hold_.bytes_rewritten;
   traffic_.page_faults = hold_.page_faults;
   traffic_.copied_because = hold_.copied_because;
-  if (panels_.size() > CommitLog::most_panels) policy_.coherence().stage_all(hold_);
+  if (panels_.size() > CommitLog::max_panels) policy_.coherence().stage_all(hold_);
   if (auto taken = take_buffers(); !taken) return taken;
   if (auto brought = supply_.bring(copied()); !brought) return brought;
   if (shared_.sharing) shared_.sharing->supplied(shared_.part, shared_.number);

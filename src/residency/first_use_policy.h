@@ -40,12 +40,12 @@ struct FirstUseSettings {
   std::shared_ptr<mirror::Pins> pins;          ///< of create_pins(); null: none of the program's memory is page-locked
   std::shared_ptr<mirror::Exchange> exchange;  ///< of create_exchange(); null: all comes from host memory
   /// Bytes that a call must lack for other devices to be asked. That costs about as much as bringing so many.
-  std::size_t least_borrowed = std::size_t{1} << 20;
+  std::size_t min_borrowed = std::size_t{1} << 20;
   /// Seconds that a part of a split call waits for what others bring, besides what bringing it itself would take.
   double patience = 1e-3;
   /// Bytes of the largest matrix that is copied with every call, because the CPU keeps rewriting it. Larger ones have a
   /// mirror all the same.
-  std::size_t most_copied = std::size_t{64} << 20;
+  std::size_t max_copied = std::size_t{64} << 20;
   bool verify = false;  ///< compare every page reused with host memory
   PanelSizes panels = {};
   /// By what it is told whether a matrix that is copied at every use has changed. Another one where there is no memory.

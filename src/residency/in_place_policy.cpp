@@ -116,10 +116,10 @@ Status InPlacePolicy::prepare(std::span<const operation::Operand> operands, std:
 
 /// Or written by the device: later calls find a result where it is, too.
 bool InPlacePolicy::used_before(const operation::Operand& operand) {
-  constexpr std::size_t most_uses = std::size_t{1} << 16;  // a program may use ever new memory
+  constexpr std::size_t max_uses = std::size_t{1} << 16;  // a program may use ever new memory
   const std::lock_guard lock(mutex_);
   if (used_.contains(operand)) return true;
-  if (++first_uses_ % most_uses == 0) used_.remove({0, UINTPTR_MAX});
+  if (++first_uses_ % max_uses == 0) used_.remove({0, UINTPTR_MAX});
   platform::contained([&] { used_.add(operand); });  // otherwise it counts as new again
   return false;
 }

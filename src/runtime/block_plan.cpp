@@ -49,7 +49,7 @@ struct Rates {
 BlockPlan plan_blocks(const operation::Operation& operation, std::size_t room, const decide::MachineModel& model,
                       bool page_locked) {
   BlockPlan alone{operation::blocks(operation, room), false};
-  for (; !can_be_cut(alone.series) && room > least_room; alone.series = operation::blocks(operation, room)) room /= 2;
+  for (; !can_be_cut(alone.series) && room > min_room; alone.series = operation::blocks(operation, room)) room /= 2;
   if (!can_be_cut(alone.series)) return {};
   // Two blocks at once take a third of the room each; the panels take the last third.
   BlockPlan ahead{operation::blocks(operation, room / 3 * 2), true};

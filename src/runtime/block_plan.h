@@ -17,7 +17,7 @@ struct BlockPlan {
 };
 
 /// With less device memory, cutting gains nothing.
-inline constexpr std::size_t least_room = std::size_t{16} << 10;
+inline constexpr std::size_t min_room = std::size_t{16} << 10;
 
 /// Chooses between larger blocks that run one by one and smaller blocks of which two are on the device at once, by the
 /// expected time. With smaller blocks the other matrices cross the link more often; with larger blocks the device waits

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 /// For a program that has run for longer, a tenth of a second does not matter.
 constexpr std::chrono::seconds longest_age{30};
 /// The largest share of a device's memory that the process may hold.
-constexpr double most_held = 0.25;
+constexpr double max_held = 0.25;
 
 std::size_t bytes_held(device::Device& device) {
   const auto& clients = device::memory_clients;
@@ -28,8 +28,8 @@ std::size_t bytes_held(device::Device& device) {
 
 bool may_stay_open(device::Device& device) {
   const device::Properties& properties = device.properties();
-  const double most_bytes = most_held * static_cast<double>(properties.total_memory);
-  return !properties.by_server && !properties.exclusive && static_cast<double>(bytes_held(device)) <= most_bytes;
+  const double max_bytes = max_held * static_cast<double>(properties.total_memory);
+  return !properties.by_server && !properties.exclusive && static_cast<double>(bytes_held(device)) <= max_bytes;
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ report::Context describe_process(const config::Settings& settings, const std::st
   context.kernel = platform::kernel_release();
   context.huge_pages = platform::transparent_huge_pages();
   const std::chrono::duration<double> real = std::chrono::steady_clock::now() - loaded_at;
-  context.elapsed_seconds = std::max(0.0, real.count() + report::most_seconds_ahead());
+  context.elapsed_seconds = std::max(0.0, real.count() + report::max_seconds_ahead());
   context.started = seconds_of(std::chrono::system_clock::now()) - real.count();
   context.device_kind = settings.device;
   context.device_state = failure.empty() ? "not started" : failure;

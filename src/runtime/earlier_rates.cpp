@@ -23,7 +23,7 @@ using decide::CpuRate;
 /// Version of the files' format.
 constexpr int version = 1;
 
-constexpr std::chrono::seconds most_age = std::chrono::hours(24 * 30);
+constexpr std::chrono::seconds max_age = std::chrono::hours(24 * 30);
 
 std::vector<CpuRate> parse(const std::string& text, std::uint64_t command) {
   const platform::FromReserve for_json;
@@ -32,7 +32,7 @@ std::vector<CpuRate> parse(const std::string& text, std::uint64_t command) {
   if (file.value("command", Json()) != fmt::format("{:016x}", command)) return {};
   std::vector<CpuRate> rates;
   const Json list = file.value("cpu", Json());
-  if (!list.is_array() || list.size() > EarlierRates::most_rates) return {};
+  if (!list.is_array() || list.size() > EarlierRates::max_rates) return {};
   for (const Json& each : list) {
     const bool right = each.is_array() && each.size() == 2 && each[0].is_number_unsigned() && each[1].is_number();
     const double rate = right ? each[1].get<double>() : 0;
@@ -57,7 +57,7 @@ EarlierRates::EarlierRates(const std::string& conditions) {
   command_ = number_of(text_of_command + '\0' + conditions);
   path_ = path_in_cache("rates", text_of_command);
   const auto age = path_.empty() ? std::nullopt : age_of(path_);
-  if (!age || *age > most_age) return;
+  if (!age || *age > max_age) return;
   if (const auto text = content_of(path_)) rates_ = parse(*text, command_);
 }
 
@@ -70,7 +70,7 @@ void EarlierRates::keep(const std::vector<CpuRate>& rates) const {
   for (const CpuRate& each : rates) {
     const auto place = places.find(each.key);
     if (place == places.end()) {
-      if (known.size() == most_rates) continue;
+      if (known.size() == max_rates) continue;
       known.push_back(each);
       tells = true;
       continue;

@@ -23,7 +23,7 @@ class EarlierRates {
   /// rate becomes the mean of both. Silent if writing fails. Changes errno.
   void keep(const std::vector<decide::CpuRate>& rates) const;
 
-  static constexpr std::size_t most_rates = 512;
+  static constexpr std::size_t max_rates = 512;
 
  private:
   std::uint64_t command_;

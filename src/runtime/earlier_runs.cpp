@@ -29,7 +29,7 @@ using Json = nlohmann::json;
 constexpr int version = 4;
 
 /// Machines, libraries and data change, so older files are not used.
-constexpr std::chrono::seconds most_age = std::chrono::hours(24 * 30);
+constexpr std::chrono::seconds max_age = std::chrono::hours(24 * 30);
 
 /// If the device's gain exceeds the price of opening by this factor, the next run opens it at once. Times scatter, and
 /// a program that has gained little may gain less next time.
@@ -37,14 +37,14 @@ constexpr double clear_gain = 1.25;
 
 /// A program pays at least this share of the price, even if the device is opened while it does other things: both share
 /// memory, locks of the kernel, and the clock of the cores.
-constexpr double least_visible = 0.25;
+constexpr double min_visible = 0.25;
 
 /// Seconds. A device that is open for longer before its first use takes memory from others for nothing.
 constexpr double longest_lead = 5;
 
 /// Runs that spend a smaller share of the price on calls that are worth the device never come near opening it. They
 /// leave no file.
-constexpr double least_share = 0.5;
+constexpr double min_share = 0.5;
 
 constexpr const char* folder = "runs";
 
@@ -98,7 +98,7 @@ std::optional<Known> parse(const std::string& text, std::uint64_t command) {
   if (right && ahead > 0 && !runs_still(ahead.get<std::int64_t>())) run.lead = 0;
   std::vector<std::uint64_t> used_once;
   const Json kinds = file.value("used_once", Json());
-  right = right && kinds.is_array() && kinds.size() <= residency::mirror::Usage::most_kinds;
+  right = right && kinds.is_array() && kinds.size() <= residency::mirror::Usage::max_kinds;
   for (std::size_t i = 0; right && i < kinds.size(); ++i) {
     right = kinds[i].is_number_unsigned();
     if (right) used_once.push_back(kinds[i].get<std::uint64_t>());
@@ -170,8 +170,8 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
 
 Opening::Foresight foresight(const RunTimes& run, double price) {
   const double gain = run.cpu - run.device;
-  const double most_price = std::max(price, run.opening);
-  const double visible_price = std::max(most_price - usable_lead(run), least_visible * most_price);
+  const double max_price = std::max(price, run.opening);
+  const double visible_price = std::max(max_price - usable_lead(run), min_visible * max_price);
   if (gain < visible_price) return Opening::Foresight::loses;
   const bool clear = gain > clear_gain * visible_price;
   return clear || run.opened_at_once ? Opening::Foresight::gains : Opening::Foresight::loses;
@@ -191,7 +191,7 @@ EarlierRuns::EarlierRuns(const std::string& conditions) {
   command_ = number_of(text_of_command + '\0' + conditions);
   path_ = path_in_cache(folder, text_of_command);
   const auto age = path_.empty() ? std::nullopt : age_of(path_);
-  if (!age || *age > most_age) return;
+  if (!age || *age > max_age) return;
   age_ = *age;
   const auto text = content_of(path_);
   const auto known = text ? parse(*text, command_) : std::nullopt;
@@ -209,7 +209,7 @@ void EarlierRuns::keep(const RunTimes& run, double price,
                          opens_ahead(*times_, price) != opens_ahead(run, price) || differ(times_->flops, run.flops) ||
                          differ(times_->cpu, run.cpu) || differ(times_->device, run.device) ||
                          used_once.value_or(used_once_) != used_once_
-                   : run.cpu >= least_share * price;
+                   : run.cpu >= min_share * price;
   if (tells) {
     if (write(run, used_once.value_or(used_once_), 0) && times_ && run.carried_over) set_age(path_, age_);
   } else if (marked_) {

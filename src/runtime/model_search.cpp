@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_files = 256;  // read in a folder
+constexpr std::size_t max_files = 256;  // read in a folder
 
 /// `library` is a path, or the name of a file in any folder. If there are several builds of a BLAS under one name, only
 /// the path tells which one was measured.
@@ -55,7 +55,7 @@ int threads_in_use() {
 std::vector<std::string> files_of(const std::string& folder) {
   std::vector<std::string> files;
   for (const std::string& name : platform::names_in(folder))
-    if (files.size() < most_files && fs::path(name).extension() == ".json")
+    if (files.size() < max_files && fs::path(name).extension() == ".json")
       files.push_back((fs::path(folder) / name).string());
   std::ranges::sort(files);
   return files;

@@ -182,7 +182,7 @@ class BlockRun {
     for (const operation::Operation& block : series) {
       auto error = run_by_copies({&block, 1});
       // The block may not fit, since other threads hold device memory, too.
-      if (error && error->kind == ErrorKind::out_of_memory && room > least_room)
+      if (error && error->kind == ErrorKind::out_of_memory && room > min_room)
         error = run(block, room / 4, std::move(*error));
       if (error && !begun) return error;
       if (error) host_.compute(block);

@@ -106,7 +106,7 @@ class Opening {
   static constexpr double patience = 0.75;
   /// If a program uses at most this share of the cores before its first call, opening the device meanwhile costs it
   /// nothing.
-  static constexpr double most_busy = 0.75;
+  static constexpr double max_busy = 0.75;
   /// A call waits only if the CPU needs more than this many times the wait.
   static constexpr double worth_waiting = 2;
 

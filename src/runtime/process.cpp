@@ -57,7 +57,7 @@ void become_forked_child() {
 }
 
 /// For the timeline of a report: a page can show about as many bars.
-constexpr std::size_t most_timed_calls = 4096;
+constexpr std::size_t max_timed_calls = 4096;
 
 void end_without_report() {
   platform::log_line("out of memory: the summary and the report are not written");
@@ -84,7 +84,7 @@ std::optional<device::simulated::Rates> rates_of(const config::Settings& setting
 /// The CPU's share is assumed, since ranks that share a node compute at the same time.
 decide::MachineModel assumed_model() {
   decide::MachineModel model;
-  model.cpu_flops = decide::most_flops_of_a_core * platform::cpu_share();
+  model.cpu_flops = decide::max_flops_of_a_core * platform::cpu_share();
   return model;
 }
 
@@ -159,11 +159,11 @@ Process::Process()
       model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
                     settings_.model == "none"),
       model_description_(assumed_.name),
-      description_due_(Clock::now() + least_description_pause) {
+      description_due_(Clock::now() + min_description_pause) {
   if (settings_.log.mode == config::LogMode::calls)
     report::log_calls({.file = settings_.log.file, .rank = platform::global_rank(), .start = loaded_at()});
   report::explain_decisions(static_cast<std::size_t>(settings_.explain));
-  if (!settings_.report.empty()) report::keep_timeline(most_timed_calls, loaded_at());
+  if (!settings_.report.empty()) report::keep_timeline(max_timed_calls, loaded_at());
   if (!intercept::hears_of_opening()) device::assume_shared_driver();
   the_process = this;
   use_floor();

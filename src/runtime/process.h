@@ -175,7 +175,7 @@ class Process final : public operation::Estimator {
   static void before_exit();
 
   // process_report.cpp
-  static constexpr std::chrono::steady_clock::duration least_description_pause = std::chrono::seconds(1);
+  static constexpr std::chrono::steady_clock::duration min_description_pause = std::chrono::seconds(1);
   report::Context describe();
   void keep_counters();
   void keep_description();
@@ -213,7 +213,7 @@ class Process final : public operation::Estimator {
   std::atomic<bool> opening_begun_{false};
   MetMemory met_;  // memory of operands of calls on the device
   enum class Readiness : std::uint8_t { cold, in_preparation, ready };
-  std::array<std::atomic<Readiness>, operation::most_routines> readiness_{};  // by routine
+  std::array<std::atomic<Readiness>, operation::max_routines> readiness_{};  // by routine
   std::atomic<int> in_background_{0};  // threads that open the device or make it ready
   std::atomic<bool> unwanted_{false};  // these threads are to stop, since the process ends
   std::atomic<int> calls_in_flight_{0};

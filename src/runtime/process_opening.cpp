@@ -209,7 +209,7 @@ void Process::note_first_call() {
         "device was opened before (--history)");
   if (platform::has_forked() || !told_before) return;
   const std::chrono::duration<double> age = Clock::now() - loaded_at();
-  const bool left_cores_idle = platform::cpu_seconds() <= Opening::most_busy * platform::cpu_share() * age.count();
+  const bool left_cores_idle = platform::cpu_seconds() <= Opening::max_busy * platform::cpu_share() * age.count();
   if (opened_ahead_ || left_cores_idle) lead_ = age.count();
 }
 
@@ -244,7 +244,7 @@ bool Process::open_for(const operation::Operation& operation) {
 /// What earlier calls of its kind took, or what the model expects. If neither is known: the least that any CPU needs.
 double Process::expected_cpu_seconds(const operation::Operation& operation) const {
   const double known = decider_->cpu_seconds(operation, 0);
-  return known > 0 ? known : model_.load()->least_cpu_seconds_of(operation);
+  return known > 0 ? known : model_.load()->min_cpu_seconds_of(operation);
 }
 
 /// Whether the call's routine may be used on the device; if not, it is being made ready.

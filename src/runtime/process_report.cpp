@@ -106,7 +106,7 @@ void Process::refresh_description() {
     keep_description();
   });
   const Clock::time_point end = Clock::now();
-  description_due_ = end + std::max(least_description_pause, pause_for_cost * (end - begin));
+  description_due_ = end + std::max(min_description_pause, pause_for_cost * (end - begin));
 }
 
 /// `blastoff run` sums up the processes whose counters it keeps. `any_device`: a device was used.

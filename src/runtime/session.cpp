@@ -31,12 +31,12 @@ using device::Result;
 using device::Status;
 
 // More threads than this were not faster on any node that was measured.
-constexpr int most_copy_threads = 12;
+constexpr int max_copy_threads = 12;
 
 // Bytes of address space; if less is left, the device is not opened, for the program's sake.
-std::size_t least_address_space(const std::string& device) {
+std::size_t min_address_space(const std::string& device) {
   const auto named = device::find_kind(device);
-  return named ? named->kind->least_address_space : 0;
+  return named ? named->kind->min_address_space : 0;
 }
 
 // If address space is limited, the copying threads together may take this fraction of it, and staging the same again.
@@ -46,7 +46,7 @@ int copy_workers(const config::Settings& settings, std::size_t address_space, in
   // A stack, and the arena that malloc reserves for each thread.
   constexpr std::size_t thread_bytes = std::size_t{72} << 20;
   const int threads = settings.copy_threads > 0 ? static_cast<int>(settings.copy_threads)
-                                                : std::min(platform::cpu_share(), most_copy_threads);
+                                                : std::min(platform::cpu_share(), max_copy_threads);
   const int workers = std::max(1, std::min(threads, platform::cpu_count()) / devices) - 1;  // the caller copies too
   return static_cast<int>(
       std::min(static_cast<std::size_t>(workers), address_space / share_of_address_space / thread_bytes));
@@ -54,7 +54,7 @@ int copy_workers(const config::Settings& settings, std::size_t address_space, in
 
 /// Calls that use the device at the same time. A few for each CPU hide each other's waiting; more would only occupy
 /// queues and memory.
-std::size_t most_lanes() {
+std::size_t max_lanes() {
   return static_cast<std::size_t>(std::max(4, 2 * platform::cpu_count()));
 }
 
@@ -161,7 +161,7 @@ Result<std::unique_ptr<device::Device>> open_device(const config::Settings& sett
 }
 
 Status check_address_space(const config::Settings& settings) {
-  const std::size_t least = least_address_space(settings.device);
+  const std::size_t least = min_address_space(settings.device);
   const std::size_t left = platform::address_space_left();
   if (left >= least) return {};
   return tl::unexpected(
@@ -198,7 +198,7 @@ Result<std::unique_ptr<Session>> Session::assemble(Parts parts, const config::Se
   session->exchange_ = std::move(parts.exchange);
   session->devices_working_ = std::move(parts.working);
   session->devices_ = parts.devices;
-  session->lanes_ = std::make_unique<device::LanePool>(*session->device_, most_lanes());
+  session->lanes_ = std::make_unique<device::LanePool>(*session->device_, max_lanes());
   if (auto opened = session->open_residency(settings); !opened) return tl::unexpected(opened.error());
   return session;
 }
@@ -266,7 +266,7 @@ tl::expected<void, std::string> Session::open_mirrors(const config::Settings& se
   if (!mirrors_) first_use.pins = pins_ ? pins_ : residency::create_pins(platform::usable_memory() / 2);
   pins_ = first_use.pins;
   first_use.exchange = exchange_;
-  if (settings.exchange == config::ExchangeMode::always) first_use.least_borrowed = 1;
+  if (settings.exchange == config::ExchangeMode::always) first_use.min_borrowed = 1;
   first_use.verify =
       settings.verify.mode == config::VerifyMode::report || settings.verify.mode == config::VerifyMode::abort;
   preferred_ = residency::create_first_use_policy(*device_, *staging_, *tracker_, first_use);
@@ -300,10 +300,10 @@ void Session::stop() {
 
 void Session::make_ready(const operation::Operation& operation) {
   if (!device_->prepare(operation)) return;
-  constexpr std::size_t most_bytes = std::size_t{1} << 30;
+  constexpr std::size_t max_bytes = std::size_t{1} << 30;
   std::size_t bytes = 0;
   for (const operation::Operand& operand : operation.operands()) bytes += operand.span_bytes();
-  if (operation.may_fail || operation.shape != 0 || !operation.vectors().empty() || bytes > most_bytes) return;
+  if (operation.may_fail || operation.shape != 0 || !operation.vectors().empty() || bytes > max_bytes) return;
   auto lane = lanes_->acquire();
   if (!lane) return;
   operation::Operation trial = operation;
@@ -351,20 +351,20 @@ void Session::lost(const std::string& reason) {
 }
 
 void Session::say_once(const std::string& reason) {
-  constexpr std::size_t most_lines = 16;
+  constexpr std::size_t max_lines = 16;
   const std::lock_guard lock(mutex_);
-  if (said_.size() == most_lines || std::find(said_.begin(), said_.end(), reason) != said_.end()) return;
+  if (said_.size() == max_lines || std::find(said_.begin(), said_.end(), reason) != said_.end()) return;
   said_.push_back(reason);
   platform::log_line("%s; such calls run on the CPU", reason.c_str());
 }
 
 void Session::count_copied(const std::string& reason) {
   const std::lock_guard lock(mutex_);
-  constexpr std::size_t most_reasons = 16;
+  constexpr std::size_t max_reasons = 16;
   const auto known = std::find_if(copied_.begin(), copied_.end(), [&](const auto& c) { return c.first == reason; });
   if (known != copied_.end())
     ++known->second;
-  else if (copied_.size() < most_reasons)
+  else if (copied_.size() < max_reasons)
     copied_.emplace_back(reason, 1);
 }
 

@@ -11,12 +11,12 @@ namespace {
 std::atomic<std::uint16_t> term{1};
 
 /// Small, since thread-local memory is scarce if the library is loaded late. Most loops make calls of one or two kinds.
-constexpr std::size_t most_kinds = 4;
+constexpr std::size_t max_kinds = 4;
 static_assert(sizeof(SettledCall) == 24);
-[[gnu::tls_model("initial-exec")]] constinit thread_local std::array<SettledCall, most_kinds> settled{};
+[[gnu::tls_model("initial-exec")]] constinit thread_local std::array<SettledCall, max_kinds> settled{};
 
 SettledCall& place_of(std::uint64_t likeness) {
-  return settled[(likeness >> 32) % most_kinds];
+  return settled[(likeness >> 32) % max_kinds];
 }
 
 }  // namespace

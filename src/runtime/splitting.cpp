@@ -11,7 +11,7 @@ namespace blastoff::runtime {
 namespace {
 
 // A smaller part is not worth a second device. Waking a thread takes 50 us, and two links and cards never run in step.
-constexpr double least_seconds_of_part = 0.2e-3;
+constexpr double min_seconds_of_part = 0.2e-3;
 constexpr double seconds_to_hand_over = 100e-6;
 
 // A split call must be expected to take less than this share of the time on one device, since rates are not known
@@ -133,7 +133,7 @@ std::vector<Part> Splitting::cut(const operation::Operation& operation, std::spa
   std::size_t count = working.size();
   if (mode_ == config::SplitMode::automatic) {
     const decide::MachineModel& model = *model_.load(std::memory_order_acquire);
-    const double worth = seconds_there({&operation, 1}, model) / least_seconds_of_part;
+    const double worth = seconds_there({&operation, 1}, model) / min_seconds_of_part;
     if (worth < 2) return {};
     if (worth < static_cast<double>(count)) count = static_cast<std::size_t>(worth);
   }

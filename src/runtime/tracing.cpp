@@ -24,12 +24,12 @@ struct Child {
 };
 Child child;
 
-trace::Setup setup_of(const config::Settings& settings, double least_volume, Clock::time_point start) {
+trace::Setup setup_of(const config::Settings& settings, double min_volume, Clock::time_point start) {
   return {
       .pattern = report::report_pattern(settings.trace, ".trace"),
       .limit = settings.trace_limit.bytes,
-      .floor_volume = least_volume,
-      .min_size = settings.min_size.value_or(std::llround(std::ceil(std::cbrt(least_volume)))),
+      .floor_volume = min_volume,
+      .min_size = settings.min_size.value_or(std::llround(std::ceil(std::cbrt(min_volume)))),
       .may_track = settings.device == "none" && settings.tracker != config::TrackerName::none,
       .tracker = tracker_kind(settings.tracker),
       .context = identity(),
@@ -37,15 +37,15 @@ trace::Setup setup_of(const config::Settings& settings, double least_volume, Clo
   };
 }
 
-std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, double least_volume,
+std::unique_ptr<trace::Tracer> create_tracer(const config::Settings& settings, double min_volume,
                                              Clock::time_point start) {
   if (settings.trace.empty()) return nullptr;
-  return std::make_unique<trace::Tracer>(setup_of(settings, least_volume, start));
+  return std::make_unique<trace::Tracer>(setup_of(settings, min_volume, start));
 }
 
 /// Does not track memory: a child of fork has none of its parent's trackers.
-std::unique_ptr<trace::Tracer> create_tracer_of_child(const config::Settings& settings, double least_volume) {
-  trace::Setup setup = setup_of(settings, least_volume, child.forked_at);
+std::unique_ptr<trace::Tracer> create_tracer_of_child(const config::Settings& settings, double min_volume) {
+  trace::Setup setup = setup_of(settings, min_volume, child.forked_at);
   setup.pattern = report::pattern_of_child(setup.pattern, setup.context);
   setup.may_track = false;
   setup.may_end_any_time = true;
@@ -54,8 +54,8 @@ std::unique_ptr<trace::Tracer> create_tracer_of_child(const config::Settings& se
 
 }  // namespace
 
-Tracing::Tracing(const config::Settings& settings, double least_volume, Clock::time_point start)
-    : settings_(settings), least_volume_(least_volume), tracer_(create_tracer(settings, least_volume, start)) {}
+Tracing::Tracing(const config::Settings& settings, double min_volume, Clock::time_point start)
+    : settings_(settings), min_volume_(min_volume), tracer_(create_tracer(settings, min_volume, start)) {}
 
 void Tracing::begin_child() {
   child.tracer = nullptr;  // the tracer of its parent, if that was a child too
@@ -68,7 +68,7 @@ trace::Tracer* Tracing::of_child() const {
   trace::Tracer* tracer = child.tracer;
   if (tracer != nullptr) return tracer;
   try {
-    auto made = create_tracer_of_child(settings_, least_volume_);
+    auto made = create_tracer_of_child(settings_, min_volume_);
     return child.tracer.compare_exchange_strong(tracer, made.get()) ? made.release() : tracer;
   } catch (const std::bad_alloc&) {
     return nullptr;

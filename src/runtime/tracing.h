@@ -12,8 +12,8 @@ namespace blastoff::runtime {
 /// Never destroyed, like the Process that owns it.
 class Tracing {
  public:
-  /// Calls with a smaller Work::volume than `least_volume` are only counted. `start`: the time at which seconds begin.
-  Tracing(const config::Settings& settings, double least_volume, std::chrono::steady_clock::time_point start);
+  /// Calls with a smaller Work::volume than `min_volume` are only counted. `start`: the time at which seconds begin.
+  Tracing(const config::Settings& settings, double min_volume, std::chrono::steady_clock::time_point start);
 
   bool wanted() const { return tracer_ != nullptr; }
 
@@ -30,7 +30,7 @@ class Tracing {
 
  private:
   const config::Settings& settings_;
-  const double least_volume_;
+  const double min_volume_;
   const std::unique_ptr<trace::Tracer> tracer_;
 };
 

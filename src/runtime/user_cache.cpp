@@ -14,7 +14,7 @@ namespace blastoff::runtime {
 
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{1} << 20;
+constexpr std::size_t max_bytes = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ std::optional<std::string> content_of(const std::string& path) {
   const platform::Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat state {};
   if (!file || fstat(file.get(), &state) != 0 || !S_ISREG(state.st_mode)) return std::nullopt;
-  std::string text(std::min(most_bytes, static_cast<std::size_t>(state.st_size)), '\0');
+  std::string text(std::min(max_bytes, static_cast<std::size_t>(state.st_size)), '\0');
   std::size_t length = 0;
   while (length < text.size()) {
     const ssize_t got = read(file.get(), text.data() + length, text.size() - length);

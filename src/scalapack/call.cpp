@@ -8,8 +8,8 @@
 namespace blastoff::scalapack {
 namespace {
 
-constexpr std::size_t most_words = 39;
-using Words = std::array<void*, most_words>;
+constexpr std::size_t max_words = 39;
+using Words = std::array<void*, max_words>;
 
 template <std::size_t... positions>
 void invoke_all(void* function, const Words& words, std::index_sequence<positions...>) {
@@ -41,7 +41,7 @@ class Fingerprint {
 void invoke(void* function, void* const* words, std::size_t count) {
   Words all{};
   std::copy_n(words, count, all.begin());
-  invoke_all(function, all, std::make_index_sequence<most_words>());
+  invoke_all(function, all, std::make_index_sequence<max_words>());
 }
 
 std::int64_t own_share(int count, int block, int process, int first, int processes) {
@@ -105,7 +105,7 @@ bool Call::whole(std::size_t position, const Grid& grid) const {
 }
 
 bool Call::may_be_gathered(const Grid& grid) const {
-  if (order() < least_order || order() > greatest_order || !among(uplo(), "ul")) return false;
+  if (order() < min_order || order() > greatest_order || !among(uplo(), "ul")) return false;
   if (!among(job(), generalized() ? "nv" : "v") || !among(range(), "aiv")) return false;
   if (!whole(generalized() ? 5 : 3, grid) || !whole(generalized() ? 22 : 8, grid)) return false;
   return !generalized() || whole(9, grid);

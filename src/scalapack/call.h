@@ -40,7 +40,7 @@ struct Grid {
 std::int64_t own_share(int count, int block, int process, int first, int processes);
 
 /// Smaller problems stay distributed, because asking the other ranks would take a noticeable part of their time.
-inline constexpr int least_order = 256;
+inline constexpr int min_order = 256;
 /// The work space for larger problems has more elements than LAPACK's integers can count.
 inline constexpr int greatest_order = 32766;
 

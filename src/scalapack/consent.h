@@ -16,7 +16,7 @@
 namespace blastoff::scalapack {
 
 /// Whether all processes of the grid will gather this call. All processes get the same answer. Each process with
-/// Blastoff asks at every call of order least_order or more that is not a query. `wanted`: on the root, whether it
+/// Blastoff asks at every call of order min_order or more that is not a query. `wanted`: on the root, whether it
 /// wants to gather. `patience`: at the first call of a grid, how long to wait for the greeting or the answers.
 bool all_gather(const Functions& functions, const Grid& grid, bool wanted, std::chrono::duration<double> patience);
 

@@ -18,7 +18,7 @@ using Line = std::back_insert_iterator<std::string>;
 using platform::Span;
 
 /// If there are more runs, they are joined across the gaps between them, beginning with the smallest gaps.
-constexpr std::size_t most_runs = 64;
+constexpr std::size_t max_runs = 64;
 
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -26,7 +26,7 @@ std::string quoted(const std::string& text) {
 
 std::vector<Span> joined(std::vector<Span> runs) {
   std::ranges::sort(runs, {}, &Span::begin);
-  for (std::size_t gap = 0; gap == 0 || runs.size() > most_runs; gap = std::max<std::size_t>(2 * gap, 4096)) {
+  for (std::size_t gap = 0; gap == 0 || runs.size() > max_runs; gap = std::max<std::size_t>(2 * gap, 4096)) {
     std::vector<Span> result;
     for (const Span run : runs) {
       if (!result.empty() && run.begin <= result.back().end + gap)

@@ -14,7 +14,7 @@ using platform::Span;
 /// The share of the run that this work and its cost to the program may take. Up to the second share, only elements are
 /// compared, which costs least. In addition, this many seconds may be spent at any time.
 constexpr double affordable_share = 0.012;
-constexpr double most_affordable_share = 0.015;
+constexpr double max_affordable_share = 0.015;
 constexpr double affordable_at_once = 0.02;
 
 /// The program's time for writing a protected page.
@@ -32,7 +32,7 @@ constexpr std::size_t few_pages = 16;
 constexpr int uses_that_pay = 8;
 
 /// A matrix that was rewritten this many times in a row, each time after few uses, is no longer tracked.
-constexpr int most_rewritten = 2;
+constexpr int max_rewritten = 2;
 
 bool is_much(std::size_t bytes) {
   return bytes > few_pages * platform::page_size();
@@ -142,7 +142,7 @@ void Writes::judge(const Operand& operand, Matrix& matrix, std::size_t written_b
   }
   const bool soon = std::exchange(matrix.uses, 0) < uses_that_pay;
   matrix.rewritten = soon ? matrix.rewritten + 1 : 0;
-  if (matrix.rewritten < most_rewritten) return;
+  if (matrix.rewritten < max_rewritten) return;
   matrix.sampled = true;
   matrix.unchanged = matrix.rewritten = 0;
   matrix.known = false;
@@ -156,10 +156,10 @@ void Writes::compare(const Operand& operand, Matrix& matrix, Found& found) {
     residency::each_region(operand, [&](Span region) { found.written.push_back(region); });
     return;
   }
-  constexpr int most_patience = 1 << 20;
+  constexpr int max_patience = 1 << 20;
   if (++matrix.unchanged < matrix.patience || !matrix.sampled) return;
   matrix.sampled = false;
-  matrix.patience = std::min(2 * matrix.patience, most_patience);
+  matrix.patience = std::min(2 * matrix.patience, max_patience);
 }
 
 // The pages that earlier calls have left protected are unprotected, so that the call itself takes no faults.
@@ -212,7 +212,7 @@ Found Writes::before(const Operation& call) {
     return found;
   }
   pass_over(call);
-  if (!any_sampled(call) || costs_too_much(most_affordable_share)) return found;
+  if (!any_sampled(call) || costs_too_much(max_affordable_share)) return found;
   spend([&] {
     residency::each_distinct_matrix(call, [&](std::size_t, const Operand& operand) {
       if (Matrix& matrix = matrix_of(operand); matrix.sampled) compare(operand, matrix, found);
@@ -223,7 +223,7 @@ Found Writes::before(const Operation& call) {
 
 void Writes::after(const Operation& call, bool asked) {
   const bool looks = asked || watched_ == nullptr || any_sampled(call);
-  if (!looks || costs_too_much(most_affordable_share)) return;
+  if (!looks || costs_too_much(max_affordable_share)) return;
   spend([&] {
     residency::each_distinct_matrix(call, [&](std::size_t, const Operand& operand) {
       Matrix& matrix = matrix_of(operand);

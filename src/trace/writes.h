@@ -88,7 +88,7 @@ class Writes {
   platform::IntervalSet seen_;     ///< memory of which the kernel has been asked before
   platform::IntervalSet results_;  ///< results of calls that still run, or for which the kernel was not asked
   /// Indexed by the address of the first element.
-  platform::RecentMap<std::uintptr_t, Matrix> matrices_{platform::most_matrices_remembered};
+  platform::RecentMap<std::uintptr_t, Matrix> matrices_{platform::max_matrices_remembered};
   std::vector<platform::Span> scratch_;
 };
 

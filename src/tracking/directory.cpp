@@ -36,8 +36,8 @@ class Directory::Client final : public PageTracker, private EventSource {
 
   // What a client leaves unheard must not grow for ever. After a loss the events themselves tell it nothing more.
   void hear(const std::vector<MemoryEvent>& events, bool complete) {
-    constexpr std::size_t most_unheard = 4096;
-    events_lost_ = events_lost_ || !complete || heard_.size() + events.size() > most_unheard ||
+    constexpr std::size_t max_unheard = 4096;
+    events_lost_ = events_lost_ || !complete || heard_.size() + events.size() > max_unheard ||
                    !platform::contained([&] { heard_.insert(heard_.end(), events.begin(), events.end()); });
     if (events_lost_) heard_.clear();
   }

@@ -72,7 +72,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
       options.budget >>= 2 * i;
       options.panels = {.general = 4096, .triangular = 4096, .solve_width = 8};
       options.seed = static_cast<unsigned>(i) + 1;
-      options.most_copied = most_copied_;
+      options.max_copied = max_copied_;
       if (i + 1 == count) options.fault = fault;
       std::string reason;
       rigs_.push_back(Rig::create({policy_, kind}, options, reason, &shared_));
@@ -144,7 +144,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
   std::vector<std::unique_ptr<Rig>> rigs_;
   std::vector<device::Lane> lanes_;
   residency::Traffic traffic_;  ///< of the last call
-  std::optional<std::size_t> most_copied_;
+  std::optional<std::size_t> max_copied_;
   std::string policy_ = "first-use";
 };
 
@@ -408,7 +408,7 @@ class ResidencyDevicesRewritten : public ResidencyDevices {
   static constexpr std::int64_t width = 8;  ///< columns of each device
 
   void begin() {
-    most_copied_ = 0;
+    max_copied_ = 0;
     start();
     own_shadow_.resize(all);
     write(0, result);

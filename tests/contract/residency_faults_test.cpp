@@ -27,7 +27,7 @@ struct Fault {
 class ResidencyFaults : public testing::TestWithParam<Fault> {
  protected:
   /// The first operation of this kind that a call makes, the second, ...
-  static constexpr int most_operations = 24;
+  static constexpr int max_operations = 24;
 
   bool lost() const { return GetParam().kind == device::ErrorKind::lost; }
 
@@ -82,7 +82,7 @@ TEST_P(ResidencyFaults, LeaveHostMemoryAsTheLeaseSays) {
   std::string reason;
   if (!Rig::create(GetParam().flavour, {}, reason)) GTEST_SKIP() << reason;
   for (const double beta : {1.0, 0.0}) {
-    for (int number = 1; number <= most_operations; ++number) {
+    for (int number = 1; number <= max_operations; ++number) {
       run_with_fault(number, options_of(Routine::dgemm, 90, 70, 5, beta));
       run_with_fault(number, options_of(Routine::dsyrk, 90, 90, 5, beta));
       if (HasFailure()) return;

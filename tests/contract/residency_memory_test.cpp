@@ -310,7 +310,7 @@ TEST_P(ResidencyMemory, WhatAnEarlierRunUsedOnceIsCopiedAtItsFirstUse) {
 
 TEST_P(ResidencyMemory, WhatIsUsedOnceTakesNoMirrorHoweverLargeItIs) {
   RigOptions options;
-  options.most_copied = 1;
+  options.max_copied = 1;
   START(options);
   const auto use_once = [&] {
     double *const a = map(bytes_), *const b = map(bytes_), *const c = map(bytes_);

@@ -55,7 +55,7 @@ struct RigOptions {
   bool may_pin = true;                           ///< as far as the tracker is concerned
   std::shared_ptr<Registrations> registrations;  ///< that the program makes with the device
   residency::PanelSizes panels = {};             ///< of first-use
-  std::optional<std::size_t> most_copied;        ///< likewise
+  std::optional<std::size_t> max_copied;         ///< likewise
   unsigned seed = 1;
 };
 
@@ -144,11 +144,11 @@ class Rig {
     residency::FirstUseSettings settings;
     settings.pins = shared ? shared->pins : residency::create_pins(std::size_t{1} << 30);
     if (shared) settings.exchange = shared->exchange;
-    settings.least_borrowed = 1;
+    settings.min_borrowed = 1;
     settings.patience = 60;  // however slow the test is
     settings.verify = options.verify;
     settings.panels = options.panels;
-    settings.most_copied = options.most_copied.value_or(settings.most_copied);
+    settings.max_copied = options.max_copied.value_or(settings.max_copied);
     rig->policy_ = residency::create_first_use_policy(*rig->device_, *rig->staging_, *rig->tracker_, settings);
     if (flavour.policy == "past-mirrors") {
       rig->device_->accountant().limit(device::MemoryClient::copies, options.budget);

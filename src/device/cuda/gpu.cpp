@@ -23,7 +23,7 @@ namespace {
 constexpr int volta = 7;
 constexpr int hopper = 9;
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
-constexpr std::size_t most_to_reserve = std::size_t{1} << 40;
+constexpr std::size_t max_to_reserve = std::size_t{1} << 40;
 
 int attribute(const api::Driver& driver, api::CUdevice device, int which) {
   int value = 0;
@@ -76,7 +76,7 @@ std::string describe_driver(const Context& context) {
 /// Probes, since the driver's limit depends on the machine. Reserved device addresses cost nothing but future page
 /// tables.
 std::size_t probe_largest_reservation(const api::Driver& driver, std::size_t granularity) {
-  for (std::size_t bytes = most_to_reserve; bytes >= granularity; bytes /= 2) {
+  for (std::size_t bytes = max_to_reserve; bytes >= granularity; bytes /= 2) {
     api::CUdeviceptr address = 0;
     if (driver.cuMemAddressReserve(&address, bytes, granularity, 0, 0) != api::success) continue;
     driver.cuMemAddressFree(address, bytes);

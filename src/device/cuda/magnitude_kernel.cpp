@@ -8,8 +8,8 @@ namespace blastoff::device::cuda {
 namespace {
 
 constexpr std::size_t reals_per_thread = 8;
-constexpr std::int64_t most_blocks_along_x = 2048;
-constexpr std::size_t most_blocks_along_y = 64;
+constexpr std::int64_t max_blocks_along_x = 2048;
+constexpr std::size_t max_blocks_along_y = 64;
 
 // The kernel sees a matrix of reals: a complex element is two reals below each other. Without their signs, the bits of
 // reals are ordered by magnitude, with NaN above infinity. Threads of one row of blocks (ctaid.x) take the reals of one
@@ -132,8 +132,8 @@ Status MagnitudeKernel::launch(const operation::Operand& matrix, blas::Scalar sc
   auto columns = static_cast<std::uint32_t>(matrix.columns);
   std::uint32_t part = matrix.part == operation::Part::full ? 0 : matrix.part == operation::Part::upper ? 1 : 2;
   void* parameters[] = {&address, &pitch, &reals, &columns, &reals_per_element, &part, &result};
-  const WordKernels::Blocks blocks{.x = static_cast<unsigned>(std::min(matrix.columns, most_blocks_along_x)),
-                                   .y = block_count(reals, reals_per_thread, most_blocks_along_y)};
+  const WordKernels::Blocks blocks{.x = static_cast<unsigned>(std::min(matrix.columns, max_blocks_along_x)),
+                                   .y = block_count(reals, reals_per_thread, max_blocks_along_y)};
   return kernels_.launch(real_bytes, blocks, parameters, stream, "a search for the largest magnitude");
 }
 

@@ -5,11 +5,11 @@
 namespace blastoff::device::cuda {
 namespace {
 
-constexpr std::size_t most_blocks = std::size_t{1} << 16;
+constexpr std::size_t max_blocks = std::size_t{1} << 16;
 
 /// Words are counted with 32 bits, since a GPU divides these several times as fast as 64 bits. One bit is left for a
 /// step beyond the end.
-constexpr std::size_t most_words = std::size_t{1} << 31;
+constexpr std::size_t max_words = std::size_t{1} << 31;
 
 // A dimension as the kernel reads it: 24 bytes. Strides are in bytes.
 struct KernelDimension {
@@ -17,7 +17,7 @@ struct KernelDimension {
   std::uint64_t source_stride;
   std::uint64_t destination_stride;
 };
-static_assert(sizeof(KernelDimension) * Permutation::most_dimensions == 216);
+static_assert(sizeof(KernelDimension) * Permutation::max_dimensions == 216);
 
 // Adjacent threads write adjacent words: the first dimension is the one with the smallest stride in the destination.
 // Each thread computes its indices from the number of its word.
@@ -102,9 +102,9 @@ Status PermutationKernel::launch(Address destination, Address source, const Perm
                                  api::CUstream stream) const {
   const Permutation simple = permutation.simplified();
   const std::size_t words = simple.elements();
-  if (words > most_words)
+  if (words > max_words)
     return tl::unexpected(Error{ErrorKind::unsupported, "a tensor of so many elements cannot be permuted"});
-  std::array<KernelDimension, Permutation::most_dimensions> shape{};
+  std::array<KernelDimension, Permutation::max_dimensions> shape{};
   for (std::size_t i = 0; i < simple.count; ++i) {
     const Permutation::Dimension& dimension = simple.dimensions[i];
     shape[i] = {static_cast<std::uint32_t>(dimension.extent),
@@ -114,7 +114,7 @@ Status PermutationKernel::launch(Address destination, Address source, const Perm
   auto count = static_cast<std::uint32_t>(words);
   auto dimensions = static_cast<std::uint32_t>(simple.count);
   void* parameters[] = {&destination, &source, &count, &dimensions, shape.data()};
-  const WordKernels::Blocks blocks{.x = block_count(words, 1, most_blocks), .y = 1};
+  const WordKernels::Blocks blocks{.x = block_count(words, 1, max_blocks), .y = 1};
   return kernels_.launch(simple.element_size, blocks, parameters, stream, "a permutation");
 }
 

@@ -9,21 +9,21 @@ namespace blastoff::device::cuda {
 namespace {
 
 constexpr std::size_t words_per_thread = 2;
-constexpr std::size_t most_blocks_along_y = 64;
+constexpr std::size_t max_blocks_along_y = 64;
 
 /// The copy engine copies fewer runs in about the same time.
-constexpr std::size_t least_runs = 16;
+constexpr std::size_t min_runs = 16;
 /// Average bytes. The copy engine copies longer runs at the rate of the link.
 constexpr std::size_t longest_run = std::size_t{32} << 10;
 
 // Runs in one launch: a kernel takes 4096 bytes of parameters.
-constexpr std::size_t most_runs = 160;
+constexpr std::size_t max_runs = 160;
 struct KernelRun {
   std::uint64_t device;
   std::uint64_t host;
   std::uint64_t words;
 };
-using KernelRuns = std::array<KernelRun, most_runs>;
+using KernelRuns = std::array<KernelRun, max_runs>;
 static_assert(sizeof(KernelRuns) == 3840);
 
 // One row of blocks (ctaid.x) has one run; adjacent threads take adjacent words.
@@ -88,7 +88,7 @@ const char* RunCopyKernel::source() {
 }
 
 bool RunCopyKernel::suits(std::span<const Run> runs) {
-  if (runs.size() < least_runs || alignment_of(runs) % 4 != 0) return false;
+  if (runs.size() < min_runs || alignment_of(runs) % 4 != 0) return false;
   std::size_t bytes = 0;
   for (const Run& run : runs) bytes += run.bytes;
   return bytes <= longest_run * runs.size();
@@ -108,7 +108,7 @@ Status RunCopyKernel::launch(std::span<const Run> runs, api::CUstream stream) {
   if (auto loaded = load(); !loaded) return loaded;
   const std::size_t word_bytes = alignment_of(runs) % 8 == 0 ? 8 : 4;
   while (!runs.empty()) {
-    const std::span<const Run> some = runs.first(std::min(runs.size(), most_runs));
+    const std::span<const Run> some = runs.first(std::min(runs.size(), max_runs));
     KernelRuns arguments{};
     std::size_t longest = 0;
     for (std::size_t i = 0; i < some.size(); ++i) {
@@ -118,7 +118,7 @@ Status RunCopyKernel::launch(std::span<const Run> runs, api::CUstream stream) {
     }
     void* parameters[] = {arguments.data()};
     const WordKernels::Blocks blocks{.x = static_cast<unsigned>(some.size()),
-                                     .y = block_count(longest, words_per_thread, most_blocks_along_y)};
+                                     .y = block_count(longest, words_per_thread, max_blocks_along_y)};
     if (auto queued = kernels_->launch(word_bytes, blocks, parameters, stream, "a copy of runs"); !queued)
       return queued;
     runs = runs.subspan(some.size());

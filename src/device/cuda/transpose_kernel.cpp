@@ -6,8 +6,8 @@
 namespace blastoff::device::cuda {
 namespace {
 
-constexpr std::int64_t most_blocks_along_x = 65535;
-constexpr std::size_t most_blocks_along_y = 64;
+constexpr std::int64_t max_blocks_along_x = 65535;
+constexpr std::size_t max_blocks_along_y = 64;
 
 // Threads of one row of blocks (ctaid.x) read one column of the source, adjacent elements at a time, then the column
 // nctaid.x further on.
@@ -117,8 +117,8 @@ Status TransposeKernel::launch(const operation::Operand& to, const operation::Op
   auto rows = static_cast<std::uint64_t>(from.rows);
   auto columns = static_cast<std::uint32_t>(from.columns);
   void* parameters[] = {&destination, &source, &destination_pitch, &source_pitch, &rows, &columns, &complex};
-  const WordKernels::Blocks blocks{.x = static_cast<unsigned>(std::min(from.columns, most_blocks_along_x)),
-                                   .y = block_count(rows, 1, most_blocks_along_y)};
+  const WordKernels::Blocks blocks{.x = static_cast<unsigned>(std::min(from.columns, max_blocks_along_x)),
+                                   .y = block_count(rows, 1, max_blocks_along_y)};
   return kernels_.launch(real_bytes, blocks, parameters, stream, "a transposition");
 }
 

@@ -7,7 +7,7 @@ namespace blastoff::device::cuda {
 namespace {
 
 constexpr std::size_t words_per_thread = 8;
-constexpr std::size_t most_blocks_along_y = 65535;
+constexpr std::size_t max_blocks_along_y = 65535;
 
 // The kernel sees a matrix of words of 4 or 8 bytes; an element of 16 bytes is two words below each other. So one
 // kernel serves every type, and no access is wider than an element's real number (complex elements need not be aligned
@@ -136,7 +136,7 @@ Status TriangleKernel::launch(const TriangleCopy& copy, api::CUstream stream) co
                         &lower};
   const std::size_t longest = static_cast<std::size_t>(block_order) * words_per_element;
   const WordKernels::Blocks blocks{.x = static_cast<unsigned>(copy.order),
-                                   .y = block_count(longest, words_per_thread, most_blocks_along_y)};
+                                   .y = block_count(longest, words_per_thread, max_blocks_along_y)};
   return kernels_.launch(word_bytes, blocks, parameters, stream, "a triangle copy");
 }
 

@@ -41,7 +41,7 @@ constexpr const char* other_arguments = "takes other arguments than the routine 
 constexpr const char* nothing_shows = "nothing shows that it is the routine of that name (--trust)";
 
 /// An object with at least this many LAPACK routines counts as the whole of LAPACK.
-constexpr std::size_t most_of_lapack = 100;
+constexpr std::size_t max_of_lapack = 100;
 
 struct Trusted {
   std::mutex mutex;
@@ -71,7 +71,7 @@ bool has_all_families(const std::vector<SpelledFunction>& all) {
   for (std::uint16_t routine = 0; routine < blas::routine_count; ++routine)
     level3 &= blas_there[routine] || !blas_routines.accompanies(routine, routine);
   return level3 ||
-         static_cast<std::size_t>(std::count(lapack_there.begin(), lapack_there.end(), true)) >= most_of_lapack;
+         static_cast<std::size_t>(std::count(lapack_there.begin(), lapack_there.end(), true)) >= max_of_lapack;
 }
 
 /// Serialises the use of the disassembler, which has memory for one instruction.
@@ -176,10 +176,10 @@ Judgement Evidence::judge(Names names, std::uint64_t size) const {
 bool Evidence::fits_as_largest(std::uint64_t address, abi::Style style, blas::Scalar scalar) const {
   static constexpr Role fortran[] = {Role::integer, Role::array, Role::integer};
   static constexpr Role cblas[] = {Role::number, Role::array, Role::number};
-  constexpr std::uint64_t most_code = 4096;
+  constexpr std::uint64_t max_code = 4096;
   const Signature signature{
       style == abi::Style::fortran ? std::span<const Role>(fortran) : std::span<const Role>(cblas), scalar};
-  return fit_of(signature, address, most_code).verdict == Fit::Verdict::fits;
+  return fit_of(signature, address, max_code).verdict == Fit::Verdict::fits;
 }
 
 void Evidence::add_largest(const SpelledFunction& like, Witnesses& found) const {

@@ -26,7 +26,7 @@ class Comparison {
   Fit run() {
     for (const Role role : signature_.roles) compare(role);
     // The routine does not take these words.
-    for (std::size_t i = word_; i < ArgumentUse::most_words - 1; ++i) contradicted_ |= use_.words[i].read;
+    for (std::size_t i = word_; i < ArgumentUse::max_words - 1; ++i) contradicted_ |= use_.words[i].read;
     contradicted_ |= use_.variadic || (narrow_ && wide_) || (values_ == 0 && (use_.reals & 1U) != 0);
     const unsigned values = (1U << values_) - 1;
     all_used_ &= (use_.reals & values) == values;

@@ -50,9 +50,9 @@ struct WordsPassedOn {
     });
   }
 
-  void pass(void* original) const { pass(original, std::make_index_sequence<lapack::most_words>()); }
+  void pass(void* original) const { pass(original, std::make_index_sequence<lapack::max_words>()); }
 
-  /// Passes most_words words, of which the routine may take fewer. A callee reads only its own words, and the caller
+  /// Passes max_words words, of which the routine may take fewer. A callee reads only its own words, and the caller
   /// clears the stack, so more words do no harm. Words past the end of `words` are not read.
   template <std::size_t... positions>
   void pass(void* original, std::index_sequence<positions...>) const {

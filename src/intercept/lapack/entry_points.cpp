@@ -51,7 +51,7 @@ constexpr Role role_of(lapack::Argument argument) {
 }
 
 struct Roles {
-  std::array<Role, lapack::most_words> of{};
+  std::array<Role, lapack::max_words> of{};
   std::size_t count = 0;
 };
 

@@ -29,8 +29,8 @@ struct WordUse {
 };
 
 struct ArgumentUse {
-  static constexpr std::size_t most_words = 40;
-  std::array<WordUse, most_words> words{};
+  static constexpr std::size_t max_words = 40;
+  std::array<WordUse, max_words> words{};
   std::size_t handed_on = 0;  ///< number of words, from the first one on, that are passed unchanged to an unknown
                               ///< function
   unsigned reals = 0;         ///< bit i: the i-th register for floating-point arguments is read with the caller's value

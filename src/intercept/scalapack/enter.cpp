@@ -35,7 +35,7 @@ void enter_scalapack(const EntryPoint& entry, const Original& original, scalapac
   const scalapack::Call call(routine, words);
   const bool narrow = original.integers(lapack::row(scalapack::row(routine).local).scalar) == abi::IntegerWidth::lp64;
   // All processes know these conditions alike, before any of them waits for another.
-  if (!narrow || call.order() < scalapack::least_order || call.asks_for_work_size()) return raw(original.function);
+  if (!narrow || call.order() < scalapack::min_order || call.asks_for_work_size()) return raw(original.function);
   dispatch_distributed(visit, call);
 }
 

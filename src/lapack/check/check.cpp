@@ -18,11 +18,11 @@ double tolerance(Kind kind) {
   return kind == Kind::syevr ? 100 : 8;
 }
 /// This is added to the order, so that the bound of a small problem is not too tight.
-constexpr double least_order = 8;
+constexpr double min_order = 8;
 
 double bound(const Problem& problem) {
   const auto order = static_cast<double>(std::max(problem.m, problem.n));
-  return tolerance(problem.kind()) * (order + least_order) * blas::machine_epsilon(problem.scalar());
+  return tolerance(problem.kind()) * (order + min_order) * blas::machine_epsilon(problem.scalar());
 }
 
 }  // namespace

@@ -67,9 +67,9 @@ class Solution final : public Check {
   explicit Solution(const Operation& operation) : Check(operation) {
     const Matrix right_sides = matrix(Argument::b);
     const bool single = problem().real_bytes() == sizeof(float);
-    const double least_normal = single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
-    const double least_norm = least_normal / blas::machine_epsilon(problem().scalar());
-    for (const double norm : right_sides.column_norms()) weights_.push_back(norm > least_norm ? 1 / norm : 0);
+    const double min_normal = single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
+    const double min_norm = min_normal / blas::machine_epsilon(problem().scalar());
+    for (const double norm : right_sides.column_norms()) weights_.push_back(norm > min_norm ? 1 / norm : 0);
     for (std::size_t trial = 0; trial < trials; ++trial) right_sides_.push_back(right_sides.times(combination(trial)));
     if (kind() == Kind::posv || kind() == Kind::gesv) factorization_.emplace(operation);
   }

@@ -11,7 +11,7 @@ namespace {
 using operation::Operand;
 using operation::Part;
 
-std::int64_t least_side(const Operand& operand) {
+std::int64_t min_side(const Operand& operand) {
   return std::min(operand.rows, operand.columns);
 }
 
@@ -27,13 +27,13 @@ void reflect(Vector& x, const Matrix::Column& v, Number tau) {
 }  // namespace
 
 Operand lower_trapezoid(Operand operand) {
-  operand.columns = least_side(operand);
+  operand.columns = min_side(operand);
   operand.part = Part::lower;
   return operand;
 }
 
 Operand upper_trapezoid(Operand operand) {
-  operand.rows = least_side(operand);
+  operand.rows = min_side(operand);
   operand.part = Part::upper;
   return operand;
 }

@@ -35,7 +35,7 @@ class LeastSquares final : public Check {
     norm_ = a.norm();
     const Matrix right_sides = matrix(Argument::b);
     const std::vector<double> norms = right_sides.column_norms();
-    for (const double norm : norms) weights_.push_back(norm > least_norm() ? 1 / norm : 0);
+    for (const double norm : norms) weights_.push_back(norm > min_norm() ? 1 / norm : 0);
     for (std::size_t trial = 0; trial < trials; ++trial) {
       products_.push_back(a.times(random_vector(problem().n, trial)));
       right_sides_.push_back(right_sides.times(combination(trial)));
@@ -55,16 +55,16 @@ class LeastSquares final : public Check {
   Vector combination(std::size_t trial) const { return product(weights_, random_vector(problem().k, trial)); }
 
   /// LAPACK scales a matrix of a smaller norm.
-  double least_norm() const {
+  double min_norm() const {
     const bool single = problem().real_bytes() == sizeof(float);
-    const double least_normal = single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
-    return least_normal / blas::machine_epsilon(problem().scalar());
+    const double min_normal = single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
+    return min_normal / blas::machine_epsilon(problem().scalar());
   }
 
   /// Whether LAPACK may have scaled the matrix. Then it returns the factors of the scaled matrix.
   bool may_be_scaled() const {
     const double elements = static_cast<double>(problem().m) * static_cast<double>(problem().n);
-    return !(norm_ >= least_norm() * std::sqrt(elements) && norm_ <= 1 / least_norm());
+    return !(norm_ >= min_norm() * std::sqrt(elements) && norm_ <= 1 / min_norm());
   }
 
   Matrix upper() const { return {upper_trapezoid(operand(Argument::a)), problem().scalar()}; }

@@ -69,7 +69,7 @@ Layout lay_out(const operation::Operation& call, std::size_t panel_bytes) {
   return layout;
 }
 
-std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t most_result) {
+std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t max_result) {
   constexpr std::size_t not_worth_cutting = 16 * mebibyte;
   constexpr std::size_t per_panel = 24 * mebibyte;
   // At the end of each panel the copying threads meet. Many panels are worth that where there are results to bring home
@@ -83,12 +83,12 @@ std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t m
   for (const operation::Operand& operand : call.operands()) {
     if (operation::reads(operand.intent)) moved += operand.part_bytes();
   }
-  if (moved < not_worth_cutting && result <= most_result) return std::max<std::size_t>(result, 1) * 2;
+  if (moved < not_worth_cutting && result <= max_result) return std::max<std::size_t>(result, 1) * 2;
   // Solves and triangular products lose efficiency on narrow panels.
   const bool triangular_operand = call.cutting == operation::Cutting::wide_strips;
   const std::size_t most = triangular_operand ? few : std::clamp<std::size_t>(home / result_per_panel, few, 32);
   const std::size_t count = std::clamp<std::size_t>(moved / per_panel, 2, most);
-  return std::max<std::size_t>(std::min(home / count, most_result), 1);
+  return std::max<std::size_t>(std::min(home / count, max_result), 1);
 }
 
 std::size_t device_offset(const operation::Operand& whole, std::int64_t leading_dimension, const void* element) {

@@ -24,15 +24,15 @@ struct OperandLayout {
 
 struct Layout {
   std::vector<operation::Operation> panels;
-  std::array<OperandLayout, operation::Operation::most_operands> operands;
+  std::array<OperandLayout, operation::Operation::max_operands> operands;
 };
 
 /// Panels of about `panel_bytes` of result.
 Layout lay_out(const operation::Operation& call, std::size_t panel_bytes);
 
-/// Bytes of all results per panel, at most `most_result`, at which copies and arithmetic overlap well; all of them for
+/// Bytes of all results per panel, at most `max_result`, at which copies and arithmetic overlap well; all of them for
 /// calls too small to cut.
-std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t most_result);
+std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t max_result);
 
 /// Chooses a leading dimension with which the device reads columns fast; small and suitably aligned matrices, and
 /// single rows, stay dense.

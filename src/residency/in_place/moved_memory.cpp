@@ -26,7 +26,7 @@ Span pages_of(const operation::Operand& operand) {
 
 /// The runs of pages on which the operand lies, in parts for one thread each.
 std::vector<std::vector<Span>> parts_of(const operation::Operand& operand) {
-  const std::size_t most_bytes = platform::pages_per_move * platform::page_size();
+  const std::size_t max_bytes = platform::pages_per_move * platform::page_size();
   std::vector<std::vector<Span>> parts;
   std::size_t room = 0;
   std::uintptr_t end = 0;
@@ -35,7 +35,7 @@ std::vector<std::vector<Span>> parts_of(const operation::Operand& operand) {
     while (!run.empty()) {
       if (room == 0) {
         parts.emplace_back();
-        room = most_bytes;
+        room = max_bytes;
       }
       const Span piece{run.begin, run.begin + std::min(run.bytes(), room)};
       parts.back().push_back(piece);

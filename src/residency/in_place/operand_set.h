@@ -48,9 +48,9 @@ class OperandSet {
     return {platform::outward_to_pages(bounds(operand)), operand.stride_bytes(), operand.column_bytes()};
   }
 
-  static constexpr std::size_t most_strided = std::size_t{1} << 14;  ///< remove() looks at all of them
+  static constexpr std::size_t max_strided = std::size_t{1} << 14;  ///< remove() looks at all of them
   platform::IntervalSet pages_;
-  platform::RecentMap<Strided, std::monostate> strided_{most_strided};  // whose pages are all in the set
+  platform::RecentMap<Strided, std::monostate> strided_{max_strided};  // whose pages are all in the set
 };
 
 }  // namespace blastoff::residency::in_place

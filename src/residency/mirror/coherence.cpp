@@ -38,14 +38,14 @@ void keep_writers(Chunk& chunk) {
 // or, if whole pages lie between the columns, columns.
 template <class Visit>
 void each_sample(const operation::Operand& operand, Visit&& visit) {
-  constexpr std::size_t most_samples = 64;
+  constexpr std::size_t max_samples = 64;
   const Span whole = bounds(operand);
   const bool by_columns =
       operand.columns > 1 && operand.stride_bytes() - operand.column_bytes() >= platform::page_size();
   const std::size_t step = by_columns ? operand.stride_bytes() : chunk_bytes;
   const std::size_t length = by_columns ? operand.column_bytes() : chunk_bytes;
   const std::size_t pieces = by_columns ? static_cast<std::size_t>(operand.columns) : (whole.bytes() - 1) / step + 1;
-  const std::size_t samples = std::min(pieces, most_samples);
+  const std::size_t samples = std::min(pieces, max_samples);
   for (std::size_t i = 0; i < samples; ++i) {
     const std::uintptr_t begin = whole.begin + i * pieces / samples * step;
     visit(platform::outward_to_pages({begin, std::min(begin + length, whole.end)}));
@@ -55,14 +55,14 @@ void each_sample(const operation::Operand& operand, Visit&& visit) {
 }  // namespace
 
 Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::shared_ptr<Pins> pins,
-                     std::shared_ptr<Exchange> exchange, std::size_t most_copied, Usage::Fingerprint fingerprint)
+                     std::shared_ptr<Exchange> exchange, std::size_t max_copied, Usage::Fingerprint fingerprint)
     : device_(device),
-      most_copied_(most_copied),
+      max_copied_(max_copied),
       watched_(tracker),
       mirrors_(device),
       pins_(std::move(pins)),
       exchange_(std::move(exchange)),
-      usage_(most_copied, std::move(fingerprint)) {
+      usage_(max_copied, std::move(fingerprint)) {
   if (exchange_) exchange_->join(*this, device_);
 }
 
@@ -179,7 +179,7 @@ bool Coherence::has_memory(const operation::Operand& operand) const {
 // A large matrix that has device memory in its mirror goes there, and is not current afterwards.
 bool Coherence::may_copy(const Hold& hold, const operation::Operand& operand) const {
   if (hold.may_copy == Copied::none || operand.empty() || operand.intent == operation::Intent::scratch) return false;
-  return operand.payload_bytes() <= most_copied_ || (hold.may_copy == Copied::any && !has_memory(operand));
+  return operand.payload_bytes() <= max_copied_ || (hold.may_copy == Copied::any && !has_memory(operand));
 }
 
 void Coherence::choose_copied(Hold& hold) const {
@@ -340,7 +340,7 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
     hold.past_mirrors = true;
     return {};
   }
-  constexpr int most_replacements = 8;
+  constexpr int max_replacements = 8;
   bool pins_asked_for = false;
   Runs written;
   for (int replaced = 0;;) {
@@ -349,7 +349,7 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
     const auto intact = look(hold, lock, written) ? protect(hold, written) : false;
     if (!intact) return tl::unexpected(intact.error());
     if (!*intact) {
-      if (++replaced == most_replacements)
+      if (++replaced == max_replacements)
         return tl::unexpected(Error{ErrorKind::unsupported, "memory that is replaced during the call"});
       continue;
     }

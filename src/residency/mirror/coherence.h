@@ -41,10 +41,10 @@ namespace blastoff::residency::mirror {
 class Coherence {
  public:
   /// `pins`, `exchange`: shared by the devices of the process; without an exchange, they give each other nothing.
-  /// `most_copied`: the largest matrix, in bytes, that is copied rather than mirrored because the CPU rewrites it,
+  /// `max_copied`: the largest matrix, in bytes, that is copied rather than mirrored because the CPU rewrites it,
   /// though it has a mirror.
   Coherence(device::Device& device, tracking::PageTracker& tracker, std::shared_ptr<Pins> pins,
-            std::shared_ptr<Exchange> exchange, std::size_t most_copied,
+            std::shared_ptr<Exchange> exchange, std::size_t max_copied,
             Usage::Fingerprint fingerprint = residency::fingerprint);
   ~Coherence();
   Coherence(const Coherence&) = delete;
@@ -153,7 +153,7 @@ class Coherence {
   tl::expected<void, std::string> watch(const operation::Operand& operand);
   device::Status check_memory(Hold& hold);
   void copy_unwatched(Hold& hold, std::size_t index);
-  using Runs = std::array<std::vector<platform::Span>, operation::Operation::most_operands>;  // per operand
+  using Runs = std::array<std::vector<platform::Span>, operation::Operation::max_operands>;  // per operand
   bool look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written);
   const operation::Operand* look_unlocked(const Hold& hold, Runs& written);
   void lose(const operation::Operand& operand);
@@ -188,7 +188,7 @@ class Coherence {
   void end(Hold& hold, bool home);
 
   device::Device& device_;
-  const std::size_t most_copied_;
+  const std::size_t max_copied_;
   std::mutex mutex_;
   std::condition_variable changed_;  // a hold ended or an upload arrived
   watch::WatchedMemory watched_;

@@ -19,7 +19,7 @@ using platform::Span;
 constexpr std::size_t large_look = std::size_t{8} << 20;
 
 // Up to this many runs of written pages are protected one by one. For more, one call about all pages costs less.
-constexpr std::size_t most_looks = 32;
+constexpr std::size_t max_looks = 32;
 
 // Of a result that the CPU is about to write, and that is most of what lies on its pages.
 bool worth_unprotecting(const operation::Operand& result) {
@@ -67,7 +67,7 @@ device::Status Coherence::check_memory(Hold& hold) {
     if (operand.empty() || operand.intent == operation::Intent::scratch) continue;
     if (auto watched = watch(operand); !watched) {
       hold.copied_because = watched.error();
-      if (hold.may_copy == Copied::none || operand.payload_bytes() > most_copied_) return cannot_be_watched(hold);
+      if (hold.may_copy == Copied::none || operand.payload_bytes() > max_copied_) return cannot_be_watched(hold);
       copy_unwatched(hold, i);
       continue;
     }
@@ -131,7 +131,7 @@ const operation::Operand* Coherence::look_unlocked(const Hold& hold, Runs& writt
     bool intact = true;
     each_region(operands[i], [&](Span region) { intact = intact && watched_.scan(region, false, written[i]); });
     if (!intact) return &operands[i];
-    if (written[i].size() > most_looks) written[i] = regions_of(operands[i]);
+    if (written[i].size() > max_looks) written[i] = regions_of(operands[i]);
   }
   return nullptr;
 }

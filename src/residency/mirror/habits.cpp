@@ -11,11 +11,11 @@ namespace {
 using platform::Span;
 
 /// After so many mirrors in a row that did not pay, no new one is expected to.
-constexpr int most_failures = 4;
+constexpr int max_failures = 4;
 
 /// In uses of which nothing is known; one that found the operand unchanged is worth several.
-constexpr int least_patience = 32;
-constexpr int most_patience = 1 << 20;
+constexpr int min_patience = 32;
+constexpr int max_patience = 1 << 20;
 constexpr int hope_of_unchanged = 8;
 
 /// A mirror that is tried tells whether it paid at the next use of its pages. If none of so many operands meets another
@@ -24,13 +24,13 @@ constexpr int operands_of_a_trial = 4;
 
 /// Samples of an operand: one in so many bytes, so that to look at them takes a small part of the time of a copy.
 constexpr std::size_t bytes_for_a_sample = std::size_t{4} << 20;
-constexpr std::size_t most_samples_of_a_use = 8;
+constexpr std::size_t max_samples_of_a_use = 8;
 
 /// One in so many samples may change: the CPU rewrites a small part.
 constexpr std::size_t changed_share = 8;
 
 /// Spans that are remembered of a habit.
-constexpr int most_spans = 4096;
+constexpr int max_spans = 4096;
 
 }  // namespace
 
@@ -57,7 +57,7 @@ std::uint64_t Habits::key_of(const operation::Operation& call, std::size_t index
 
 /// Most of it lies within memory that was rewritten, or nothing has paid lately.
 bool Habits::suspects(const Habit& habit, const operation::Operand& operand) {
-  if (habit.failures >= most_failures) return true;
+  if (habit.failures >= max_failures) return true;
   const Span span = bounds(operand);
   std::size_t rewritten = 0;
   habit.rewritten.each_common(span, [&](Span common) { rewritten += common.bytes(); });
@@ -90,7 +90,7 @@ bool Habits::worth_mirror(const operation::Operation& call, std::size_t index) {
   }
   if (habit.hope < habit.patience) return false;
   habit.hope = 0;
-  habit.patience = std::min(2 * habit.patience, most_patience);
+  habit.patience = std::min(2 * habit.patience, max_patience);
   habit.tries = operands_of_a_trial - 1;
   return true;
 }
@@ -117,7 +117,7 @@ void Habits::copied(const operation::Operation& call, std::size_t index) {
   if (known == habits_.end() || !suspects(known->second, operand)) return;
   Habit& habit = known->second;
   const std::size_t count =
-      std::clamp<std::size_t>(operand.payload_bytes() / bytes_for_a_sample, 1, most_samples_of_a_use);
+      std::clamp<std::size_t>(operand.payload_bytes() / bytes_for_a_sample, 1, max_samples_of_a_use);
   for (std::size_t i = 0; i < count; ++i) {
     Sample& sample = habit.samples[habit.next_sample++ % habit.samples.size()];
     sample.tile = tile_of(operand, i, count);
@@ -131,22 +131,22 @@ void Habits::paid(const operation::Operation& call, std::size_t index) {
   Habit& habit = known->second;
   habit.failures = 0;
   habit.tries = 0;
-  habit.patience = least_patience;
+  habit.patience = min_patience;
   habit.rewritten.remove(bounds(call.operands()[index]));
 }
 
 Habits::Habit& Habits::failed(const operation::Operation& call, std::size_t index) {
   Habit& habit = habits_[key_of(call, index)];
-  habit.failures = std::min(habit.failures + 1, most_failures);
+  habit.failures = std::min(habit.failures + 1, max_failures);
   habit.hope = 0;
-  habit.patience = std::max(habit.patience, least_patience);
+  habit.patience = std::max(habit.patience, min_patience);
   habit.tries = 0;
   return habit;
 }
 
 void Habits::rewritten(const operation::Operation& call, std::size_t index) {
   Habit& habit = failed(call, index);
-  if (++habit.spans > most_spans) {
+  if (++habit.spans > max_spans) {
     habit.rewritten = {};
     habit.spans = 1;
   }

@@ -31,7 +31,7 @@ enum class Copied : std::uint8_t { none, small, any };
 /// One call's hold on the pages of its operands.
 struct Hold {
   template <class Value>
-  using PerOperand = std::array<Value, operation::Operation::most_operands>;
+  using PerOperand = std::array<Value, operation::Operation::max_operands>;
 
   operation::Operation call;
   PerOperand<bool> tracked{};    ///< false: scratch, or not current at the next use, since the CPU keeps rewriting it

@@ -165,8 +165,8 @@ void MirrorMemory::forget(Span span) {
     if (!part.empty()) forget_granules(*window, window->granule_of(part.begin), window->granule_of(part.end - 1) + 1);
   }
   constexpr std::size_t dead_share = 64;
-  const std::size_t most_dead = device_.accountant().limit_of(device::MemoryClient::mirrors) / dead_share;
-  while (dead_bytes_ > most_dead) evict(dead_.front());
+  const std::size_t max_dead = device_.accountant().limit_of(device::MemoryClient::mirrors) / dead_share;
+  while (dead_bytes_ > max_dead) evict(dead_.front());
 }
 
 bool MirrorMemory::release_dead(double seconds) {
@@ -220,7 +220,7 @@ std::uint32_t MirrorMemory::expected_in(const Uses& uses) const {
 }
 
 /// The backing expected to be used latest, among those that no call in flight uses; nullptr if there is none.
-Backing* MirrorMemory::least_expected() {
+Backing* MirrorMemory::min_expected() {
   if (!dead_.empty()) return &dead_.front();
   Backing* least = nullptr;
   for (Backing& backing : backings_) {
@@ -252,7 +252,7 @@ device::Status MirrorMemory::back_granules(Window& window, std::size_t first, st
   auto backed = try_backing();
   // The budget may be spent, or the device full with what others have: give back what nobody uses and try again.
   while (!backed && backed.error().kind == ErrorKind::out_of_memory) {
-    Backing* const idle = least_expected();
+    Backing* const idle = min_expected();
     if (!idle) break;
     if (!idle->dead) ++evictions_;
     evict(*idle);

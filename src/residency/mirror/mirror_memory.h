@@ -218,7 +218,7 @@ class MirrorMemory {
   static bool in_use(const Window& window, std::size_t records);
   void use(Uses& uses) const;
   std::uint32_t expected_in(const Uses& uses) const;
-  Backing* least_expected();
+  Backing* min_expected();
   void forget_granules(Window& window, std::size_t first, std::size_t last);
   bool holds_nothing(const Backing& backing) const;
   void bury_if_dead(Backing& backing);

@@ -122,8 +122,8 @@ void Coherence::release_pins_of(Hold& hold) {
 }
 
 bool Coherence::release_pins() {
-  constexpr int most_attempts = 2'000;
-  for (int i = 0; i < most_attempts; ++i) {
+  constexpr int max_attempts = 2'000;
+  for (int i = 0; i < max_attempts; ++i) {
     if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
       pins_->release();
       return pins_->empty();

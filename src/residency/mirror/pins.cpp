@@ -149,7 +149,7 @@ void Pins::release() {
 // Pinning costs about two copies. What a use saves depends on the machine; here it counts as a quarter of a copy.
 void Pins::learn() {
   constexpr int uses_that_pay = 8;
-  constexpr int most_patience = 1024;
+  constexpr int max_patience = 1024;
   int pins = 0;
   int uses = 0;
   for (const auto& [begin, pin] : pins_) {
@@ -158,7 +158,7 @@ void Pins::learn() {
     uses += pin.uses;
   }
   if (pins == 0) return;
-  patience_ = uses >= pins * uses_that_pay ? std::max(patience_ / 2, 1) : std::min(patience_ * 2, most_patience);
+  patience_ = uses >= pins * uses_that_pay ? std::max(patience_ / 2, 1) : std::min(patience_ * 2, max_patience);
 }
 
 bool Pins::forbid() {

@@ -104,8 +104,8 @@ class Pins {
   int forbidden_ = 0;
   int patience_ = 1;  // requests through staging before memory is pinned
   Map pins_;          // by begin; they do not overlap
-  platform::RecentMap<std::uintptr_t, Request> requested_{platform::most_matrices_remembered};  // by begin
-  platform::IntervalSet extents_;                                                               // of what was requested
+  platform::RecentMap<std::uintptr_t, Request> requested_{platform::max_matrices_remembered};  // by begin
+  platform::IntervalSet extents_;                                                              // of what was requested
 };
 
 /// Forbids pins until it is destroyed.

@@ -148,7 +148,7 @@ class StagedReturn final : public ReturnPath {
     if (auto ready = after_compute(lane_, computed_); !ready) return ready;
     // Only one panel is returned at a time: the next one needs its slots, and the device computes meanwhile.
     if (auto earlier = wait(); !earlier) return earlier;
-    std::array<Transfer, operation::Operation::most_operands> transfers;
+    std::array<Transfer, operation::Operation::max_operands> transfers;
     std::transform(results.begin(), results.end(), transfers.begin(), transfer_of);
     auto download = staging_.download({transfers.data(), results.size()}, *lane_.download);
     if (!download) return tl::unexpected(download.error());

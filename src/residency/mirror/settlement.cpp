@@ -13,16 +13,16 @@ using platform::Span;
 
 // Protecting a result column by column pays for few columns. A triangle with more is treated with all between its first
 // and its last element; any other result with more is uploaded again when it is next read.
-constexpr int most_filled_runs = 64;
+constexpr int max_filled_runs = 64;
 
 bool few_filled_runs(const operation::Operand& operand) {
   int runs = 0;
   each_filled_run(operand, [&](Span) { ++runs; });
-  return runs <= most_filled_runs;
+  return runs <= max_filled_runs;
 }
 
 bool dense_triangle(const operation::Operand& operand) {
-  return operand.part != operation::Part::full && operand.columns > most_filled_runs &&
+  return operand.part != operation::Part::full && operand.columns > max_filled_runs &&
          operand.span_bytes() <= 3 * operand.part_bytes();
 }
 

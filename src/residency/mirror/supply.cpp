@@ -45,7 +45,7 @@ Status Supply::bring(std::vector<Transfer> others) {
 }
 
 bool Supply::worth_borrowing() const {
-  constexpr std::size_t least_run = std::size_t{64} << 10;  // on average; each costs some system calls
+  constexpr std::size_t min_run = std::size_t{64} << 10;  // on average; each costs some system calls
   std::size_t bytes = 0;
   std::size_t runs = 0;
   for (const Hold::Upload& upload : hold_.uploads) {
@@ -53,8 +53,8 @@ bool Supply::worth_borrowing() const {
     bytes += upload.run.bytes();
     ++runs;
   }
-  const std::size_t least = borrowing_.least_bytes;
-  return bytes >= std::max(least, runs * std::min(least, least_run));
+  const std::size_t least = borrowing_.min_bytes;
+  return bytes >= std::max(least, runs * std::min(least, min_run));
 }
 
 /// Pages that the hold has to upload, but those that come from other devices and these.

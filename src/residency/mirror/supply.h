@@ -17,7 +17,7 @@ namespace blastoff::residency::mirror {
 
 /// When other devices are asked. FirstUseSettings explains both.
 struct Borrowing {
-  std::size_t least_bytes;
+  std::size_t min_bytes;
   double patience;
 };
 

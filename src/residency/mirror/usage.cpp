@@ -15,7 +15,7 @@ constexpr double seconds_of_page_fault = 1.3e-6;
 
 /// A page takes no longer than that: where copies are slower still, others keep the cores busy, and page faults are
 /// slower, too.
-constexpr double most_seconds_of_a_page = seconds_of_page_fault / 4;
+constexpr double max_seconds_of_a_page = seconds_of_page_fault / 4;
 
 /// Larger matrices are compared by tiles.
 constexpr std::size_t large_sight = std::size_t{32} << 20;
@@ -23,16 +23,16 @@ constexpr std::size_t tiles = 8;
 constexpr int bits_of_a_tile = 8;
 
 /// After so many calls that wrote a result and none that read it.
-constexpr int most_unread = 4;
+constexpr int max_unread = 4;
 
 /// After so many new matrices of a kind in a row that were used once.
-constexpr int most_used_once = 4;
+constexpr int max_used_once = 4;
 
 /// Of a matrix in memory that cannot be tracked: other memory may lie there by then.
 constexpr int uses_before_another_look = 32;
 
 /// Of a matrix that was rewritten.
-constexpr int least_patience = 4;
+constexpr int min_patience = 4;
 
 bool is_result_only(const operation::Operand& operand) {
   return operation::writes(operand.intent) && !operation::reads(operand.intent);
@@ -45,7 +45,7 @@ constexpr std::uint64_t result_bit = 1U << 8;
 void learn_page(double& known, std::size_t bytes, double seconds) {
   if (bytes < Usage::tells_rate || seconds <= 0) return;
   const double pages = static_cast<double>(bytes) / static_cast<double>(platform::page_size());
-  const double latest = std::min(seconds / pages, most_seconds_of_a_page);
+  const double latest = std::min(seconds / pages, max_seconds_of_a_page);
   known += latest < known ? latest - known : (latest - known) / 8;
 }
 
@@ -86,11 +86,11 @@ bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) 
     matrix.kind = kind_of(call, index);
     const bool result = is_result_only(operand);
     matrix.copied =
-        used_once_of(matrix.kind, result) >= most_used_once || (!result && !habits_.worth_mirror(call, index));
+        used_once_of(matrix.kind, result) >= max_used_once || (!result && !habits_.worth_mirror(call, index));
     return !matrix.copied;
   }
   Matrix& matrix = *known;
-  if (is_result_only(operand) && matrix.results_in_a_row >= most_unread && operand.payload_bytes() <= most_copied_)
+  if (is_result_only(operand) && matrix.results_in_a_row >= max_unread && operand.payload_bytes() <= max_copied_)
     return false;
   return !matrix.copied || unchanged(matrix, operand);
 }
@@ -99,7 +99,7 @@ bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) 
 int Usage::used_once_of(std::uint64_t kind, bool result) {
   const bool met = used_once_.find(kind) != nullptr;
   int& used_once = used_once_.use(kind);
-  if (!met && (result || expected_.contains(kind))) used_once = most_used_once;
+  if (!met && (result || expected_.contains(kind))) used_once = max_used_once;
   return used_once;
 }
 
@@ -173,7 +173,7 @@ bool Usage::used(const operation::Operation& call, std::size_t index) {
     matrix.results_in_a_row = 0;
     return false;
   }
-  return ++matrix.results_in_a_row == most_unread && operand.payload_bytes() <= most_copied_;
+  return ++matrix.results_in_a_row == max_unread && operand.payload_bytes() <= max_copied_;
 }
 
 bool Usage::looked_at(const operation::Operation& call, std::size_t index, const Look& look) {
@@ -202,7 +202,7 @@ bool Usage::looked_at(const operation::Operation& call, std::size_t index, const
   matrix.copied = true;
   matrix.unchanged_uses = 0;
   matrix.fingerprint = 0;
-  matrix.patience = std::clamp(matrix.patience * 2, least_patience, 1 << 20);
+  matrix.patience = std::clamp(matrix.patience * 2, min_patience, 1 << 20);
   return true;
 }
 
@@ -225,7 +225,7 @@ std::vector<std::uint64_t> Usage::used_once() const {
   used_once_.each([&](std::uint64_t kind, int count) {
     if (count > 0 && (kind & result_bit) == 0) kinds.push_back(kind);
   });
-  if (kinds.size() > most_kinds) kinds.resize(most_kinds);
+  if (kinds.size() > max_kinds) kinds.resize(max_kinds);
   return kinds;
 }
 

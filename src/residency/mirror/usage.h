@@ -31,9 +31,9 @@ class Usage {
  public:
   using Fingerprint = mirror::Fingerprint;
 
-  /// `most_copied`: bytes of the largest matrix that can do without a mirror.
-  explicit Usage(std::size_t most_copied, Fingerprint fingerprint = residency::fingerprint)
-      : most_copied_(most_copied), fingerprint_(std::move(fingerprint)), habits_(fingerprint_) {}
+  /// `max_copied`: bytes of the largest matrix that can do without a mirror.
+  explicit Usage(std::size_t max_copied, Fingerprint fingerprint = residency::fingerprint)
+      : max_copied_(max_copied), fingerprint_(std::move(fingerprint)), habits_(fingerprint_) {}
 
   /// Whether an operand of the call is to be tracked (true) or copied at every use. For a matrix that was rewritten,
   /// some dozens of its elements are compared with their values after its last use. If they stay unchanged for some
@@ -76,10 +76,10 @@ class Usage {
   /// The operand lies in memory that cannot be tracked.
   void not_trackable(const operation::Operand& operand);
 
-  /// Kinds of operands that are read, of which the latest new matrix was used once; at most `most_kinds`. They mean
+  /// Kinds of operands that are read, of which the latest new matrix was used once; at most `max_kinds`. They mean
   /// something to the same version of the library only.
   std::vector<std::uint64_t> used_once() const;
-  static constexpr std::size_t most_kinds = 64;
+  static constexpr std::size_t max_kinds = 64;
   /// What used_once() said in an earlier run of the program: new matrices of these kinds are copied, beginning with the
   /// first.
   void expect_used_once(std::span<const std::uint64_t> kinds);
@@ -113,13 +113,13 @@ class Usage {
   std::uint64_t sight_of(const operation::Operand& operand) const;
   void learn(Matrix& matrix, bool used_again);
 
-  const std::size_t most_copied_;
+  const std::size_t max_copied_;
   const Fingerprint fingerprint_;
   Habits habits_;
   double seconds_to_bring_ = 0.19e-6;  // of a page: assumed until it is learnt
   double seconds_to_protect_ = 0;      // of a page
   // By address of the first element.
-  platform::RecentMap<std::uintptr_t, Matrix> matrices_{platform::most_matrices_remembered};
+  platform::RecentMap<std::uintptr_t, Matrix> matrices_{platform::max_matrices_remembered};
   platform::RecentMap<std::uint64_t, int> used_once_{4096};  // by kind: so many new matrices in a row
   std::unordered_set<std::uint64_t> expected_;               // kinds of which an earlier run said so
 };

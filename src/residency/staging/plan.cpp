@@ -176,7 +176,7 @@ std::size_t suitable_share(std::size_t bytes) {
 }  // namespace
 
 std::size_t loads_in_flight(const Plan& plan) {
-  return std::clamp(plan.loads.size() / 4, few_in_flight, most_in_flight);
+  return std::clamp(plan.loads.size() / 4, few_in_flight, max_in_flight);
 }
 
 Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::size_t slot_bytes, std::size_t threads) {

@@ -72,7 +72,7 @@ Plan make_plan(std::span<const Transfer> transfers, Direction direction, std::si
 inline constexpr std::size_t few_in_flight = 8;
 
 /// With half as many, the link runs dry in long transfers, while the threads wait for each other.
-inline constexpr std::size_t most_in_flight = 16;
+inline constexpr std::size_t max_in_flight = 16;
 
 /// How many loads of an upload are to be in transfer before a slot is used again. A slot that is used for the first
 /// time has to be page-locked, which takes longer than a short upload could gain.

@@ -45,8 +45,8 @@ Slots::~Slots() {
 /// One more slot, with memory; others get theirs with it. Where the driver refuses page-locked memory, it is plain:
 /// copies between the device and plain memory are slow, and as correct.
 Slot* Slots::grow(std::unique_lock<std::mutex>& lock) {
-  constexpr std::size_t most_at_once = 8;
-  std::size_t count = std::min({slots_.size() - empty_.size(), empty_.size(), most_at_once});
+  constexpr std::size_t max_at_once = 8;
+  std::size_t count = std::min({slots_.size() - empty_.size(), empty_.size(), max_at_once});
   growing_ = true;
   lock.unlock();
   void* memory = nullptr;

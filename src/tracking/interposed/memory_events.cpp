@@ -60,8 +60,8 @@ namespace {
 
 using Channel = InterposedMemoryEvents::Channel;
 
-constexpr std::size_t most_channels = 4;
-std::array<std::atomic<Channel*>, most_channels> channels{};
+constexpr std::size_t max_channels = 4;
+std::array<std::atomic<Channel*>, max_channels> channels{};
 std::atomic<int> listeners{0};
 
 Channel* take_channel() {

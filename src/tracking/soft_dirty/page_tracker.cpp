@@ -147,11 +147,11 @@ void SoftDirtyPageTracker::warm_up() {
 bool SoftDirtyPageTracker::clear_once() {
   const platform::Descriptor clearing = SoftDirtyBits::prepare_clear();
   if (!clearing) return false;
-  constexpr int most_looks = 4;
+  constexpr int max_looks = 4;
   SoftDirtyBits::Faults before;
   bool quiet = false;
   warm_up();
-  for (int i = 0; i < most_looks && !quiet; ++i) {
+  for (int i = 0; i < max_looks && !quiet; ++i) {
     before = SoftDirtyBits::faults();
     if (!look({0, UINTPTR_MAX}).answered) return false;
     notice_foreign_clear();

@@ -35,9 +35,9 @@ using tracking::system_calls::next;
 /// Repeats the registration, since another call may watch the memory again between the end of our watch and the
 /// program's registration.
 [[gnu::noinline]] int register_surrendered(int descriptor, unsigned long request, void* argument) {
-  constexpr int most_tries = 4;
+  constexpr int max_tries = 4;
   const uffdio_range& range = static_cast<const uffdio_register*>(argument)->range;
-  for (int i = 0; i < most_tries && errno == EBUSY; ++i) {
+  for (int i = 0; i < max_tries && errno == EBUSY; ++i) {
     if (!tracking::surrender_memory({range.start, range.start + range.len})) errno = EBUSY;
     if (const int result = next.ioctl(descriptor, request, argument); result == 0) return 0;
   }

@@ -265,7 +265,7 @@ void Player::compare_solution(const Factorization& plan, const Dense& left, cons
 /// `scale`: what one rounding error of an element is relative to.
 void Player::compare(const Dense& found, const Dense& expected, double scale, blas::Scalar scalar) {
   const double tolerance =
-      16 * machine_epsilon(scalar) * (static_cast<double>(expected.rows()) + 8) * scale + least_normal(scalar);
+      16 * machine_epsilon(scalar) * (static_cast<double>(expected.rows()) + 8) * scale + min_normal(scalar);
   for (std::int64_t j = 0; j < expected.columns(); ++j)
     for (std::int64_t i = 0; i < expected.rows(); ++i) {
       if (std::abs(found(i, j) - expected(i, j)) <= tolerance) continue;

@@ -104,7 +104,7 @@ bool is_single(blas::Scalar scalar) {
   return scalar == blas::Scalar::s || scalar == blas::Scalar::c;
 }
 
-double least_normal(blas::Scalar scalar) {
+double min_normal(blas::Scalar scalar) {
   return is_single(scalar) ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
 }
 

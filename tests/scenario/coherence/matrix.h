@@ -77,7 +77,7 @@ Box random_box(const Matrix& matrix, Random& random);
 
 bool is_single(blas::Scalar scalar);
 /// Below it, rounding errors are absolute.
-double least_normal(blas::Scalar scalar);
+double min_normal(blas::Scalar scalar);
 
 /// Reads element `address` of the given type.
 blas::Coefficient value_at(const char* address, blas::Scalar scalar);

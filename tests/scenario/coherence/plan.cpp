@@ -249,8 +249,7 @@ void Player::run(Plan& plan) {
 
   const double a = largest(*plan.matrices[0], plan.boxes[0]), b = largest(*plan.matrices[1], plan.boxes[1]);
   const double c = call.result().intent == Intent::write ? 0 : largest(result, box);
-  const double tolerance =
-      16 * machine_epsilon(call.scalar()) * error_scale(call, a, b, c) + least_normal(call.scalar());
+  const double tolerance = 16 * machine_epsilon(call.scalar()) * error_scale(call, a, b, c) + min_normal(call.scalar());
 
   char text[200];
   snprintf(text, sizeof text,

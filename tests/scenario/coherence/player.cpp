@@ -15,14 +15,14 @@ namespace {
 using blas::Scalar;
 
 constexpr Scalar scalars[] = {Scalar::s, Scalar::d, Scalar::c, Scalar::z};
-constexpr std::size_t most_threads = 16;
+constexpr std::size_t max_threads = 16;
 constexpr std::size_t matrices_per_scalar = 3;
 
 // Static data of a program: zero-initialised, and initialised in the executable's file. Threads' parts share pages.
 constexpr std::int64_t static_rows = 70, static_columns = 50;
 constexpr std::size_t static_bytes = static_rows * static_columns * 16;
-alignas(16) char zero_initialised[most_threads][static_bytes];
-alignas(16) char initialised[most_threads][static_bytes] = {{1}};
+alignas(16) char zero_initialised[max_threads][static_bytes];
+alignas(16) char initialised[max_threads][static_bytes] = {{1}};
 
 }  // namespace
 
@@ -51,7 +51,7 @@ std::unique_ptr<Matrix> Player::borrow(char* memory, Scalar scalar, std::int64_t
 }
 
 void Player::add_static_matrices() {
-  const auto slot = static_cast<std::size_t>(thread_) % most_threads;
+  const auto slot = static_cast<std::size_t>(thread_) % max_threads;
   const Scalar first = scalars[(slot + static_cast<std::size_t>(round_)) % 4];
   const Scalar second = scalars[(slot + static_cast<std::size_t>(round_) + 1) % 4];
   matrices_.push_back(borrow(zero_initialised[slot], first, static_rows, static_columns, static_rows));

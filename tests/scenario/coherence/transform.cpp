@@ -140,10 +140,10 @@ bool Player::plan_transform(Transform& plan, Matrix* by_all) {
 
   const Matrix &in = *plan.matrices[0], &out = *plan.matrices[1];
   const bool dense = plan.shape == Shape::space && random_.one_in(2);
-  const std::int64_t most_rows = std::min(in.rows(), out.rows()), most_columns = std::min(in.columns(), out.columns());
+  const std::int64_t max_rows = std::min(in.rows(), out.rows()), max_columns = std::min(in.columns(), out.columns());
   const auto choose = [&](std::int64_t most) { return random_.between(1, std::min(most, options_.max_size)); };
-  const std::int64_t rows = dense && in.rows() == out.rows() ? in.rows() : choose(most_rows);
-  const std::int64_t columns = plan.shape == Shape::every_other ? 1 : choose(most_columns);
+  const std::int64_t rows = dense && in.rows() == out.rows() ? in.rows() : choose(max_rows);
+  const std::int64_t columns = plan.shape == Shape::every_other ? 1 : choose(max_columns);
   const Loops loops = loops_of(plan.shape, rows, columns);
   std::int64_t points = 1;
   for (const Loop& dim : loops.dims) points *= dim.length;
@@ -225,7 +225,7 @@ void Player::run(Transform& plan) {
 
   const double points = static_cast<double>(expected.front().size());
   const double tolerance =
-      16 * machine_epsilon(out.scalar()) * (std::log2(points) + 1) * norm + least_normal(out.scalar());
+      16 * machine_epsilon(out.scalar()) * (std::log2(points) + 1) * norm + min_normal(out.scalar());
   each_element(loops.batches, [&](std::size_t batch, std::int64_t row, std::int64_t column) {
     each_element(out_loops.dims, [&](std::size_t index, std::int64_t i, std::int64_t j) {
       const Box place{to.row + row + i, to.column + column + j, 1, 1};

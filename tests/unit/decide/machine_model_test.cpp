@@ -146,11 +146,11 @@ TEST(MachineModel, PredictsSeconds) {
   const auto flat = product_of(Routine::dgemm, 10000, 10000, 1);  // 2e8 operations, 800 MB
   EXPECT_NEAR(model.device_seconds_of(flat), 1e-5 + 8e8 / 1e12 + 8e8 / 4096 * 1e-9, 1e-5) << "as memory is read";
   EXPECT_EQ(model.cpu_seconds_of(large), 0) << "unknown";
-  EXPECT_NEAR(model.least_cpu_seconds_of(large), 1e9 / 720e9, 1e-9);
+  EXPECT_NEAR(model.min_cpu_seconds_of(large), 1e9 / 720e9, 1e-9);
   MachineModel here = model;
   here.cpu_rates = *file->cpu_rates_on(8);
   EXPECT_NEAR(here.cpu_seconds_of(large), 1e9 / 4e11, 1e-6);
-  EXPECT_LT(here.least_cpu_seconds_of(large), here.cpu_seconds_of(large));
+  EXPECT_LT(here.min_cpu_seconds_of(large), here.cpu_seconds_of(large));
 }
 
 TEST(MachineModel, KnowsThatCpusReduceMatricesSlowly) {
@@ -158,8 +158,8 @@ TEST(MachineModel, KnowsThatCpusReduceMatricesSlowly) {
   const auto product = product_of(Routine::dgemm, 100, 100, 100);
   test::Example example(lapack::Routine::dgesdd, {.m = 100, .n = 100, .job = 'S'});
   const auto values = example.call().operation();
-  EXPECT_GT(model.least_cpu_seconds_of(values) / values.work.flops,
-            3 * model.least_cpu_seconds_of(product) / product.work.flops);
+  EXPECT_GT(model.min_cpu_seconds_of(values) / values.work.flops,
+            3 * model.min_cpu_seconds_of(product) / product.work.flops);
 }
 
 /// Nobody knows what lies on the device.

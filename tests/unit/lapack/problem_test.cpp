@@ -19,18 +19,18 @@ TEST(ArgumentLists, CountTheWordsOfACall) {
   EXPECT_EQ(lapack::argument_list(Routine::dgetrf).words(), 6U);
   EXPECT_EQ(lapack::argument_list(Routine::dpotrf).words(), 6U);
   EXPECT_EQ(lapack::argument_list(Routine::dsyevr).words(), 24U);
-  EXPECT_EQ(lapack::argument_list(Routine::zhegvx).words(), lapack::most_words);
+  EXPECT_EQ(lapack::argument_list(Routine::zhegvx).words(), lapack::max_words);
   EXPECT_EQ(lapack::argument_list(Routine::dgeev).words(), lapack::argument_list(Routine::zgeev).words());
 }
 
 TEST(ArgumentLists, FitIntoAnOperation) {
   for (std::size_t i = 0; i < lapack::routine_count; ++i) {
     const lapack::ArgumentList& list = lapack::argument_list(static_cast<Routine>(i));
-    EXPECT_LE(list.words(), lapack::most_words);
+    EXPECT_LE(list.words(), lapack::max_words);
     EXPECT_LE(list.size(), lapack::ArgumentList::longest);
     const std::ptrdiff_t eigenvectors = list.has(Argument::found) ? 1 : 0;
     EXPECT_LE(std::count_if(list.begin(), list.end(), lapack::is_vector) + eigenvectors,
-              static_cast<std::ptrdiff_t>(operation::Operation::most_vectors));
+              static_cast<std::ptrdiff_t>(operation::Operation::max_vectors));
   }
 }
 

@@ -21,7 +21,7 @@ using test::Example;
 using test::Options;
 
 template <std::size_t... positions>
-void call(void* function, const std::array<void*, lapack::most_words>& words, std::index_sequence<positions...>) {
+void call(void* function, const std::array<void*, lapack::max_words>& words, std::index_sequence<positions...>) {
   using Function = void(decltype((void)positions, static_cast<void*>(nullptr))...);
   reinterpret_cast<Function*>(function)(words[positions]...);
 }
@@ -31,10 +31,10 @@ class WorkSpace : public test::OnSystemLapack {
   /// What LAPACK returns in info.
   static std::int64_t info_of(Example& example) {
     const lapack::ArgumentList& arguments = lapack::argument_list(GetParam());
-    std::array<void*, lapack::most_words> words;
+    std::array<void*, lapack::max_words> words;
     words.fill(reinterpret_cast<void*>(1));  // the length of a letter
     for (const Argument argument : arguments) words[arguments.position(argument)] = example.bytes(argument).data();
-    call(function(), words, std::make_index_sequence<lapack::most_words>());
+    call(function(), words, std::make_index_sequence<lapack::max_words>());
     return example.integer(Argument::info);
   }
 
@@ -43,7 +43,7 @@ class WorkSpace : public test::OnSystemLapack {
     return example.call().valid();
   }
 
-  static std::int64_t least_valid(Example& example, Argument size) {
+  static std::int64_t min_valid(Example& example, Argument size) {
     std::int64_t too_small = 0;
     std::int64_t enough = 1 << 20;
     while (enough - too_small > 1) {
@@ -65,7 +65,7 @@ class WorkSpace : public test::OnSystemLapack {
       for (const Argument vectors : {Argument::z, Argument::right}) make_room(example, vectors);
       for (const Argument leading : {Argument::ldz, Argument::ld_right}) example.set_integer(leading, 100);
     }
-    const std::int64_t least = least_valid(example, size);
+    const std::int64_t least = min_valid(example, size);
     example.set_integer(size, least);
     EXPECT_GE(info_of(example), 0) << "enough: " << least << what(options);
     if (least == 1) return;  // 0 is for LAPACK to judge

@@ -113,7 +113,7 @@ TEST_F(PeersTest, OnlySoManyHaveATurn) {
     return 't';
   };
   { const Peers::Turn first{Peers(directory_)}; }
-  for (int i = 0; i < Peers::most_at_once; ++i) in_another_process(take_turn);
+  for (int i = 0; i < Peers::max_at_once; ++i) in_another_process(take_turn);
   const auto start = Clock::now();
   EXPECT_FALSE(Peers::Turn(Peers(directory_), milliseconds(60)).came());
   EXPECT_GE(Clock::now() - start, milliseconds(60));

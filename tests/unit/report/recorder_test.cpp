@@ -224,8 +224,8 @@ TEST(SizeClass, IsHalfAnOctaveOfTheAverageSize) {
   EXPECT_EQ(size_class(1), 0U);
   for (const double size : {3.0, 64.0, 100.0, 2000.0, 20000.0}) {
     const std::size_t number = size_class(size * size * size);
-    EXPECT_LE(least_size(number), size * (1 + 1e-12));
-    EXPECT_GT(least_size(number + 1), size);
+    EXPECT_LE(min_size(number), size * (1 + 1e-12));
+    EXPECT_GT(min_size(number + 1), size);
   }
   EXPECT_EQ(size_class(1e300), size_classes - 1);
 }

@@ -369,10 +369,10 @@ TEST(StagingFaults, NoPinnedMemoryIsAnError) {
 /// Notes what is page-locked for staging, and refuses more than `most` bytes in all.
 class CountingDevice : public support::ForwardingDevice {
  public:
-  CountingDevice(std::unique_ptr<Device> inner, std::size_t most) : ForwardingDevice(std::move(inner)), most_(most) {}
+  CountingDevice(std::unique_ptr<Device> inner, std::size_t most) : ForwardingDevice(std::move(inner)), max_(most) {}
 
   device::Result<void*> allocate_staging(std::size_t bytes) override {
-    if (bytes > most_ - locked_) return tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "no more"});
+    if (bytes > max_ - locked_) return tl::unexpected(device::Error{device::ErrorKind::out_of_memory, "no more"});
     locked_ += bytes;
     pieces.push_back(bytes);
     return ForwardingDevice::allocate_staging(bytes);
@@ -386,7 +386,7 @@ class CountingDevice : public support::ForwardingDevice {
   std::size_t freed = 0;
 
  private:
-  const std::size_t most_;
+  const std::size_t max_;
   std::size_t locked_ = 0;
 };
 
@@ -435,7 +435,7 @@ TEST(Slots, OfShortUploadsAreUsedAgainBeforeOthersAreLocked) {
     return std::accumulate(device->pieces.begin(), device->pieces.end(), std::size_t{0}) / 4096;
   };
   EXPECT_EQ(upload(100, staging::few_in_flight), 8U);
-  EXPECT_EQ(upload(100, staging::most_in_flight), 16U);
+  EXPECT_EQ(upload(100, staging::max_in_flight), 16U);
 }
 
 TEST(Slots, AreTwiceAsManyEachTimeUpToEightMore) {

@@ -55,7 +55,7 @@ TEST(CallStopwatch, AClockOfADevicesOwnGoesOnByWhatCallsTook) {
   EXPECT_NEAR(report::seconds_ahead() - before, 2 - inner.seconds(), 1e-3);
   outer.took(5);
   EXPECT_NEAR(report::seconds_ahead() - before, 5 - outer.seconds(), 1e-3) << "the inner call is part of it";
-  EXPECT_EQ(report::most_seconds_ahead(), report::seconds_ahead());
+  EXPECT_EQ(report::max_seconds_ahead(), report::seconds_ahead());
   report::set_seconds_ahead(before);
 }
 

@@ -120,8 +120,8 @@ int fill(const operation::Operand& matrix) {
 
 /// The routines take sizes of 32 bits. Whether they can address elements beyond that is not documented.
 Status require_near_elements(const operation::Operand& matrix) {
-  constexpr std::int64_t most_columns = 46340;  // its square has 31 bits
-  if (std::max(matrix.columns, matrix.leading_dimension) <= most_columns) return {};
+  constexpr std::int64_t max_columns = 46340;  // its square has 31 bits
+  if (std::max(matrix.columns, matrix.leading_dimension) <= max_columns) return {};
   return tl::unexpected(Error{ErrorKind::unsupported, "cuBLAS's packed matrices have no 64-bit interface"});
 }
 

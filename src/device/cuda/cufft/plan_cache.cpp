@@ -33,7 +33,7 @@ Result<const FftPlan*> FftPlanCache::plan_for(const FftShape& shape) {
     plans_.splice(plans_.begin(), plans_, found);
     return &plans_.front();
   }
-  if (plans_.size() == most_plans) drop_last();
+  if (plans_.size() == max_plans) drop_last();
   auto made = make(shape);
   if (!made && made.error().kind == ErrorKind::out_of_memory && !plans_.empty()) {
     clear();

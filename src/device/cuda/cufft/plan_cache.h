@@ -24,7 +24,7 @@ struct FftPlan {
 /// been used for longest is dropped first.
 class FftPlanCache {
  public:
-  static constexpr std::size_t most_plans = 24;
+  static constexpr std::size_t max_plans = 24;
 
   /// `cufft` must outlive it.
   FftPlanCache(const api::Cufft& cufft, const ExecutorStream& stream) : cufft_(cufft), stream_(stream) {}

@@ -10,7 +10,7 @@ namespace {
 using fft::Dimension;
 
 /// Each execution costs a launch of the same kernels.
-constexpr std::int64_t most_executions = 64;
+constexpr std::int64_t max_executions = 64;
 
 int type_of(const fft::Transform& transform) {
   const bool narrow = transform.request.precision == fft::Precision::f32;
@@ -28,7 +28,7 @@ std::int64_t side_length(const fft::Transform& transform, bool complex_side, std
 }
 
 struct Side {
-  std::array<api::FftSize, FftShape::most_dims> embedding{};
+  std::array<api::FftSize, FftShape::max_dims> embedding{};
   api::FftSize stride = 0;
 };
 
@@ -104,13 +104,13 @@ std::vector<Dimension> merged_batches(const fft::Layout& layout) {
 std::optional<FftSchedule> schedule(const fft::Transform& transform, const fft::Layout& layout) {
   FftSchedule result;
   result.shape.type = type_of(transform);
-  if (layout.dims.size() > FftShape::most_dims) return std::nullopt;
+  if (layout.dims.size() > FftShape::max_dims) return std::nullopt;
   if (!set_dims(result.shape, transform, in_order(transform, layout))) return std::nullopt;
   std::vector<Dimension> batches = merged_batches(layout);
   if (batches.size() > 2) return std::nullopt;
   if (batches.size() == 2) {
     if (batches[0].length < batches[1].length) std::swap(batches[0], batches[1]);
-    if (batches[1].length > most_executions) return std::nullopt;
+    if (batches[1].length > max_executions) return std::nullopt;
     result.executions = batches[1].length;
     result.in_step = batches[1].in_stride;
     result.out_step = batches[1].out_stride;

@@ -12,13 +12,13 @@ namespace blastoff::device::cuda {
 
 /// The arguments of cufftMakePlanMany64. Strides and distances of a side are in elements of that side.
 struct FftShape {
-  static constexpr std::size_t most_dims = 3;
+  static constexpr std::size_t max_dims = 3;
 
   int type = 0;
   int rank = 0;
-  std::array<api::FftSize, most_dims> lengths{};
-  std::array<api::FftSize, most_dims> in_embedding{};
-  std::array<api::FftSize, most_dims> out_embedding{};
+  std::array<api::FftSize, max_dims> lengths{};
+  std::array<api::FftSize, max_dims> in_embedding{};
+  std::array<api::FftSize, max_dims> out_embedding{};
   api::FftSize in_stride = 0;
   api::FftSize out_stride = 0;
   api::FftSize in_distance = 0;

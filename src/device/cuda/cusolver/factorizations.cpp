@@ -39,7 +39,7 @@ Status solve_cholesky(const Task& task) {
 using Pivots = std::int64_t*;
 
 Result<Pivots> pivot_memory(const Task& task) {
-  const auto count = static_cast<std::size_t>(task.problem.least_side());
+  const auto count = static_cast<std::size_t>(task.problem.min_side());
   const auto memory = task.vector(count * sizeof(std::int64_t));
   if (!memory) return tl::unexpected(memory.error());
   return static_cast<Pivots>(*memory);
@@ -61,7 +61,7 @@ Result<Pivots> given_pivots(const Task& task) {
 }
 
 Status stage_pivots(const Task& task, Pivots pivots) {
-  std::vector<std::int64_t> values(static_cast<std::size_t>(task.problem.least_side()));
+  std::vector<std::int64_t> values(static_cast<std::size_t>(task.problem.min_side()));
   const auto ok = task.solver.copy_to_host(values.data(), reinterpret_cast<std::uintptr_t>(pivots),
                                            values.size() * sizeof values[0]);
   if (ok) task.results.stage_integers(Argument::ipiv, values);

@@ -47,7 +47,7 @@ Status generate(const Task& task, void* tau) {
 Result<void*> factor_orthogonal(const Task& task) {
   const api::Cusolver& library = task.cusolver();
   const Operand a = task.matrix(Argument::a);
-  auto tau = task.vector(static_cast<std::size_t>(task.problem.least_side()) * a.element_size);
+  auto tau = task.vector(static_cast<std::size_t>(task.problem.min_side()) * a.element_size);
   if (!tau) return tau;
   const auto factored = task.solver.run(
       "geqrf",

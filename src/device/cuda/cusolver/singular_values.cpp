@@ -175,7 +175,7 @@ Status decompose_or_iterate(Decomposition& decomposition) {
 }  // namespace
 
 Status run_singular_values(const Task& task) {
-  const auto values = task.vector(static_cast<std::size_t>(task.problem.least_side()) * task.problem.real_bytes());
+  const auto values = task.vector(static_cast<std::size_t>(task.problem.min_side()) * task.problem.real_bytes());
   if (!values) return tl::unexpected(values.error());
   Decomposition decomposition{task, {}, *values};
   if (auto ok = fetch(decomposition); !ok) return ok;

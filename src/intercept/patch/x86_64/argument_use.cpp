@@ -13,13 +13,13 @@ namespace blastoff::intercept::patch::x86_64 {
 namespace {
 
 constexpr int register_words = 6;
-constexpr std::size_t most_instructions = 1500;
+constexpr std::size_t max_instructions = 1500;
 constexpr std::size_t steps_between_questions = 16;
 constexpr int deepest = 3;
 
 /// The number of the word that stands for rax: a caller tells a function with variable arguments there how many vector
 /// registers it has filled.
-constexpr int vector_count = ArgumentUse::most_words - 1;
+constexpr int vector_count = ArgumentUse::max_words - 1;
 
 /// What a register or a place on the stack holds.
 struct Value {
@@ -117,7 +117,7 @@ class Walk {
     Disassembly walk(Architecture::x86_64, code_.bytes.subspan(offset), path.address, Detail::arguments);
     for (;;) {
       const cs_insn* decoded = walk.next();
-      if (decoded == nullptr || ++instructions_ > most_instructions) {
+      if (decoded == nullptr || ++instructions_ > max_instructions) {
         use_.complete = false;
         return;
       }
