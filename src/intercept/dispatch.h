@@ -21,16 +21,16 @@ struct RawArguments {
 };
 
 /// An intercepted call.
-struct Visit {
+struct InterceptedCall {
   const EntryPoint& entry;
   const Original& original;  ///< the function that would have run without Blastoff
   const RawArguments& raw;
   const operation::FrontEnd& front_end;
-  std::size_t routine;                                     ///< number within the front end
-  std::unique_ptr<operation::Host> (*host)(const Visit&);  ///< makes the original callable for any operation of its
-                                                           ///< kind
-  const void* caller = nullptr;                            ///< return address of the call
-  bool composed = false;  ///< the original calls other routines, whose calls are also intercepted
+  std::size_t routine;                                               ///< number within the front end
+  std::unique_ptr<operation::Host> (*host)(const InterceptedCall&);  ///< makes the original callable for any operation
+                                                                     ///< of its kind
+  const void* caller = nullptr;  ///< return address of the call
+  bool composed = false;         ///< the original calls other routines, whose calls are also intercepted
 
   operation::RoutineId routine_id() const {
     return static_cast<operation::RoutineId>(front_end.first_routine() + routine);
@@ -57,14 +57,14 @@ struct Parsed {
 /// Called for every intercepted call, on the program's thread. `parsed` is nullptr if the arguments cannot be
 /// understood (an unknown option letter); the original then reports the error. When dispatch() returns, the result is
 /// in the program's memory.
-void dispatch(const Visit& visit, const Parsed* parsed);
+void dispatch(const InterceptedCall& intercepted, const Parsed* parsed);
 
 /// The first part of dispatch() for a call whose arguments have not been read yet. Runs the original if a call of that
 /// volume is below the threshold. Returns false if it has not run the original.
-bool dispatch_if_small(const Visit& visit, double volume, double flops);
+bool dispatch_if_small(const InterceptedCall& intercepted, double volume, double flops);
 
 /// Replaces dispatch() for a call that all processes of a grid make together. None of them can make it without the
 /// others.
-void dispatch_distributed(const Visit& visit, const scalapack::Call& call);
+void dispatch_distributed(const InterceptedCall& intercepted, const scalapack::Call& call);
 
 }  // namespace blastoff::intercept

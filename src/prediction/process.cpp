@@ -50,7 +50,7 @@ std::unique_ptr<decide::Decider> decider_of(const config::Settings& settings, co
 double seconds_to_load(const Operation& operation) {
   const auto key = decide::rate_key_of(operation.name());
   const bool svd = key && key->family == decide::Family::gesdd;
-  return svd ? runtime::Opening::seconds_to_load_svd : runtime::Opening::seconds_to_load;
+  return svd ? runtime::OpenPolicy::seconds_to_load_svd : runtime::OpenPolicy::seconds_to_load;
 }
 
 /// Moving pages cannot be replayed; mirrors are used instead.
@@ -76,8 +76,8 @@ Process::Process(const Trace& trace, const Machine& machine, const decide::Model
       cpu_times_(machine, source, trace),
       model_(start_of(machine, trace)),
       decider_(decider_of(settings, machine, model_)),
-      opening_(start_mode(settings, machine)) {
-  opening_.expect(machine.open_seconds());
+      open_policy_(start_mode(settings, machine)) {
+  open_policy_.expect(machine.open_seconds());
 }
 
 tl::expected<void, std::string> Process::add_gpu(Engines& engines, std::size_t memory) {
@@ -161,13 +161,13 @@ void Process::choose_gpu(const Operation& operation) {
 /// Whether the device is open; see runtime/process_opening.cpp, open_for().
 bool Process::open(const Operation& operation) {
   if (open_at_ && *open_at_ <= clock_.now) return true;
-  const auto answer = opening_.answer(expected_cpu_seconds(operation));
-  if (answer == runtime::Opening::Answer::not_yet) return false;
+  const auto answer = open_policy_.answer(expected_cpu_seconds(operation));
+  if (answer == runtime::OpenPolicy::Answer::not_yet) return false;
   if (!open_at_) {
     opening_seconds_ = machine_.open_seconds();
     open_at_ = clock_.now + opening_seconds_;
   }
-  if (answer == runtime::Opening::Answer::in_background) return false;
+  if (answer == runtime::OpenPolicy::Answer::in_background) return false;
   clock_.wait_until(*open_at_);
   return true;
 }
@@ -183,10 +183,10 @@ bool Process::ready(const Operation& operation) {
   if (machine_.simulated) return true;
   std::optional<double>& at = ready_at_[operation.routine()];
   if (at) return *at <= clock_.now;
-  const bool waits = opening_.waits_for_kernels(expected_cpu_seconds(operation));
+  const bool waits = open_policy_.waits_for_kernels(expected_cpu_seconds(operation));
   const double loads = seconds_to_load(operation);
   if (waits) loading_ = loads;
-  if (!std::exchange(begun_, true)) loading_ += runtime::Opening::seconds_to_begin;
+  if (!std::exchange(begun_, true)) loading_ += runtime::OpenPolicy::seconds_to_begin;
   at = clock_.now + (waits ? 0 : loads);
   return waits;
 }
@@ -244,7 +244,7 @@ void Process::make_on_cpu(const TracedCall& call, Refusal why, RoutinePrediction
   at_end_.emplace(clock_.now + elapsed, [this, &call, why, seconds, elapsed] {
     if (why != Refusal::below_min_size) decider_->observe(call.operation, {.seconds = elapsed});
     if (why == Refusal::not_open)  // calls inside add their own
-      opening_.add_spent({.seconds = seconds}, runtime::Opening::added_by_this_thread());
+      open_policy_.add_spent({.seconds = seconds}, runtime::OpenPolicy::added_by_this_thread());
   });
   clock_.now += seconds;
   sums.cpu_seconds += call.weight * seconds;

@@ -16,7 +16,7 @@
 #include "prediction/replay.h"
 #include "prediction/replayed_tracker.h"
 #include "prediction/timeline.h"
-#include "runtime/opening.h"
+#include "runtime/open_policy.h"
 #include "runtime/session.h"
 
 namespace blastoff::prediction {
@@ -74,7 +74,7 @@ class Process final : public operation::Estimator {
   const CpuTimes cpu_times_;
   decide::MachineModel model_;  ///< the model from which decisions start
   std::unique_ptr<decide::Decider> decider_;
-  runtime::Opening opening_;
+  runtime::OpenPolicy open_policy_;
   std::optional<double> open_at_;  ///< nullopt: nobody opens the device yet
   std::array<std::optional<double>, operation::max_routines> ready_at_{};
   double loading_ = 0;  ///< seconds that the next call on the device takes once: for kernels, and for the first call

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/bringing.h"
+#include "runtime/transfer_cost.h"
 
 namespace blastoff::runtime {
 namespace {

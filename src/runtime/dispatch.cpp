@@ -35,8 +35,8 @@ namespace blastoff::runtime {
 namespace {
 
 using intercept::EntryPoint;
+using intercept::InterceptedCall;
 using intercept::Parsed;
-using intercept::Visit;
 using operation::Comparison;
 using operation::Operation;
 using report::Refusal;
@@ -51,10 +51,10 @@ constexpr int software_error = 70;
   _exit(127);
 }
 
-void run_original(const Visit& visit) {
-  if (!visit.original.function) end_without_original(visit.entry);
-  if (visit.composed) return visit.raw(visit.original.function);
-  abi::run_as_original([&] { visit.raw(visit.original.function); });
+void run_original(const InterceptedCall& intercepted) {
+  if (!intercepted.original.function) end_without_original(intercepted.entry);
+  if (intercepted.composed) return intercepted.raw(intercepted.original.function);
+  abi::run_as_original([&] { intercepted.raw(intercepted.original.function); });
 }
 
 // Chooses the same calls in each run if calls are sampled: by SplitMix64 (Steele, Lea, Flood 2014) of the call's
@@ -98,9 +98,9 @@ Refusal run_by_devices(Placement& placement, const Operation& operation, const o
 
 // Runs the operation where it was placed. `done` says whether it was done, even if an exception follows; if not,
 // record.refusal says why. `seconds`: without verification.
-void try_devices(const Visit& visit, const Operation& operation, Placement& placement, report::Record& record,
-                 double& seconds, bool& done) {
-  const auto host = visit.host(visit);
+void try_devices(const InterceptedCall& intercepted, const Operation& operation, Placement& placement,
+                 report::Record& record, double& seconds, bool& done) {
+  const auto host = intercepted.host(intercepted);
   const config::Verify& verify = Process::instance().settings().verify;
   const auto run = [&] {
     record.refusal = run_by_devices(placement, operation, *host, record, seconds);
@@ -109,7 +109,7 @@ void try_devices(const Visit& visit, const Operation& operation, Placement& plac
   if (!is_verified(verify)) return run();
   const bool sampled = verify.mode == config::VerifyMode::sample;
   const auto effort = sampled ? operation::Effort::quick : operation::Effort::full;
-  const auto verification = visit.front_end.verification(operation, *host, effort);
+  const auto verification = intercepted.front_end.verification(operation, *host, effort);
   run();
   if (!done) return;
   const Comparison comparison = verification->compare();
@@ -165,11 +165,11 @@ Placement place_for_call(const Operation& operation, report::Record& record) {
 }
 
 // `operation` is nullptr where the arguments were not understood.
-void count(const Visit& visit, const Operation* operation, report::Record& record, double seconds) {
+void count(const InterceptedCall& intercepted, const Operation* operation, report::Record& record, double seconds) {
   record.seconds = seconds;
-  record.routine = visit.routine_id();
-  record.symbol = visit.entry.symbol;
-  record.caller = visit.caller;
+  record.routine = intercepted.routine_id();
+  record.symbol = intercepted.entry.symbol;
+  record.caller = intercepted.caller;
   if (operation) {
     record.flops = operation->work.flops;
     record.volume = operation->work.volume;
@@ -200,8 +200,8 @@ void time_on_cpu(report::Record& record, const report::CallTime& time, std::opti
 }
 
 // Makes the call where it was placed. If that refuses, record.refusal says why.
-void run_on(Placement& placement, const Visit& visit, const Operation& operation, report::Record& record,
-            const report::CallBegin& begin, CallStopwatch& stopwatch, bool& done) {
+void run_on(Placement& placement, const InterceptedCall& intercepted, const Operation& operation,
+            report::Record& record, const report::CallBegin& begin, CallStopwatch& stopwatch, bool& done) {
   Process& process = Process::instance();
   stopwatch.restart();
   double seconds = 0;
@@ -209,7 +209,7 @@ void run_on(Placement& placement, const Visit& visit, const Operation& operation
   {
     const CallersEnvironment environment;
     const bool ended =
-        platform::run_with_ample_stack([&] { try_devices(visit, operation, placement, record, seconds, done); });
+        platform::run_with_ample_stack([&] { try_devices(intercepted, operation, placement, record, seconds, done); });
     if (!ended && !done) record.refusal = out_of_memory();
     if (done) {
       process.decider().observe(operation, observation_of(record, seconds));
@@ -229,7 +229,7 @@ void run_on(Placement& placement, const Visit& visit, const Operation& operation
   if (own_clock) stopwatch.took(seconds);
   const report::CallTime time = report::end_call(begin);
   time_on_device(record, time, own_clock ? std::optional(seconds) : std::nullopt, measured);
-  count(visit, &operation, record, own_clock ? seconds : stopwatch.seconds());
+  count(intercepted, &operation, record, own_clock ? seconds : stopwatch.seconds());
   report::recorded_since(time.ended);
   report::log_call(record, &operation);
 }
@@ -237,12 +237,13 @@ void run_on(Placement& placement, const Visit& visit, const Operation& operation
 // Makes the call on a device. If there is none, or it refuses, record.refusal says why. A lost device leaves the
 // operands as they were, and another one, if there is one, makes the call. Signals are blocked: a handler in the middle
 // would meet the locks of this call, and a handler that never returns would leave them taken for ever.
-[[gnu::noinline]] void run_undisturbed(const Visit& visit, const Operation& operation, report::Record& record,
-                                       const report::CallBegin& begin, CallStopwatch& stopwatch, bool& done) {
+[[gnu::noinline]] void run_undisturbed(const InterceptedCall& intercepted, const Operation& operation,
+                                       report::Record& record, const report::CallBegin& begin, CallStopwatch& stopwatch,
+                                       bool& done) {
   for (;;) {
     Placement placement = place_for_call(operation, record);
     if (!placement.session) return;
-    run_on(placement, visit, operation, record, begin, stopwatch, done);
+    run_on(placement, intercepted, operation, record, begin, stopwatch, done);
     if (done) return;
     const bool lost = !placement.session->working() ||
                       std::ranges::any_of(placement.parts, [](const Part& part) { return !part.session->working(); });
@@ -284,27 +285,27 @@ class Traced {
 };
 
 // A number that alike calls share; 0 if no other call is known to be like this one.
-std::uint64_t likeness_of(const Visit& visit, const Parsed* parsed) {
-  if (parsed == nullptr || parsed->likeness == nullptr || parsed->trivial || !visit.original.function) return 0;
-  return GatheredSolve::running() == nullptr ? parsed->likeness(parsed->call) + visit.routine_id() : 0;
+std::uint64_t likeness_of(const InterceptedCall& intercepted, const Parsed* parsed) {
+  if (parsed == nullptr || parsed->likeness == nullptr || parsed->trivial || !intercepted.original.function) return 0;
+  return GatheredSolve::running() == nullptr ? parsed->likeness(parsed->call) + intercepted.routine_id() : 0;
 }
 
 // Makes the call without judgement if it is settled: the CPU is known to be as fast.
-bool made_as_settled(const Visit& visit, const Parsed& parsed) {
-  const std::uint64_t likeness = likeness_of(visit, &parsed);
+bool made_as_settled(const InterceptedCall& intercepted, const Parsed& parsed) {
+  const std::uint64_t likeness = likeness_of(intercepted, &parsed);
   const SettledCall* const known = likeness != 0 ? take_settled_call(likeness) : nullptr;
   if (known == nullptr) return false;
-  const report::UntimedCall call{.routine = visit.routine_id(),
+  const report::UntimedCall call{.routine = intercepted.routine_id(),
                                  .refusal = Refusal::cpu_faster,
                                  .seconds = static_cast<double>(known->seconds),
                                  .wall_seconds = static_cast<double>(known->wall_seconds),
                                  .flops = parsed.flops,
                                  .size_class = known->size_class};
-  run_original(visit);
+  run_original(intercepted);
   report::add_untimed(call);
   if (!report::logs_calls()) return true;
   const Operation operation = parsed.supported ? parsed.make_operation() : Operation();
-  report::log_call({.symbol = visit.entry.symbol, .refusal = call.refusal, .seconds = call.seconds},
+  report::log_call({.symbol = intercepted.entry.symbol, .refusal = call.refusal, .seconds = call.seconds},
                    parsed.supported ? &operation : nullptr);
   return true;
 }
@@ -327,10 +328,10 @@ void settle(std::uint64_t likeness, const Operation& operation, const report::Re
 }
 
 // Makes calls that are not small: the full path.
-void dispatch_large(const Visit& visit, const Parsed* parsed) {
-  if (!visit.original.function && platform::has_elevated_rights()) end_without_original(visit.entry);
+void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
+  if (!intercepted.original.function && platform::has_elevated_rights()) end_without_original(intercepted.entry);
   // The process also says where this call is counted.
-  if (Process::try_instance() == nullptr) return run_original(visit);
+  if (Process::try_instance() == nullptr) return run_original(intercepted);
   const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
   report::Record record;
   decide::Grounds grounds;
@@ -350,12 +351,13 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
     record.refusal = judge(operation, grounds);
   GatheredSolve* const gathered = GatheredSolve::running();
   const bool judged = understood && parsed->valid && !parsed->trivial && gathered == nullptr;
-  Traced traced(operation, visit.caller, judged && record.refusal != Refusal::below_min_size);
+  Traced traced(operation, intercepted.caller, judged && record.refusal != Refusal::below_min_size);
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
   CallStopwatch stopwatch;
   bool done = false;
   if (record.refusal == Refusal::none)
-    if (!platform::undisturbed([&] { run_undisturbed(visit, operation, record, begin, stopwatch, done); }) && !done)
+    if (!platform::undisturbed([&] { run_undisturbed(intercepted, operation, record, begin, stopwatch, done); }) &&
+        !done)
       record.refusal = out_of_memory();
   if (done) {
     traced.end(std::nullopt, stopwatch.seconds());
@@ -370,9 +372,9 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   if (observed) Process::instance().leave_to_cpu(operation);
   const bool disturbed = observed && Process::instance().opens_beside();
   const double usual = disturbed ? Process::instance().decider().measured_cpu_seconds(operation) : 0;
-  const SpentOnCpu spent_before = Opening::added_by_this_thread();
+  const SpentOnCpu spent_before = OpenPolicy::added_by_this_thread();
   const CallStopwatch original;
-  run_original(visit);
+  run_original(intercepted);
   const double made = original.with_lines();
   const double elapsed = original.without_lines(made);
   const report::CallTime time = report::end_call(begin);
@@ -385,7 +387,7 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const double seconds = stopwatch.own(whole);
   if (process.has_own_clock()) stopwatch.took(seconds + stopwatch.inside());
   const double without_us = process.has_own_clock() ? on_cpu : std::max(0.0, on_cpu - time.ours_inside);
-  const std::uint64_t likeness = observed ? likeness_of(visit, parsed) : 0;
+  const std::uint64_t likeness = observed ? likeness_of(intercepted, parsed) : 0;
   const std::uint32_t stands_for = likeness != 0 ? end_settled_calls(likeness) : 1;
   if (observed)
     process.decider().observe(operation, {.typical = !disturbed, .seconds = without_us, .calls = stands_for});
@@ -397,16 +399,16 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::belongs_to_timeline(seconds)) {
     // An entry of the timeline allocates memory; a handler in the middle may allocate, too.
-    platform::undisturbed([&] { count(visit, counted, record, seconds); });
+    platform::undisturbed([&] { count(intercepted, counted, record, seconds); });
   } else {
-    count(visit, counted, record, seconds);
+    count(intercepted, counted, record, seconds);
     report::add_ours(time.elapsed - made);
     report::recorded_since(time.ended);
   }
   report::log_call(record, counted);
   if (observed) explain(operation, record, grounds);
   if (stands_for > 1)
-    report::add_to_call_site(visit.caller, visit.routine_id(), Refusal::cpu_faster,
+    report::add_to_call_site(intercepted.caller, intercepted.routine_id(), Refusal::cpu_faster,
                              {stands_for - 1, seconds, operation.work.flops, operation.work.volume});
   if (record.refusal == Refusal::cpu_faster) settle(likeness, operation, record);
 }
@@ -414,32 +416,32 @@ void dispatch_large(const Visit& visit, const Parsed* parsed) {
 // A small call that is followed (--log, or a device's own clock). dispatch_if_small() leaves it to dispatch(), which
 // knows its arguments.
 struct FollowedCall {
-  const Visit* visit = nullptr;
+  const InterceptedCall* intercepted = nullptr;
   double volume = 0;
   double flops = 0;
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local FollowedCall followed_call{};
 
-void leave_to_dispatch(const Visit& visit, double volume, double flops) {
-  if (volume < followed_floor_volume.load(std::memory_order_relaxed) && visit.original.function)
-    followed_call = {&visit, volume, flops};
+void leave_to_dispatch(const InterceptedCall& intercepted, double volume, double flops) {
+  if (volume < followed_floor_volume.load(std::memory_order_relaxed) && intercepted.original.function)
+    followed_call = {&intercepted, volume, flops};
 }
 
 // Makes a followed call as the short path does, which looks at nothing but sizes.
-void make_followed(const Visit& visit, const Parsed* parsed) {
+void make_followed(const InterceptedCall& intercepted, const Parsed* parsed) {
   const auto [_, volume, flops] = std::exchange(followed_call, {});
   Process& process = Process::instance();
   const bool computes = parsed != nullptr && parsed->valid && !parsed->trivial;
   const CallStopwatch stopwatch;
   const report::SmallCall small = report::begin_small(volume, process.has_own_clock());
-  run_original(visit);
+  run_original(intercepted);
   const double elapsed = process.seconds_on_cpu(computes ? flops : 0, stopwatch.seconds());
   report::Record record;
-  record.symbol = visit.entry.symbol;
+  record.symbol = intercepted.entry.symbol;
   record.refusal = Refusal::below_min_size;
   record.seconds = stopwatch.own(elapsed);
   if (process.has_own_clock()) stopwatch.took(record.seconds + stopwatch.inside());
-  report::end_small(visit.routine_id(), visit.caller, small, flops, elapsed);
+  report::end_small(intercepted.routine_id(), intercepted.caller, small, flops, elapsed);
   if (!report::logs_calls()) return;
   const bool understood = parsed != nullptr && parsed->supported;
   const Operation operation = understood ? parsed->make_operation() : Operation();
@@ -452,26 +454,26 @@ void make_followed(const Visit& visit, const Parsed* parsed) {
 
 namespace blastoff {
 
-bool intercept::dispatch_if_small(const Visit& visit, double volume, double flops) {
+bool intercept::dispatch_if_small(const InterceptedCall& intercepted, double volume, double flops) {
   using namespace runtime;
   // Minus infinity until the settings have been read: then no call is known to be small. (A comparison with
   // not-a-number would raise the invalid flag in the program.)
-  if (!(volume < floor_volume.load(std::memory_order_relaxed)) || !visit.original.function) {
-    leave_to_dispatch(visit, volume, flops);
+  if (!(volume < floor_volume.load(std::memory_order_relaxed)) || !intercepted.original.function) {
+    leave_to_dispatch(intercepted, volume, flops);
     return false;
   }
   const report::SmallCall small = report::begin_small(volume);
-  run_original(visit);
-  report::end_small(visit.routine_id(), visit.caller, small, flops);
+  run_original(intercepted);
+  report::end_small(intercepted.routine_id(), intercepted.caller, small, flops);
   return true;
 }
 
-void intercept::dispatch(const Visit& visit, const Parsed* parsed) {
+void intercept::dispatch(const InterceptedCall& intercepted, const Parsed* parsed) {
   using namespace runtime;
-  if (parsed && parsed->valid && dispatch_if_small(visit, parsed->volume, parsed->flops)) return;
-  if (followed_call.visit == &visit) return make_followed(visit, parsed);
-  if (parsed && parsed->valid && made_as_settled(visit, *parsed)) return;
-  dispatch_large(visit, parsed);
+  if (parsed && parsed->valid && dispatch_if_small(intercepted, parsed->volume, parsed->flops)) return;
+  if (followed_call.intercepted == &intercepted) return make_followed(intercepted, parsed);
+  if (parsed && parsed->valid && made_as_settled(intercepted, *parsed)) return;
+  dispatch_large(intercepted, parsed);
 }
 
 }  // namespace blastoff

@@ -10,7 +10,7 @@
 
 #include "platform/reserve.h"
 #include "report/file.h"
-#include "runtime/earlier_runs.h"
+#include "runtime/run_history.h"
 #include "runtime/user_cache.h"
 
 namespace blastoff::runtime {
@@ -77,7 +77,7 @@ void EarlierRates::keep(const std::vector<CpuRate>& rates) const {
     }
     double& before = known[place->second].seconds_per_flop;
     const double now = each.seconds_per_flop;
-    tells = tells || std::max(now, before) > Opening::scatter * std::min(now, before);
+    tells = tells || std::max(now, before) > OpenPolicy::scatter * std::min(now, before);
     before = (before + now) / 2;
   }
   if (tells) report::replace_file(path_, text_of(command_, known));

@@ -10,7 +10,7 @@
 
 namespace blastoff::runtime {
 
-/// The rates of one command, in a file of the user's cache, as for EarlierRuns. Runs without a device count, too.
+/// The rates of one command, in a file of the user's cache, as for RunHistory. Runs without a device count, too.
 class EarlierRates {
  public:
   /// `conditions`: what else the CPU's speed depends on. Changes errno. There are no rates if the environment names no

@@ -36,7 +36,7 @@ constinit thread_local GatheredSolve* GatheredSolve::running_ = nullptr;
 namespace {
 
 using config::GatherMode;
-using intercept::Visit;
+using intercept::InterceptedCall;
 using report::Refusal;
 using scalapack::Functions;
 using scalapack::Grid;
@@ -51,7 +51,7 @@ const intercept::EntryPoint& fortran_name(lapack::Routine routine) {
 /// The process of a grid that solves the problem for all (its root).
 class SolvingProcess final : public scalapack::Root {
  public:
-  explicit SolvingProcess(const Visit& visit) : visit_(visit) {}
+  explicit SolvingProcess(const InterceptedCall& intercepted) : intercepted_(intercepted) {}
 
   bool wants(const scalapack::GatheredProblem& problem, const Grid& grid) override {
     refusal_ = judge(problem, grid);
@@ -61,8 +61,8 @@ class SolvingProcess final : public scalapack::Root {
   bool solve(const scalapack::GatheredProblem& problem) override {
     GatheredSolve solve;
     const intercept::EntryPoint& entry = fortran_name(problem.routine());
-    intercept::enter_lapack(entry, intercept::original_for(entry, visit_.caller), problem.routine(),
-                            problem.words().data(), visit_.caller);
+    intercept::enter_lapack(entry, intercept::original_for(entry, intercepted_.caller), problem.routine(),
+                            problem.words().data(), intercepted_.caller);
     refusal_ = solve.refusal();
     return refusal_ == Refusal::none;
   }
@@ -86,7 +86,7 @@ class SolvingProcess final : public scalapack::Root {
     Process& process = Process::instance();
     if (const Refusal refusal = process.refusal(); refusal != Refusal::none) return refusal;
     if (!platform::rounds_to_nearest()) return Refusal::rounding;
-    const intercept::Original original = intercept::original_for(fortran_name(problem.routine()), visit_.caller);
+    const intercept::Original original = intercept::original_for(fortran_name(problem.routine()), intercepted_.caller);
     const lapack::Call call(problem.routine(), problem.words(), 4);
     const bool narrow = original.convention.integers == abi::IntegerWidth::lp64;
     if (original.function == nullptr || !narrow || !call.valid() || call.trivial() || !call.supported())
@@ -127,7 +127,7 @@ class SolvingProcess final : public scalapack::Root {
     return refusal;
   }
 
-  const Visit& visit_;
+  const InterceptedCall& intercepted_;
   Refusal refusal_ = Refusal::none;
   std::optional<operation::Operation> judged_;
   int ranks_ = 0;
@@ -135,7 +135,7 @@ class SolvingProcess final : public scalapack::Root {
 
 /// nullptr if the program does not have all functions. Looked up once for each original, until a library is loaded or
 /// unloaded.
-const Functions* functions_for(const Visit& visit, const scalapack::Call& call) {
+const Functions* functions_for(const InterceptedCall& intercepted, const scalapack::Call& call) {
   const Functions* result = nullptr;
   platform::undisturbed([&] {
     const CallersEnvironment environment;
@@ -145,13 +145,13 @@ const Functions* functions_for(const Visit& visit, const scalapack::Call& call) 
       static auto& known = *new std::map<std::tuple<void*, std::uint64_t, std::uint64_t>, std::optional<Functions>>;
       const intercept::LinkerCounts counts = intercept::linker_counts();
       const std::lock_guard lock(mutex);
-      const auto [entry, is_new] = known.try_emplace({visit.original.function, counts.loads, counts.unloads});
+      const auto [entry, is_new] = known.try_emplace({intercepted.original.function, counts.loads, counts.unloads});
       if (is_new) {
         entry->second = scalapack::find_functions(call.complex(), [&](const char* symbol) {
           // If the program refers to a library's variable, the copy in the program itself is the one in use, so it
           // comes first.
           void* const global = dlsym(RTLD_DEFAULT, symbol);
-          return global != nullptr ? global : intercept::find_definition(symbol, visit.caller);
+          return global != nullptr ? global : intercept::find_definition(symbol, intercepted.caller);
         });
         dlerror();
       }
@@ -172,13 +172,13 @@ std::chrono::duration<double> patience(GatherMode mode, int order) {
   return std::chrono::duration<double>(std::min(0.2, 2e-13 * n * n * n));
 }
 
-Outcome gather(const Visit& visit, const scalapack::Call& call, SolvingProcess& root) {
-  const Functions* const functions = functions_for(visit, call);
+Outcome gather(const InterceptedCall& intercepted, const scalapack::Call& call, SolvingProcess& root) {
+  const Functions* const functions = functions_for(intercepted, call);
   if (functions == nullptr) return Outcome::distributed;
   const Grid grid = scalapack::grid_of(*functions, call.a().descriptor->context);
   const GatherMode mode = Process::instance().settings().gather;
   if (!grid.has_this_process() || (grid.is_root() && mode == GatherMode::never)) return Outcome::distributed;
-  return scalapack::gather(call, visit.original.function, *functions, grid, root, patience(mode, call.order()));
+  return scalapack::gather(call, intercepted.original.function, *functions, grid, root, patience(mode, call.order()));
 }
 
 Refusal refusal_of(Outcome outcome, const SolvingProcess& root) {
@@ -192,11 +192,12 @@ Refusal refusal_of(Outcome outcome, const SolvingProcess& root) {
 
 /// Counts the call like others that stay on the CPU: without the calls inside it, one of which may be the solution.
 /// `on_cpu`: all processes have made it together, as without Blastoff. Otherwise the CPU's time for it is not known.
-void count(const Visit& visit, Refusal refusal, double seconds, const report::CallTime& time, bool on_cpu) {
+void count(const InterceptedCall& intercepted, Refusal refusal, double seconds, const report::CallTime& time,
+           bool on_cpu) {
   report::Record record;
-  record.routine = visit.routine_id();
-  record.symbol = visit.entry.symbol;
-  record.caller = visit.caller;
+  record.routine = intercepted.routine_id();
+  record.symbol = intercepted.entry.symbol;
+  record.caller = intercepted.caller;
   record.refusal = refusal;
   record.seconds = seconds;
   record.wall_seconds = time.wall;
@@ -213,25 +214,25 @@ void count(const Visit& visit, Refusal refusal, double seconds, const report::Ca
 namespace blastoff {
 
 // A child of fork has no place among the ranks: its messages would count as its parent's.
-void intercept::dispatch_distributed(const Visit& visit, const scalapack::Call& call) {
+void intercept::dispatch_distributed(const InterceptedCall& intercepted, const scalapack::Call& call) {
   using namespace runtime;
   Process* const existing = Process::try_instance();
-  if (existing == nullptr || existing->in_forked_child()) return visit.raw(visit.original.function);
+  if (existing == nullptr || existing->in_forked_child()) return intercepted.raw(intercepted.original.function);
   Process& process = *existing;
   const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
   const CallStopwatch stopwatch;
-  SolvingProcess root(visit);
-  const Outcome outcome = runtime::gather(visit, call, root);
+  SolvingProcess root(intercepted);
+  const Outcome outcome = runtime::gather(intercepted, call, root);
   const Refusal refusal = runtime::refusal_of(outcome, root);
   if (outcome == Outcome::distributed) {
     const CallStopwatch original;
-    const SpentOnCpu spent_before = Opening::added_by_this_thread();
-    visit.raw(visit.original.function);
+    const SpentOnCpu spent_before = OpenPolicy::added_by_this_thread();
+    intercepted.raw(intercepted.original.function);
     root.learn(original.seconds());
     if (refusal == Refusal::not_open) process.add_spent_before_opening({.seconds = original.seconds()}, spent_before);
   }
   const report::CallTime time = report::end_call(begin);
-  count(visit, refusal, stopwatch.own(stopwatch.seconds()), time, outcome == Outcome::distributed);
+  count(intercepted, refusal, stopwatch.own(stopwatch.seconds()), time, outcome == Outcome::distributed);
 }
 
 }  // namespace blastoff

@@ -155,7 +155,7 @@ Process::Process()
       simulated_rates_(rates_of(settings_)),
       decider_(create_decider(settings_, assumed_)),
       tracing_(settings_, decider_->floor_volume(), loaded_at()),
-      opening_(config::start_mode(settings_)),
+      open_policy_(config::start_mode(settings_)),
       model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
                     settings_.model == "none"),
       model_description_(assumed_.name),
@@ -234,7 +234,7 @@ const decide::MachineModel& Process::model_of_devices() {
 void Process::use_model(const FoundModel* device) {
   const decide::MachineModel* const model = complete_model(assumed_, device, host_model_ ? &*host_model_ : nullptr);
   model_description_ = device == nullptr ? assumed_.name : device->file.model.name + " (" + device->path + ")";
-  opening_.expect(model->open_seconds);
+  open_policy_.expect(model->open_seconds);
   model_ = model;
   decide_by_model();
   if (Sessions* const sessions = sessions_) sessions->use(*model);

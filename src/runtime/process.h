@@ -19,10 +19,10 @@
 #include "report/context.h"
 #include "report/record.h"
 #include "runtime/earlier_rates.h"
-#include "runtime/earlier_runs.h"
 #include "runtime/met_memory.h"
 #include "runtime/model_search.h"
-#include "runtime/opening.h"
+#include "runtime/open_policy.h"
+#include "runtime/run_history.h"
 #include "runtime/sessions.h"
 #include "runtime/tracing.h"
 
@@ -73,8 +73,8 @@ class Process final : public operation::Estimator {
   report::Refusal refusal() const;
 
   /// Where the call is to run: on the device that suits it, on several devices, or, with the reason in `why`, on none.
-  /// If no device is open yet, this call or one of Blastoff's threads opens them, as Opening decides. Every placement
-  /// with a session must be given back by leave_session().
+  /// If no device is open yet, this call or one of Blastoff's threads opens them, as OpenPolicy decides. Every
+  /// placement with a session must be given back by leave_session().
   Placement enter_session(const operation::Operation& operation, report::Refusal& why);
   void leave_session(const Placement& placement, const operation::Operation& operation);
 
@@ -90,7 +90,7 @@ class Process final : public operation::Estimator {
   Sessions* sessions_in_use() { return sessions_; }
 
   /// The CPU has made a call because the device was not open yet.
-  void add_spent_before_opening(SpentOnCpu call, SpentOnCpu before) { opening_.add_spent(call, before); }
+  void add_spent_before_opening(SpentOnCpu call, SpentOnCpu before) { open_policy_.add_spent(call, before); }
 
   /// Expected seconds of a call on the device if the device holds the operands.
   double expected_device_seconds(const operation::Operation& operation) const {
@@ -191,9 +191,9 @@ class Process final : public operation::Estimator {
   const std::optional<device::simulated::Rates> simulated_rates_;
   const std::unique_ptr<decide::Decider> decider_;
   const Tracing tracing_;
-  Opening opening_;
+  OpenPolicy open_policy_;
   std::atomic<bool> recalled_{false};
-  std::atomic<EarlierRuns*> earlier_runs_{nullptr};    // set once they have been looked for; never freed
+  std::atomic<RunHistory*> run_history_{nullptr};      // set once they have been looked for; never freed
   std::atomic<EarlierRates*> earlier_rates_{nullptr};  // set once they have been looked for; never freed
   std::atomic<double> seconds_at_end_{0};              // of waiting for calls and threads, and of giving up memory
   std::atomic<bool> opened_ahead_{false};

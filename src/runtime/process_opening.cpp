@@ -1,5 +1,5 @@
 // When the devices are opened: ahead of the first call, by a call, or by one of Blastoff's threads (the rule:
-// runtime/opening.h).
+// runtime/open_policy.h).
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -111,7 +111,7 @@ void Process::start_session(const operation::Operation* first) {
   const double taken = has_own_clock() ? simulated_rates_->start : real.count();
   if (has_own_clock() && !platform::is_own_thread())
     report::set_seconds_ahead(report::seconds_ahead() + taken - real.count());
-  if (sessions_ != nullptr) opened_ = report::DeviceOpening{after, taken, opening_.foresees_gain()};
+  if (sessions_ != nullptr) opened_ = report::DeviceOpening{after, taken, open_policy_.foresees_gain()};
   tried_ = !unwanted_;
   platform::contained([&] { keep_description(); });
 }
@@ -130,7 +130,7 @@ void Process::find_session(const operation::Operation* first) {
     platform::contained([&] { seek_model_of(opened.front().device().properties().name); });
     platform::contained([&] { closer_ = find_closer(); });
     platform::contained([&] {
-      if (const EarlierRuns* const earlier = earlier_runs_) opened.expect_used_once(earlier->used_once());
+      if (const RunHistory* const earlier = run_history_) opened.expect_used_once(earlier->used_once());
     });
     sessions_ = &opened;
     platform::contained([&] { opened.use(model_of_devices()); });
@@ -155,11 +155,11 @@ void Process::recall_earlier_runs() {
   if (recalled_.exchange(true) || settings_.history == config::HistoryMode::off) return;
   recall_earlier_rates();
   if (config::start_mode(settings_) != config::StartMode::background) return;
-  auto* const runs = new EarlierRuns(fmt::format("{} {} {} {} {}", BLASTOFF_VERSION, settings_.device,
-                                                 device::expected_name(settings_.device), platform::cpu_share(),
-                                                 platform::requested_threads()));
-  if (runs->times()) opening_.foresee(foresight(*runs->times(), opening_.price()), runs->times()->cpu);
-  earlier_runs_ = runs;
+  auto* const runs = new RunHistory(fmt::format("{} {} {} {} {}", BLASTOFF_VERSION, settings_.device,
+                                                device::expected_name(settings_.device), platform::cpu_share(),
+                                                platform::requested_threads()));
+  if (runs->times()) open_policy_.foresee(foresight(*runs->times(), open_policy_.price()), runs->times()->cpu);
+  run_history_ = runs;
 }
 
 /// Rates by a simulated clock are no measurements, so they are not used.
@@ -172,7 +172,7 @@ void Process::recall_earlier_rates() {
 }
 
 void Process::open_ahead() {
-  if (!EarlierRuns::may_be_known()) return;
+  if (!RunHistory::may_be_known()) return;
   Process& process = instance();
   platform::undisturbed([&] {
     const CallersEnvironment environment;
@@ -184,13 +184,13 @@ void Process::open_as_foreseen() {
   if (refusal() != Refusal::none) return;
   seek_model();
   recall_earlier_runs();
-  const EarlierRuns* const earlier = earlier_runs_;
-  if (earlier == nullptr || !earlier->times() || !opens_ahead(*earlier->times(), opening_.price())) return;
+  const RunHistory* const earlier = run_history_;
+  if (earlier == nullptr || !earlier->times() || !opens_ahead(*earlier->times(), open_policy_.price())) return;
   opening_begun_ = true;
   opened_ahead_ = run_in_background(
       [this] {
         const bool tells_for_all = platform::global_rank() <= 0;
-        if (tells_for_all && !earlier_runs_.load()->mark_ahead())
+        if (tells_for_all && !run_history_.load()->mark_ahead())
           opening_begun_ = false;  // then a call opens the device
         else
           start_in_turn_or_late(nullptr, longest_turn_in_background);
@@ -209,7 +209,7 @@ void Process::note_first_call() {
         "device was opened before (--history)");
   if (platform::has_forked() || !told_before) return;
   const std::chrono::duration<double> age = Clock::now() - loaded_at();
-  const bool left_cores_idle = platform::cpu_seconds() <= Opening::max_busy * platform::cpu_share() * age.count();
+  const bool left_cores_idle = platform::cpu_seconds() <= OpenPolicy::max_busy * platform::cpu_share() * age.count();
   if (opened_ahead_ || left_cores_idle) lead_ = age.count();
 }
 
@@ -227,15 +227,15 @@ bool Process::open_in_background(const operation::Operation& operation) {
 bool Process::open_for(const operation::Operation& operation) {
   recall_earlier_runs();
   const double cpu_seconds = expected_cpu_seconds(operation);
-  switch (opening_.answer(cpu_seconds)) {
-    case Opening::Answer::not_yet: return false;
-    case Opening::Answer::in_background:
+  switch (open_policy_.answer(cpu_seconds)) {
+    case OpenPolicy::Answer::not_yet: return false;
+    case OpenPolicy::Answer::in_background:
       if (open_in_background(operation)) return tried_;
       [[fallthrough]];
-    case Opening::Answer::now:
-      if (opening_.always_waits())
+    case OpenPolicy::Answer::now:
+      if (open_policy_.always_waits())
         start_in_turn_or_late(&operation, longest_turn_of_others);
-      else if (!start_in_turn(&operation, std::chrono::duration<double>(opening_.longest_queue(cpu_seconds))))
+      else if (!start_in_turn(&operation, std::chrono::duration<double>(open_policy_.longest_queue(cpu_seconds))))
         open_in_background(operation);
   }
   return tried_;
@@ -251,7 +251,7 @@ double Process::expected_cpu_seconds(const operation::Operation& operation) cons
 bool Process::ready_for(const operation::Operation& operation) {
   std::atomic<Readiness>& readiness = readiness_[operation.routine()];
   if (readiness.load(std::memory_order_relaxed) == Readiness::ready) return true;
-  if (opening_.waits_for_kernels(expected_cpu_seconds(operation))) {
+  if (open_policy_.waits_for_kernels(expected_cpu_seconds(operation))) {
     readiness = Readiness::ready;
     return true;
   }

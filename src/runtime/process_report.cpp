@@ -130,15 +130,16 @@ bool Process::is_read_of() const {
 /// Keeps the times for the next run of the same command. All ranks of a job run the same command, so one rank writes
 /// the file.
 void Process::keep_times(const report::Totals& totals) const {
-  const EarlierRuns* const earlier = earlier_runs_;
+  const RunHistory* const earlier = run_history_;
   if (earlier == nullptr || was_forked() || platform::global_rank() > 0) return;
   const double seconds = tried_ && opened_ ? opened_->seconds : 0;
   const platform::ErrnoGuard errno_stays;
   Sessions* const sessions = sessions_;
-  RunTimes times = times_of_run(opening_.spent(), totals, seconds, earlier->times());
-  times.opened_at_once = opening_.foresees_gain();
+  RunTimes times = times_of_run(open_policy_.spent(), totals, seconds, earlier->times());
+  times.opened_at_once = open_policy_.foresees_gain();
   times.lead = lead_;
-  earlier->keep(times, opening_.price(), sessions == nullptr || inside_a_call() ? std::nullopt : sessions->used_once());
+  earlier->keep(times, open_policy_.price(),
+                sessions == nullptr || inside_a_call() ? std::nullopt : sessions->used_once());
 }
 
 /// Keeps what the CPU took for this run's calls, for the next run of the same command, whatever device it has.

@@ -10,8 +10,8 @@
 #include "platform/log.h"
 #include "platform/memory_limits.h"
 #include "platform/threads.h"
-#include "runtime/bringing.h"
 #include "runtime/operands_key.h"
+#include "runtime/transfer_cost.h"
 
 namespace blastoff::runtime {
 
@@ -104,7 +104,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
     return complete ? process_was_ending() : tl::unexpected(device::no_host_memory());
   }
   if (sessions->all_.empty()) return tl::unexpected(error);
-  if (exchange && copy_from_each_other(sessions->all_)) sessions->splitting_.let_exchange();
+  if (exchange && copy_from_each_other(sessions->all_)) sessions->split_policy_.let_exchange();
   return sessions;
 }
 
@@ -135,7 +135,7 @@ Placement Sessions::take(const operation::Operation& operation) {
   const std::lock_guard lock(mutex_);
   Placement placement{cheapest(operation).session, {}};
   if (!placement.session) return placement;
-  placement.parts = splitting_.parts(operation, working_ones(), *placement.session);
+  placement.parts = split_policy_.parts(operation, working_ones(), *placement.session);
   for (const Part& part : placement.parts) part.session->begin_call(part.flops());
   if (!placement.parts.empty()) return placement;
   placement.session->begin_call(operation.work.flops);
@@ -167,7 +167,7 @@ std::optional<operation::Estimate> Sessions::estimate(const operation::Operation
   if (all_.size() == 1) return all_.front()->policies().front()->estimate(operation);
   const Place place = cheapest(operation);
   if (!place.session) return std::nullopt;
-  const auto of_parts = splitting_.estimate(operation, working_ones(), *place.session);
+  const auto of_parts = split_policy_.estimate(operation, working_ones(), *place.session);
   return of_parts ? of_parts : place.estimate;
 }
 
@@ -200,7 +200,7 @@ void Sessions::stop() {
 }
 
 void Sessions::use(const decide::MachineModel& model) {
-  splitting_.use(model);
+  split_policy_.use(model);
   for (Session* const session : all_) session->use(model);
 }
 

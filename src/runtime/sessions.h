@@ -18,7 +18,7 @@
 #include "runtime/homes.h"
 #include "runtime/placement.h"
 #include "runtime/session.h"
-#include "runtime/splitting.h"
+#include "runtime/split_policy.h"
 #include "tracking/directory.h"
 
 namespace blastoff::runtime {
@@ -80,13 +80,13 @@ class Sessions {
     double seconds = 0;
   };
 
-  explicit Sessions(config::SplitMode split) : splitting_(split) {}
+  explicit Sessions(config::SplitMode split) : split_policy_(split) {}
   std::vector<Session*> working_ones() const;
   Place cheapest(const operation::Operation& operation) const;
 
   std::vector<Session*> all_;                       ///< at least one
   std::unique_ptr<tracking::Directory> directory_;  ///< if several devices have mirrors
-  Splitting splitting_;
+  SplitPolicy split_policy_;
   Homes homes_;
   std::mutex mutex_;  ///< held while a place is chosen
   std::mutex team_mutex_;

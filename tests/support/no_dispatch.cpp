@@ -5,15 +5,15 @@
 
 namespace blastoff {
 
-void intercept::dispatch(const Visit&, const Parsed*) {
+void intercept::dispatch(const InterceptedCall&, const Parsed*) {
   std::abort();
 }
 
-void intercept::dispatch_distributed(const Visit&, const scalapack::Call&) {
+void intercept::dispatch_distributed(const InterceptedCall&, const scalapack::Call&) {
   std::abort();
 }
 
-bool intercept::dispatch_if_small(const Visit&, double, double) {
+bool intercept::dispatch_if_small(const InterceptedCall&, double, double) {
   std::abort();
 }
 

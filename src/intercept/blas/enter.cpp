@@ -7,8 +7,8 @@ abi::OriginalRoutine original_routine(const EntryPoint& entry, const Original& o
   return {blas_routine(entry.routine), {original.function, style}, {original.companion, style}};
 }
 
-std::unique_ptr<operation::Host> blas_host(const Visit& visit) {
-  return std::make_unique<abi::OriginalRoutine>(original_routine(visit.entry, visit.original));
+std::unique_ptr<operation::Host> blas_host(const InterceptedCall& intercepted) {
+  return std::make_unique<abi::OriginalRoutine>(original_routine(intercepted.entry, intercepted.original));
 }
 
 }  // namespace blastoff::intercept

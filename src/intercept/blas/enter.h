@@ -22,8 +22,8 @@ namespace blastoff::intercept {
 /// The original and its companion as an OriginalRoutine.
 abi::OriginalRoutine original_routine(const EntryPoint& entry, const Original& original);
 
-/// Visit::host of BLAS calls.
-std::unique_ptr<operation::Host> blas_host(const Visit& visit);
+/// InterceptedCall::host of BLAS calls.
+std::unique_ptr<operation::Host> blas_host(const InterceptedCall& intercepted);
 
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
 bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& passed_on) {
@@ -68,10 +68,10 @@ Sizes sizes_of(const PassedOn<Values...>& passed_on) {
 /// Makes the call if it is small. The smallest calls take no longer than examining all arguments would, so only the
 /// sizes are looked at. If another argument is invalid, the original reports it.
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class Arguments>
-[[gnu::always_inline]] inline bool made_as_small(const Visit& visit, const Arguments& arguments) {
+[[gnu::always_inline]] inline bool made_as_small(const InterceptedCall& intercepted, const Arguments& arguments) {
   const Sizes sizes = sizes_of<style, kind, Integer>(arguments);
   if (!sizes.known || sizes.m <= 0 || sizes.n <= 0 || sizes.k <= 0) return false;
-  return dispatch_if_small(visit, blas::volume(kind, sizes.m, sizes.n, sizes.k, sizeof(abi::Element<scalar>)),
+  return dispatch_if_small(intercepted, blas::volume(kind, sizes.m, sizes.n, sizes.k, sizeof(abi::Element<scalar>)),
                            blas::flops(kind, scalar, sizes.side, sizes.m, sizes.n, sizes.k));
 }
 
@@ -89,17 +89,18 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
     raw(original.function);
     return;
   }
-  const Visit visit{entry, original, raw, blas::front_end(), entry.routine.number, blas_host, arguments.caller};
+  const InterceptedCall intercepted{entry,     original,        raw, blas::front_end(), entry.routine.number,
+                                    blas_host, arguments.caller};
   const bool wide = *integers == abi::IntegerWidth::ilp64;
-  if (wide ? made_as_small<style, kind, scalar, std::int64_t>(visit, arguments)
-           : made_as_small<style, kind, scalar, std::int32_t>(visit, arguments))
+  if (wide ? made_as_small<style, kind, scalar, std::int64_t>(intercepted, arguments)
+           : made_as_small<style, kind, scalar, std::int32_t>(intercepted, arguments))
     return;
   const blas::Routine routine = blas_routine(entry.routine);
   alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
   auto* const place = reinterpret_cast<blas::Call*>(memory);
   const bool understood = wide ? parse<style, kind, scalar, std::int64_t>(place, routine, arguments)
                                : parse<style, kind, scalar, std::int32_t>(place, routine, arguments);
-  if (!understood) return dispatch(visit, nullptr);
+  if (!understood) return dispatch(intercepted, nullptr);
   const blas::Call& call = *std::launder(place);
   const Parsed parsed{blas::valid(call),
                       blas::trivial(call),
@@ -109,7 +110,7 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
                       [](const void* made) { return blas::operation_of(*static_cast<const blas::Call*>(made)); },
                       !call.conjugated,
                       [](const void* made) { return blas::likeness(*static_cast<const blas::Call*>(made)); }};
-  dispatch(visit, &parsed);
+  dispatch(intercepted, &parsed);
 }
 
 template <abi::Style style, blas::Routine routine, class... Values>

@@ -19,7 +19,7 @@
 namespace blastoff::intercept {
 namespace {
 
-std::unique_ptr<operation::Host> host_of(const Visit&) {
+std::unique_ptr<operation::Host> host_of(const InterceptedCall&) {
   return std::make_unique<fft::HostTransform>();
 }
 
@@ -27,7 +27,7 @@ operation::Operation operation_of(const void* execution) {
   return static_cast<const fft::Execution*>(execution)->operation();
 }
 
-Visit visit_of(const FftCall& call, std::size_t routine) {
+InterceptedCall call_of_plan(const FftCall& call, std::size_t routine) {
   return {.entry = call.entry,
           .original = call.original,
           .raw = call.raw,
@@ -41,7 +41,7 @@ Visit visit_of(const FftCall& call, std::size_t routine) {
 /// if FFTW itself makes the call: plan_dft_3d makes its plan by plan_dft.
 bool pass_on(const FftCall& call) {
   if (call.original.function == nullptr) {
-    dispatch(visit_of(call, 0), nullptr);  // reports that there is no FFTW
+    dispatch(call_of_plan(call, 0), nullptr);  // reports that there is no FFTW
     return true;
   }
   if (!abi::inside_original() && call.original.intercepted) return false;
@@ -158,14 +158,14 @@ void enter_execution(const FftCall& call) {
   if (plan == nullptr || (new_arrays && plan->transform.request.kind != call.row.kind))
     return call.raw(call.original.function);
   const fft::Execution execution{plan, new_arrays ? call.words[1] : plan->in, new_arrays ? call.words[2] : plan->out};
-  const Visit visit = visit_of(call, fft::front_end_routine(plan->transform.request));
+  const InterceptedCall intercepted = call_of_plan(call, fft::front_end_routine(plan->transform.request));
   const Parsed parsed{.valid = true,
                       .volume = plan->work.volume,
                       .flops = plan->work.flops,
                       .call = &execution,
                       .operation = &operation_of,
                       .supported = execution.supported()};
-  dispatch(visit, &parsed);
+  dispatch(intercepted, &parsed);
 }
 
 void enter_destruction(const FftCall& call) {

@@ -61,8 +61,9 @@ struct WordsPassedOn {
   }
 };
 
-std::unique_ptr<operation::Host> host_of(const Visit& visit) {
-  return std::make_unique<lapack::HostRoutine>(lapack_routine(visit.entry.routine), visit.original.function);
+std::unique_ptr<operation::Host> host_of(const InterceptedCall& intercepted) {
+  return std::make_unique<lapack::HostRoutine>(lapack_routine(intercepted.entry.routine),
+                                               intercepted.original.function);
 }
 
 operation::Operation operation_of(const void* call) {
@@ -85,14 +86,14 @@ long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Rou
     passed_on.pass(original.function);
     return passed_on.returned;
   }
-  const Visit visit{.entry = entry,
-                    .original = original,
-                    .raw = raw,
-                    .front_end = lapack::lapack(),
-                    .routine = entry.routine.number,
-                    .host = &host_of,
-                    .caller = caller,
-                    .composed = true};
+  const InterceptedCall intercepted{.entry = entry,
+                                    .original = original,
+                                    .raw = raw,
+                                    .front_end = lapack::lapack(),
+                                    .routine = entry.routine.number,
+                                    .host = &host_of,
+                                    .caller = caller,
+                                    .composed = true};
   const bool wide = *integers == abi::IntegerWidth::ilp64;
   const lapack::Call call(routine, {words, passed_on.arguments.size()}, wide ? 8 : 4);
   if (original.function != nullptr && call.asks_for_work_size()) {
@@ -108,7 +109,7 @@ long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Rou
       parsed.flops = lapack::flops(call.problem());
     }
   }
-  dispatch(visit, &parsed);
+  dispatch(intercepted, &parsed);
   return passed_on.returned;
 }
 

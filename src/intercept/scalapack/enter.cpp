@@ -22,21 +22,21 @@ void enter_scalapack(const EntryPoint& entry, const Original& original, scalapac
                      const void* caller) {
   const WordsPassedOn passed_on{words, scalapack::row(routine).words};
   const RawArguments raw{&WordsPassedOn::invoke, &passed_on};
-  const Visit visit{.entry = entry,
-                    .original = original,
-                    .raw = raw,
-                    .front_end = scalapack::scalapack(),
-                    .routine = entry.routine.number,
-                    .host = nullptr,
-                    .caller = caller,
-                    .composed = true};
-  if (original.function == nullptr) return dispatch(visit, nullptr);  // reports that there is none
+  const InterceptedCall intercepted{.entry = entry,
+                                    .original = original,
+                                    .raw = raw,
+                                    .front_end = scalapack::scalapack(),
+                                    .routine = entry.routine.number,
+                                    .host = nullptr,
+                                    .caller = caller,
+                                    .composed = true};
+  if (original.function == nullptr) return dispatch(intercepted, nullptr);  // reports that there is none
   if (!original.intercepted) return raw(original.function);
   const scalapack::Call call(routine, words);
   const bool narrow = original.integers(lapack::row(scalapack::row(routine).local).scalar) == abi::IntegerWidth::lp64;
   // All processes know these conditions alike, before any of them waits for another.
   if (!narrow || call.order() < scalapack::min_order || call.asks_for_work_size()) return raw(original.function);
-  dispatch_distributed(visit, call);
+  dispatch_distributed(intercepted, call);
 }
 
 }  // namespace blastoff::intercept

@@ -29,21 +29,22 @@ Dispatched dispatched;
 
 namespace intercept {
 
-void dispatch(const Visit& visit, const Parsed* parsed) {
+void dispatch(const InterceptedCall& intercepted, const Parsed* parsed) {
   test::Dispatched& seen = test::dispatched;
   ++seen.calls;
-  seen.entry = &visit.entry;
+  seen.entry = &intercepted.entry;
   seen.understood = parsed != nullptr;
   if (parsed != nullptr) seen.call = blas::call_of(parsed->make_operation());
-  seen.original = visit.original.function;
-  if (visit.original.function != nullptr) abi::run_as_original([&] { visit.raw(visit.original.function); });
+  seen.original = intercepted.original.function;
+  if (intercepted.original.function != nullptr)
+    abi::run_as_original([&] { intercepted.raw(intercepted.original.function); });
 }
 
-void dispatch_distributed(const Visit& visit, const scalapack::Call&) {
-  visit.raw(visit.original.function);
+void dispatch_distributed(const InterceptedCall& intercepted, const scalapack::Call&) {
+  intercepted.raw(intercepted.original.function);
 }
 
-bool dispatch_if_small(const Visit&, double, double) {
+bool dispatch_if_small(const InterceptedCall&, double, double) {
   return false;  // so that dispatch() sees every call
 }
 

@@ -85,13 +85,15 @@ class Road : public testing::Test {
     intercept::Original original;
     original.function = &originals_;
     const intercept::RawArguments raw{[](const void*, void* count) { ++*static_cast<int*>(count); }, nullptr};
-    const intercept::Visit visit{
+    const intercept::InterceptedCall intercepted{
         entry,
         original,
         raw,
         blas::front_end(),
         static_cast<std::size_t>(blas::Routine::dgemm),
-        [](const intercept::Visit&) { return std::unique_ptr<operation::Host>(new reference::ReferenceRoutine); }};
+        [](const intercept::InterceptedCall&) {
+          return std::unique_ptr<operation::Host>(new reference::ReferenceRoutine);
+        }};
     const intercept::Parsed parsed{
         valid,
         trivial,
@@ -102,7 +104,7 @@ class Road : public testing::Test {
         true,
         [](const void* made) { return blas::likeness(*static_cast<const blas::Call*>(made)); }};
     originals_ = 0;
-    intercept::dispatch(visit, &parsed);
+    intercept::dispatch(intercepted, &parsed);
     EXPECT_EQ(c.front(), originals_ == 0 ? static_cast<double>(n) : 1);
   }
 

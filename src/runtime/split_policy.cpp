@@ -1,10 +1,10 @@
-#include "runtime/splitting.h"
+#include "runtime/split_policy.h"
 
 #include <algorithm>
 
 #include "residency/sharing.h"
-#include "runtime/bringing.h"
 #include "runtime/operands_key.h"
+#include "runtime/transfer_cost.h"
 
 namespace blastoff::runtime {
 
@@ -94,14 +94,14 @@ double common_bytes(std::span<const Part> parts, const Part& part) {
 
 }  // namespace
 
-Splitting::Splitting(config::SplitMode mode) : mode_(mode), model_(&assumed_model()) {}
+SplitPolicy::SplitPolicy(config::SplitMode mode) : mode_(mode), model_(&assumed_model()) {}
 
-bool Splitting::Forecast::gains() const {
+bool SplitPolicy::Forecast::gains() const {
   return split.now < worth_it * alone.now;
 }
 
-std::vector<Part> Splitting::parts(const operation::Operation& operation, std::span<Session* const> working,
-                                   Session& alone) {
+std::vector<Part> SplitPolicy::parts(const operation::Operation& operation, std::span<Session* const> working,
+                                     Session& alone) {
   const bool quiet = is_quiet(working);
   if (mode_ != config::SplitMode::always && !quiet) return {};
   std::vector<Part> parts = cut(operation, working);
@@ -109,8 +109,8 @@ std::vector<Part> Splitting::parts(const operation::Operation& operation, std::s
   return pays_now(operation, forecast(operation, parts, alone)) ? std::move(parts) : std::vector<Part>();
 }
 
-std::optional<operation::Estimate> Splitting::estimate(const operation::Operation& operation,
-                                                       std::span<Session* const> working, Session& alone) const {
+std::optional<operation::Estimate> SplitPolicy::estimate(const operation::Operation& operation,
+                                                         std::span<Session* const> working, Session& alone) const {
   if (mode_ != config::SplitMode::always && quiet_calls_ < enough_quiet_calls) return std::nullopt;
   const std::vector<Part> parts = cut(operation, working);
   if (parts.empty()) return std::nullopt;
@@ -121,14 +121,14 @@ std::optional<operation::Estimate> Splitting::estimate(const operation::Operatio
 
 /// Whether no call is in flight, and none was when the last few were made. One look is not enough: threads that take
 /// turns find the devices idle now and then.
-bool Splitting::is_quiet(std::span<Session* const> working) {
+bool SplitPolicy::is_quiet(std::span<Session* const> working) {
   const bool idle = std::ranges::all_of(working, &Session::idle);
   quiet_calls_ = idle ? std::min(quiet_calls_.load() + 1, enough_quiet_calls) : 0;
   return quiet_calls_ == enough_quiet_calls;
 }
 
 /// Cuts the call into as many parts as are worth a device; the first part is for the first device, and so on.
-std::vector<Part> Splitting::cut(const operation::Operation& operation, std::span<Session* const> working) const {
+std::vector<Part> SplitPolicy::cut(const operation::Operation& operation, std::span<Session* const> working) const {
   if (mode_ == config::SplitMode::never || working.size() < 2) return {};
   std::size_t count = working.size();
   if (mode_ == config::SplitMode::automatic) {
@@ -143,8 +143,8 @@ std::vector<Part> Splitting::cut(const operation::Operation& operation, std::spa
   return result;
 }
 
-Splitting::Forecast Splitting::forecast(const operation::Operation& operation, std::span<const Part> parts,
-                                        Session& alone) const {
+SplitPolicy::Forecast SplitPolicy::forecast(const operation::Operation& operation, std::span<const Part> parts,
+                                            Session& alone) const {
   const decide::MachineModel& model = *model_.load(std::memory_order_acquire);
   const std::span<const operation::Operation> whole{&operation, 1};
   const Need need_alone = need_of(operation, alone);
@@ -182,7 +182,7 @@ Splitting::Forecast Splitting::forecast(const operation::Operation& operation, s
   return result;
 }
 
-bool Splitting::pays_now(const operation::Operation& operation, const Forecast& forecast) {
+bool SplitPolicy::pays_now(const operation::Operation& operation, const Forecast& forecast) {
   if (forecast.gains()) return true;
   const double gain = worth_it * forecast.alone.later - forecast.split.later;
   if (gain <= 0) return false;

@@ -1,4 +1,4 @@
-#include "runtime/earlier_runs.h"
+#include "runtime/run_history.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -107,7 +107,7 @@ std::optional<Known> parse(const std::string& text, std::uint64_t command) {
 }
 
 bool differ(double one, double other) {
-  return std::max(one, other) > Opening::scatter * std::min(one, other);
+  return std::max(one, other) > OpenPolicy::scatter * std::min(one, other);
 }
 
 /// The earlier run's time on one side (CPU or device), scaled to this run's work, if this run has timed less than half
@@ -168,25 +168,25 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
   return run;
 }
 
-Opening::Foresight foresight(const RunTimes& run, double price) {
+OpenPolicy::Foresight foresight(const RunTimes& run, double price) {
   const double gain = run.cpu - run.device;
   const double max_price = std::max(price, run.opening);
   const double visible_price = std::max(max_price - usable_lead(run), min_visible * max_price);
-  if (gain < visible_price) return Opening::Foresight::loses;
+  if (gain < visible_price) return OpenPolicy::Foresight::loses;
   const bool clear = gain > clear_gain * visible_price;
-  return clear || run.opened_at_once ? Opening::Foresight::gains : Opening::Foresight::loses;
+  return clear || run.opened_at_once ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses;
 }
 
 bool opens_ahead(const RunTimes& run, double price) {
-  return usable_lead(run) > 0 && foresight(run, price) == Opening::Foresight::gains;
+  return usable_lead(run) > 0 && foresight(run, price) == OpenPolicy::Foresight::gains;
 }
 
-bool EarlierRuns::may_be_known() {
+bool RunHistory::may_be_known() {
   const std::string path = path_in_cache(folder, command_of_process());
   return !path.empty() && access(path.c_str(), R_OK) == 0;
 }
 
-EarlierRuns::EarlierRuns(const std::string& conditions) {
+RunHistory::RunHistory(const std::string& conditions) {
   const std::string text_of_command = command_of_process();
   command_ = number_of(text_of_command + '\0' + conditions);
   path_ = path_in_cache(folder, text_of_command);
@@ -200,8 +200,8 @@ EarlierRuns::EarlierRuns(const std::string& conditions) {
   used_once_ = known->used_once;
 }
 
-void EarlierRuns::keep(const RunTimes& run, double price,
-                       const std::optional<std::vector<std::uint64_t>>& used_once) const {
+void RunHistory::keep(const RunTimes& run, double price,
+                      const std::optional<std::vector<std::uint64_t>>& used_once) const {
   if (path_.empty()) return;
   bool tells = false;
   if (run.flops > 0)
@@ -219,13 +219,13 @@ void EarlierRuns::keep(const RunTimes& run, double price,
   }
 }
 
-bool EarlierRuns::mark_ahead() {
+bool RunHistory::mark_ahead() {
   marked_ = write(*times_, used_once_, getpid());
   if (marked_) set_age(path_, age_);
   return marked_;
 }
 
-bool EarlierRuns::write(const RunTimes& run, const std::vector<std::uint64_t>& used_once, int opening_ahead) const {
+bool RunHistory::write(const RunTimes& run, const std::vector<std::uint64_t>& used_once, int opening_ahead) const {
   return report::replace_file(path_, text_of(command_, run, used_once, opening_ahead));
 }
 

@@ -1,6 +1,6 @@
 // Earlier runs of the same command tell whether the device will gain more than opening it takes. Within one run, nobody
 // knows how much work is still to come: the device is opened when the program has lost about as much time without it
-// (runtime/opening.h). Nor does anybody know whether a new matrix will be used again. Most programs of a computing
+// (runtime/open_policy.h). Nor does anybody know whether a new matrix will be used again. Most programs of a computing
 // centre run again and again, so the next run can know both.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "report/recorder.h"
-#include "runtime/opening.h"
+#include "runtime/open_policy.h"
 
 namespace blastoff::runtime {
 
@@ -45,7 +45,7 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
 /// `price`: seconds that opening takes, by the machine model. The time between loading and the first call is taken off
 /// the price, but a quarter of it always counts. A gain of less than a quarter more than the price may be chance: then
 /// the next run does what this one did.
-Opening::Foresight foresight(const RunTimes& run, double price);
+OpenPolicy::Foresight foresight(const RunTimes& run, double price);
 
 /// Whether to open the device when the library is loaded, beside what the program does before its first call.
 bool opens_ahead(const RunTimes& run, double price);
@@ -54,13 +54,13 @@ bool opens_ahead(const RunTimes& run, double price);
 /// command is known by a hash of 64 bits: of its program, arguments, working directory and `conditions`. The folder
 /// never holds more than 4096 small files: a command takes over the file of another one if the hashes of program,
 /// arguments and directory have the same first 12 bits.
-class EarlierRuns {
+class RunHistory {
  public:
   /// Whether there is a readable file that may be this command's. Changes errno.
   static bool may_be_known();
 
   /// Changes errno. Finds and keeps nothing if the environment names no cache.
-  explicit EarlierRuns(const std::string& conditions);
+  explicit RunHistory(const std::string& conditions);
 
   const std::optional<RunTimes>& times() const { return times_; }
   /// What residency::Policy::used_once() returned in the earlier run.

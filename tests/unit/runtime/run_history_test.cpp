@@ -1,5 +1,5 @@
 // What one run tells the next.
-#include "runtime/earlier_runs.h"
+#include "runtime/run_history.h"
 
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ namespace blastoff::runtime {
 namespace {
 
 namespace fs = std::filesystem;
-using Foresight = Opening::Foresight;
+using Foresight = OpenPolicy::Foresight;
 
 constexpr double price = 0.25;
 
@@ -111,7 +111,7 @@ TEST(RunTimes, TellThatWhatComesBeforeTheFirstCallHidesTheOpening) {
   EXPECT_EQ(with_lead(0.35, 6), std::pair(Foresight::gains, false));
 }
 
-class EarlierRunsTest : public testing::Test {
+class RunHistoryTest : public testing::Test {
  protected:
   void SetUp() override {
     std::string pattern = (fs::temp_directory_path() / "blastoff-runs-XXXXXX").string();
@@ -142,23 +142,23 @@ class EarlierRunsTest : public testing::Test {
   const RunTimes gaining_{.flops = 1e11, .cpu = 1, .device = 0.1, .opening = 0.2};
 };
 
-TEST_F(EarlierRunsTest, KnowTheTimesOfTheLastRunOfTheSameCommand) {
-  EXPECT_FALSE(EarlierRuns("one GPU").times());
-  EarlierRuns("one GPU").keep(gaining_, price);
-  const auto times = EarlierRuns("one GPU").times();
+TEST_F(RunHistoryTest, KnowTheTimesOfTheLastRunOfTheSameCommand) {
+  EXPECT_FALSE(RunHistory("one GPU").times());
+  RunHistory("one GPU").keep(gaining_, price);
+  const auto times = RunHistory("one GPU").times();
   ASSERT_TRUE(times);
   EXPECT_DOUBLE_EQ(times->flops, 1e11);
   EXPECT_DOUBLE_EQ(times->cpu, 1);
   EXPECT_DOUBLE_EQ(times->device, 0.1);
   EXPECT_DOUBLE_EQ(times->opening, 0.2);
-  EXPECT_FALSE(EarlierRuns("another GPU").times());
+  EXPECT_FALSE(RunHistory("another GPU").times());
 }
 
 // The model takes the CPU to be four times as fast as it is.
-TEST_F(EarlierRunsTest, AreJudgedByTheSameTimes) {
+TEST_F(RunHistoryTest, AreJudgedByTheSameTimes) {
   std::vector<bool> at_once;
   for (int run = 0; run < 6; ++run) {
-    const EarlierRuns earlier("one GPU");
+    const RunHistory earlier("one GPU");
     const bool gains = earlier.times() && foresight(*earlier.times(), price) == Foresight::gains;
     at_once.push_back(gains);
     const SpentOnCpu before = gains ? SpentOnCpu{} : SpentOnCpu{.seconds = 0.6, .flops = 6e10, .on_device = 0.06};
@@ -170,70 +170,70 @@ TEST_F(EarlierRunsTest, AreJudgedByTheSameTimes) {
   EXPECT_THAT(at_once, testing::ElementsAre(false, true, true, true, true, true));
 }
 
-TEST_F(EarlierRunsTest, HoldNoCommandLine) {
-  EarlierRuns("one GPU").keep(gaining_, price);
+TEST_F(RunHistoryTest, HoldNoCommandLine) {
+  RunHistory("one GPU").keep(gaining_, price);
   EXPECT_THAT(content(), testing::Not(testing::HasSubstr("unit")));
   EXPECT_THAT(content(), testing::Not(testing::HasSubstr("GPU")));
 }
 
-TEST_F(EarlierRunsTest, LeaveNothingOfShortRuns) {
-  EarlierRuns("one GPU").keep({.flops = 1e10, .cpu = 0.1, .device = 0, .opening = 0}, price);
-  EarlierRuns("one GPU").keep({}, price);
+TEST_F(RunHistoryTest, LeaveNothingOfShortRuns) {
+  RunHistory("one GPU").keep({.flops = 1e10, .cpu = 0.1, .device = 0, .opening = 0}, price);
+  RunHistory("one GPU").keep({}, price);
   EXPECT_TRUE(files().empty());
 }
 
-TEST_F(EarlierRunsTest, AreWrittenAgainOnlyWhereTheNextRunWouldDecideOtherwise) {
-  EarlierRuns("one GPU").keep(gaining_, price);
+TEST_F(RunHistoryTest, AreWrittenAgainOnlyWhereTheNextRunWouldDecideOtherwise) {
+  RunHistory("one GPU").keep(gaining_, price);
   const fs::path file = files().at(0);
   const std::string before = content();
-  EarlierRuns("one GPU").keep({.flops = 1e11, .cpu = 1.1, .device = 0.11, .opening = 0.3}, price);
+  RunHistory("one GPU").keep({.flops = 1e11, .cpu = 1.1, .device = 0.11, .opening = 0.3}, price);
   EXPECT_EQ(content(), before) << "as equal runs scatter";
-  EarlierRuns("one GPU").keep({.flops = 1e11, .cpu = 0.3, .device = 0.1, .opening = 0.2}, price);
+  RunHistory("one GPU").keep({.flops = 1e11, .cpu = 0.3, .device = 0.1, .opening = 0.2}, price);
   EXPECT_NE(content(), before);
-  EXPECT_EQ(foresight(EarlierRuns("one GPU").times().value(), price), Foresight::loses);
+  EXPECT_EQ(foresight(RunHistory("one GPU").times().value(), price), Foresight::loses);
   EXPECT_EQ(files().size(), 1U) << "and no other name is left";
 }
 
-TEST_F(EarlierRunsTest, CountForAMonth) {
-  EarlierRuns("one GPU").keep(gaining_, price);
+TEST_F(RunHistoryTest, CountForAMonth) {
+  RunHistory("one GPU").keep(gaining_, price);
   const auto written_days_ago = [&](int days) {
     const std::time_t then = std::time(nullptr) - days * 24 * 3600;
     const utimbuf times{then, then};
     utime(files().at(0).c_str(), &times);
-    return EarlierRuns("one GPU").times().has_value();
+    return RunHistory("one GPU").times().has_value();
   };
   EXPECT_TRUE(written_days_ago(29));
   EXPECT_FALSE(written_days_ago(31));
 }
 
-TEST_F(EarlierRunsTest, GrowOlderWhereARunHasTimedOneSideOnly) {
-  EarlierRuns("one GPU").keep(gaining_, price);
+TEST_F(RunHistoryTest, GrowOlderWhereARunHasTimedOneSideOnly) {
+  RunHistory("one GPU").keep(gaining_, price);
   const fs::path file = files().at(0);
   const auto before = fs::file_time_type::clock::now() - std::chrono::hours(20 * 24);
   fs::last_write_time(file, before);
   RunTimes other = gaining_;
   other.flops *= 2;
   other.carried_over = true;
-  EarlierRuns("one GPU").keep(other, price);
-  EXPECT_DOUBLE_EQ(EarlierRuns("one GPU").times()->flops, 2 * gaining_.flops);
+  RunHistory("one GPU").keep(other, price);
+  EXPECT_DOUBLE_EQ(RunHistory("one GPU").times()->flops, 2 * gaining_.flops);
   EXPECT_LT(fs::last_write_time(file), before + std::chrono::hours(1));
   other.flops *= 2;
   other.carried_over = false;
-  EarlierRuns("one GPU").keep(other, price);
+  RunHistory("one GPU").keep(other, price);
   EXPECT_GT(fs::last_write_time(file), before + std::chrono::hours(1));
 }
 
-TEST_F(EarlierRunsTest, MayBeKnownWhereThereIsAFile) {
-  EXPECT_FALSE(EarlierRuns::may_be_known());
-  EarlierRuns("one GPU").keep(gaining_, price);
-  EXPECT_TRUE(EarlierRuns::may_be_known());
+TEST_F(RunHistoryTest, MayBeKnownWhereThereIsAFile) {
+  EXPECT_FALSE(RunHistory::may_be_known());
+  RunHistory("one GPU").keep(gaining_, price);
+  EXPECT_TRUE(RunHistory::may_be_known());
 }
 
-TEST_F(EarlierRunsTest, HaveNoLeadAfterOneThatOpenedAheadAndNeverEnded) {
+TEST_F(RunHistoryTest, HaveNoLeadAfterOneThatOpenedAheadAndNeverEnded) {
   RunTimes led = gaining_;
   led.lead = 0.3;
-  EarlierRuns("one GPU").keep(led, price);
-  const auto lead = [] { return EarlierRuns("one GPU").times().value().lead; };
+  RunHistory("one GPU").keep(led, price);
+  const auto lead = [] { return RunHistory("one GPU").times().value().lead; };
   const auto in_child = [](auto body) {
     const pid_t child = fork();
     if (child == 0) {
@@ -245,52 +245,52 @@ TEST_F(EarlierRunsTest, HaveNoLeadAfterOneThatOpenedAheadAndNeverEnded) {
     return status;
   };
   EXPECT_DOUBLE_EQ(lead(), 0.3);
-  EarlierRuns run("one GPU");
+  RunHistory run("one GPU");
   EXPECT_TRUE(run.mark_ahead());
   EXPECT_DOUBLE_EQ(lead(), 0) << "another process had the number of this one";
   EXPECT_EQ(in_child([&] { _exit(lead() == 0.3 ? 0 : 1); }), 0) << "the other one is still at it";
   run.keep(led, price);
   EXPECT_DOUBLE_EQ(lead(), 0.3);
-  EXPECT_EQ(in_child([] { EarlierRuns("one GPU").mark_ahead(); }), 0);
+  EXPECT_EQ(in_child([] { RunHistory("one GPU").mark_ahead(); }), 0);
   EXPECT_DOUBLE_EQ(lead(), 0);
-  EarlierRuns("one GPU").keep(led, price);
+  RunHistory("one GPU").keep(led, price);
   EXPECT_DOUBLE_EQ(lead(), 0.3) << "one that was not opened ahead, and came to its end";
-  EarlierRuns without_room("one GPU");
+  RunHistory without_room("one GPU");
   fs::remove_all(cache_ / "blastoff");
   std::ofstream(cache_ / "blastoff") << "no folder";
   EXPECT_FALSE(without_room.mark_ahead());
 }
 
-TEST_F(EarlierRunsTest, HaveNoLeadAfterOneThatOpenedAheadForNothing) {
+TEST_F(RunHistoryTest, HaveNoLeadAfterOneThatOpenedAheadForNothing) {
   RunTimes led = gaining_;
   led.lead = 0.3;
-  EarlierRuns("one GPU").keep(led, price);
-  EarlierRuns run("one GPU");
+  RunHistory("one GPU").keep(led, price);
+  RunHistory run("one GPU");
   run.mark_ahead();
   run.keep({}, price);
-  const RunTimes times = EarlierRuns("one GPU").times().value();
+  const RunTimes times = RunHistory("one GPU").times().value();
   EXPECT_DOUBLE_EQ(times.lead, 0);
   EXPECT_DOUBLE_EQ(times.cpu, led.cpu);
 }
 
-TEST_F(EarlierRunsTest, KnowWhatWasUsedOnce) {
+TEST_F(RunHistoryTest, KnowWhatWasUsedOnce) {
   using Kinds = std::vector<std::uint64_t>;
   const Kinds kinds = {7, UINT64_MAX};
-  EXPECT_TRUE(EarlierRuns("one GPU").used_once().empty());
-  EarlierRuns("one GPU").keep(gaining_, price, kinds);
-  EXPECT_EQ(EarlierRuns("one GPU").used_once(), kinds);
-  EarlierRuns("one GPU").keep(gaining_, price);
-  EXPECT_EQ(EarlierRuns("one GPU").used_once(), kinds) << "a run that did not open the device knows nothing of it";
+  EXPECT_TRUE(RunHistory("one GPU").used_once().empty());
+  RunHistory("one GPU").keep(gaining_, price, kinds);
+  EXPECT_EQ(RunHistory("one GPU").used_once(), kinds);
+  RunHistory("one GPU").keep(gaining_, price);
+  EXPECT_EQ(RunHistory("one GPU").used_once(), kinds) << "a run that did not open the device knows nothing of it";
   RunTimes longer = gaining_;
   longer.flops *= 2;
-  EarlierRuns("one GPU").keep(longer, price);
-  EXPECT_EQ(EarlierRuns("one GPU").used_once(), kinds);
-  EarlierRuns("one GPU").keep(longer, price, Kinds{});
-  EXPECT_TRUE(EarlierRuns("one GPU").used_once().empty()) << "all were used again";
+  RunHistory("one GPU").keep(longer, price);
+  EXPECT_EQ(RunHistory("one GPU").used_once(), kinds);
+  RunHistory("one GPU").keep(longer, price, Kinds{});
+  EXPECT_TRUE(RunHistory("one GPU").used_once().empty()) << "all were used again";
 }
 
-TEST_F(EarlierRunsTest, IgnoreWhatIsNoFileOfTheirs) {
-  EarlierRuns("one GPU").keep(gaining_, price);
+TEST_F(RunHistoryTest, IgnoreWhatIsNoFileOfTheirs) {
+  RunHistory("one GPU").keep(gaining_, price);
   const fs::path file = files().at(0);
   const std::string right = content();
   const auto replaced = [&](const std::string& old, const std::string& now) {
@@ -298,7 +298,7 @@ TEST_F(EarlierRunsTest, IgnoreWhatIsNoFileOfTheirs) {
     const std::size_t at = text.find(old);
     EXPECT_NE(at, std::string::npos) << old;
     std::ofstream(file) << text.replace(at, old.size(), now);
-    return EarlierRuns("one GPU").times().has_value();
+    return RunHistory("one GPU").times().has_value();
   };
   EXPECT_TRUE(replaced("\"version\":4", "\"version\":4"));
   EXPECT_FALSE(replaced("\"version\":4", "\"version\":3"));
@@ -318,21 +318,21 @@ TEST_F(EarlierRunsTest, IgnoreWhatIsNoFileOfTheirs) {
   EXPECT_FALSE(replaced(right, "[]"));
   fs::remove(file);
   ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
-  EXPECT_FALSE(EarlierRuns("one GPU").times()) << "and no writer is waited for";
-  EarlierRuns("one GPU").keep(gaining_, price);
-  EXPECT_TRUE(EarlierRuns("one GPU").times());
+  EXPECT_FALSE(RunHistory("one GPU").times()) << "and no writer is waited for";
+  RunHistory("one GPU").keep(gaining_, price);
+  EXPECT_TRUE(RunHistory("one GPU").times());
 }
 
-TEST_F(EarlierRunsTest, AreSilentWhereNothingCanBeKept) {
+TEST_F(RunHistoryTest, AreSilentWhereNothingCanBeKept) {
   setenv("XDG_CACHE_HOME", (cache_ / "file" / "below").c_str(), 1);
   std::ofstream(cache_ / "file") << "no folder";
   testing::internal::CaptureStderr();
-  EarlierRuns("one GPU").keep(gaining_, price);
-  EXPECT_FALSE(EarlierRuns("one GPU").times());
+  RunHistory("one GPU").keep(gaining_, price);
+  EXPECT_FALSE(RunHistory("one GPU").times());
   setenv("XDG_CACHE_HOME", "relative", 1);
   setenv("HOME", "", 1);
-  EarlierRuns("one GPU").keep(gaining_, price);
-  EXPECT_FALSE(EarlierRuns("one GPU").times());
+  RunHistory("one GPU").keep(gaining_, price);
+  EXPECT_FALSE(RunHistory("one GPU").times());
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 

@@ -21,9 +21,9 @@ struct SpentOnCpu {
 };
 
 /// The rule for opening the device. Thread-safe; takes no lock.
-class Opening {
+class OpenPolicy {
  public:
-  explicit Opening(config::StartMode mode) : mode_(mode) {}
+  explicit OpenPolicy(config::StartMode mode) : mode_(mode) {}
 
   enum class Answer : std::uint8_t {
     not_yet,        ///< the CPU makes this call

@@ -1,5 +1,5 @@
 // When a call is split over several devices.
-#include "runtime/splitting.h"
+#include "runtime/split_policy.h"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ class NothingComputed final : public operation::Host {
 
 class Splitting : public testing::Test {
  protected:
-  Splitting() { memory_.touch(); }
+  SplitPolicy() { memory_.touch(); }
 
   operation::Operation product(std::int64_t n = 256) { return product(memory_, n, 256); }
 
@@ -96,7 +96,7 @@ TEST_F(Splitting, IsForCallsWithWorkForEachDevice) {
 TEST_F(Splitting, IsNotForCallsWhoseMatricesTakeLonger) {
   const auto parts_if_bringing_takes = [&](double seconds, bool exchange) {
     Sessions& sessions = open(2, slow_device(seconds));
-    runtime::Splitting splitting(config::SplitMode::automatic);
+    runtime::SplitPolicy splitting(config::SplitMode::automatic);
     splitting.use(slow_device(seconds));
     if (exchange) splitting.let_exchange();
     return splitting.parts(product(), sessions.all(), sessions.front()).size();
@@ -159,7 +159,7 @@ TEST_F(Splitting, IsAnInvestmentWhereOneDeviceHoldsTheMatrices) {
   const reference::ReferenceRoutine host;
   ASSERT_EQ(offload(*sessions.all()[0], operation, host, record), report::Refusal::none);
   EXPECT_EQ(sessions.all()[0]->policies().front()->estimate(operation)->missing, 0U);
-  runtime::Splitting splitting(config::SplitMode::automatic);
+  runtime::SplitPolicy splitting(config::SplitMode::automatic);
   splitting.use(model);
   int calls = 0;
   while (splitting.parts(operation, sessions.all(), sessions.front()).empty() && calls < 100) ++calls;
@@ -182,7 +182,7 @@ TEST_F(Splitting, IsAnInvestmentWhereOneDeviceCopiesMuchFromTheOther) {
   report::Record record;
   const NothingComputed host;
   ASSERT_EQ(offload(*sessions.all()[0], operation, host, record), report::Refusal::none);
-  runtime::Splitting splitting(config::SplitMode::automatic);
+  runtime::SplitPolicy splitting(config::SplitMode::automatic);
   splitting.use(model);
   splitting.let_exchange();
   const auto parts = [&] { return splitting.parts(operation, sessions.all(), sessions.front()).size(); };

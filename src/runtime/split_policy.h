@@ -23,9 +23,9 @@ namespace blastoff::runtime {
 /// If one device already holds the matrices, and splitting gains only once the other devices hold their parts, bringing
 /// these parts is an investment. It is made when the time lost without it has reached its price (the ski rental rule,
 /// as in decide/predicted_times.h).
-class Splitting {
+class SplitPolicy {
  public:
-  explicit Splitting(config::SplitMode mode);
+  explicit SplitPolicy(config::SplitMode mode);
 
   /// Sets the model of the devices and their links. The model must outlive this.
   void use(const decide::MachineModel& model) { model_.store(&model, std::memory_order_release); }
