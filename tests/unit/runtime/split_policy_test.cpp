@@ -39,9 +39,9 @@ class NothingComputed final : public operation::Host {
   bool compute(const operation::Operation&) const override { return true; }
 };
 
-class Splitting : public testing::Test {
+class SplitPolicyTest : public testing::Test {
  protected:
-  SplitPolicy() { memory_.touch(); }
+  SplitPolicyTest() { memory_.touch(); }
 
   operation::Operation product(std::int64_t n = 256) { return product(memory_, n, 256); }
 
@@ -68,7 +68,7 @@ class Splitting : public testing::Test {
   const test::Memory memory_{3 * pages};
 };
 
-TEST_F(Splitting, GoesToAllDevicesInTheirOrder) {
+TEST_F(SplitPolicyTest, GoesToAllDevicesInTheirOrder) {
   Sessions& sessions = open(3, slow_device(1e-4));
   for (int round = 0; round < 2; ++round) {
     const Placement placement = sessions.take(product());
@@ -82,7 +82,7 @@ TEST_F(Splitting, GoesToAllDevicesInTheirOrder) {
   }
 }
 
-TEST_F(Splitting, IsForCallsWithWorkForEachDevice) {
+TEST_F(SplitPolicyTest, IsForCallsWithWorkForEachDevice) {
   auto* const faster = new decide::MachineModel(slow_device(1e-4));
   faster->device_flops *= 10;
   Sessions& sessions = open(4, *faster);
@@ -93,7 +93,7 @@ TEST_F(Splitting, IsForCallsWithWorkForEachDevice) {
 
 /// Which takes 8 ms on one device beside bringing two matrices, and 4 on two that bring three together, or two where
 /// they copy A from each other.
-TEST_F(Splitting, IsNotForCallsWhoseMatricesTakeLonger) {
+TEST_F(SplitPolicyTest, IsNotForCallsWhoseMatricesTakeLonger) {
   const auto parts_if_bringing_takes = [&](double seconds, bool exchange) {
     Sessions& sessions = open(2, slow_device(seconds));
     runtime::SplitPolicy splitting(config::SplitMode::automatic);
@@ -106,12 +106,12 @@ TEST_F(Splitting, IsNotForCallsWhoseMatricesTakeLonger) {
   EXPECT_EQ(parts_if_bringing_takes(40e-3, true), 2U);
 }
 
-TEST_F(Splitting, IsSwitchedOffAndOn) {
+TEST_F(SplitPolicyTest, IsSwitchedOffAndOn) {
   EXPECT_EQ(parts(open(2, slow_device(1e-7), config::SplitMode::never), product()), 0U);
   EXPECT_EQ(parts(open(2, slow_device(10), config::SplitMode::always), product(20)), 2U);
 }
 
-TEST_F(Splitting, IsNotForCallsThatMeetOthers) {
+TEST_F(SplitPolicyTest, IsNotForCallsThatMeetOthers) {
   Sessions& sessions = open(2, slow_device(1e-7));
   EXPECT_EQ(parts(sessions, product()), 2U);
   const Placement first = sessions.take(product());
@@ -126,7 +126,7 @@ TEST_F(Splitting, IsNotForCallsThatMeetOthers) {
 }
 
 /// Of three calls at once, the sum of the work less each of them is no 0.
-TEST_F(Splitting, IsForIdleDevicesHoweverTheirWorkWasRounded) {
+TEST_F(SplitPolicyTest, IsForIdleDevicesHoweverTheirWorkWasRounded) {
   Sessions& sessions = open(2, slow_device(1e-7));
   for (Session* const session : sessions.all()) {
     for (const double flops : {0.1, 0.2, 0.3}) session->begin_call(flops);
@@ -136,7 +136,7 @@ TEST_F(Splitting, IsForIdleDevicesHoweverTheirWorkWasRounded) {
   EXPECT_EQ(parts(sessions, product()), 2U);
 }
 
-TEST_F(Splitting, LeavesOutDevicesThatAreLost) {
+TEST_F(SplitPolicyTest, LeavesOutDevicesThatAreLost) {
   Sessions& sessions = open(3, slow_device(1e-7));
   sessions.all()[1]->lost("a test");
   const Placement placement = sessions.take(product());
@@ -150,7 +150,7 @@ TEST_F(Splitting, LeavesOutDevicesThatAreLost) {
 
 /// The first device holds all that the call reads. Bringing A and half of B to the second takes 40 ms; a call gains
 /// 4, of which 0.8 are doubted. Where the second copies from the first, it takes nearly no time.
-TEST_F(Splitting, IsAnInvestmentWhereOneDeviceHoldsTheMatrices) {
+TEST_F(SplitPolicyTest, IsAnInvestmentWhereOneDeviceHoldsTheMatrices) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
   const decide::MachineModel& model = slow_device(40e-3 / 1.5);
   Sessions& sessions = open(2, model);
@@ -170,7 +170,7 @@ TEST_F(Splitting, IsAnInvestmentWhereOneDeviceHoldsTheMatrices) {
 }
 
 /// Which takes 0.45 ms on the device that holds all, and 0.33 on two. To copy what the second lacks takes 0.21 ms.
-TEST_F(Splitting, IsAnInvestmentWhereOneDeviceCopiesMuchFromTheOther) {
+TEST_F(SplitPolicyTest, IsAnInvestmentWhereOneDeviceCopiesMuchFromTheOther) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
   constexpr std::int64_t order = 960;
   const test::Memory memory{3 * std::size_t{order} * order * 8 / 4096};
@@ -192,7 +192,7 @@ TEST_F(Splitting, IsAnInvestmentWhereOneDeviceCopiesMuchFromTheOther) {
   EXPECT_LE(calls, 3);
 }
 
-TEST_F(Splitting, TellsTheDecisionWhatThePartsWouldFind) {
+TEST_F(SplitPolicyTest, TellsTheDecisionWhatThePartsWouldFind) {
   Sessions& sessions = open(2, slow_device(1e-4));
   const operation::Operation operation = product();
   EXPECT_EQ(sessions.estimate(operation)->missing, 1.5 * 256 * 256 * 8);  // A, and half of B
