@@ -1,5 +1,5 @@
-"""The `blastoff` command: runs BLAS programs on a GPU, says what works here, shows reports. And the same in a Python session that
-already runs: `blastoff.enable()` (docs/sessions.md).
+"""The `blastoff` command: runs BLAS programs on a GPU, says what works here, shows reports. `blastoff.enable()` does the same in a Python
+session that already runs (docs/sessions.md).
 
 It does not depend on the library's internals: the two communicate through environment variables, JSON and a few C functions.
 """
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["disable", "enable", "is_enabled", "load_ipython_extension", "mark", "region", "stats"]
 
 ELSEWHERE = {"mark": "blastoff.marks"}
-"""Modules of names that are not those of a session."""
+"""Modules of the names that blastoff.session.command does not define."""
 
 
 def __getattr__(name: str) -> Any:
-    """The names above, imported at their first use: `import blastoff` is to stay light."""
+    """Imports one of the names above at its first use, so that `import blastoff` stays quick."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(ELSEWHERE.get(name, "blastoff.session.command")), name)

@@ -20,7 +20,7 @@ def system_blas() -> str:
 
 
 def is_reference(path: str) -> bool:
-    """Whether it is the reference BLAS, as Debian installs it: right, and slow."""
+    """Whether the file is the reference BLAS as Debian installs it, which is slow."""
     return re.search(r"/blas/libblas\.so", path) is not None
 
 
@@ -36,7 +36,8 @@ def wheel_blas() -> list[tuple[str, Path]]:
 
 
 def usual_blas() -> str:
-    """The one that most programs here would use if they cared for speed; "" if none."""
+    """The library that most programs here would use if they were set up for speed: the system's, unless that is the reference BLAS and a wheel
+    has a better one; "" if there is none."""
     system = system_blas()
     wheels = [str(path) for _, path in wheel_blas()]
     if system and not is_reference(system):

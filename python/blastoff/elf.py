@@ -1,5 +1,5 @@
-"""The few fields of an ELF file (elf.h) that the command itself needs: a parser of the whole format would take longer to import
-than all the rest."""
+"""The few fields of an ELF file (elf.h) that the command itself needs. A parser of the whole format would take longer to import than the
+rest of the command."""
 
 import errno
 import os
@@ -21,11 +21,11 @@ class Elf(NamedTuple):
     """What the headers of a program or library say."""
 
     native: bool
-    """Built for this machine's architecture, with 64 bits."""
+    """Whether the file was built for this machine's architecture, with 64 bits."""
     interpreter: str | None = None
-    """The dynamic linker that it names."""
+    """The dynamic linker that the file names."""
     first_address: int = 0
-    """Address of the first loadable segment, as linked."""
+    """Link-time address of the first loadable segment."""
     first_offset: int = 0
     """Offset of that segment in the file."""
 

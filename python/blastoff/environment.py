@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def variables(changes: Mapping[str, str]) -> Iterator[None]:
-    """Sets environment variables meanwhile, for the library to read. Programs that are started later do not inherit them."""
+    """Sets environment variables for the library to read while the `with` block runs. Programs that are started later do not inherit them."""
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:

@@ -5,10 +5,10 @@ from collections.abc import MutableMapping
 
 HUGE_PAGES = "glibc.malloc.hugetlb"
 HUGE_PAGES_SINCE = (2, 35)
-"""Version whose malloc can ask for huge pages."""
+"""First version whose malloc can ask for huge pages."""
 
 SUPPORTED_SINCE = (2, 28)
-"""Version from which on the library runs (src/entrance/slots.cpp); with an older one, and with another C library, it does nothing."""
+"""First version with which the library works (src/entrance/slots.cpp). With an older one, or with another C library, it does nothing."""
 SUPPORTED = "glibc " + ".".join(map(str, SUPPORTED_SINCE)) + " or newer"
 
 

@@ -1,4 +1,4 @@
-"""Which kernels a BLAS library runs on this processor, asked and measured in processes of their own: loading a library runs its code."""
+"""Which kernels a BLAS library uses on this processor. Processes of their own ask and measure, because loading a library runs its code."""
 
 import json
 import os
@@ -17,7 +17,7 @@ ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", 
 NOTHING: Mapping[str, str] = {}
 ANSWER_SECONDS = 60
 WORTH_IT = 1.2
-"""A smaller factor is not worth a word."""
+"""Smallest speedup that is worth mentioning."""
 
 ASK = """import ctypes, sys
 sys.path.insert(0, sys.argv[1])
@@ -26,7 +26,7 @@ from blastoff import library
 ctypes.CDLL(sys.argv[3])
 print(library.ask(Path(sys.argv[2]), 'blastoff_cpu_json'))"""
 
-# Elements are odd integers, so that all sums are exact in whatever order: right kernels give the same bytes.
+# Elements are odd integers, so that all sums are exact in any order: correct kernels give the same bytes.
 MULTIPLY = """import array, ctypes, hashlib, json, sys, time
 blas = ctypes.CDLL(sys.argv[1])
 names = [prefix + 'dgemm' + end for end in ('_', '_64_', '64_') for prefix in ('', 'scipy_') if hasattr(blas, prefix + 'dgemm' + end)]
@@ -47,7 +47,7 @@ print(json.dumps({'seconds': min(multiply(n) for _ in range(3)), 'digest': hashl
 
 @dataclass(frozen=True)
 class Kernels:
-    """Of one library."""
+    """The kernels of one library."""
 
     library: str
     text: str
@@ -68,7 +68,7 @@ def _answer(code: str, *arguments: str | Path, environment: Mapping[str, str]) -
 
 
 def ask(blas: Path, environment: Mapping[str, str] = NOTHING) -> dict[str, Any]:
-    """What the processor has and the kernels of a library and of those that it loads, as a report's "cpu"."""
+    """The processor's vector extensions, and the kernels of a library and of the libraries that it loads, in the form of a report's "cpu"."""
     told = _answer(ASK, library.PACKAGE.parent, library.find_library(), blas, environment=environment)
     return told or {"vectors": "", "libraries": []}
 
@@ -80,7 +80,7 @@ def multiply(blas: Path, environment: Mapping[str, str] = NOTHING) -> dict[str, 
 
 @cache
 def measured(blas: Path, kernels: str, coretype: str) -> str:
-    """Advice to choose other kernels of a library, where they are faster and as right; else ""."""
+    """Advice to choose other kernels of a library if they are faster and give the same result; else ""."""
     other = {VARIABLE: coretype}
     if all(one["kernels"] == kernels for one in ask(blas, other)["libraries"]):
         return ""
@@ -95,7 +95,7 @@ def measured(blas: Path, kernels: str, coretype: str) -> str:
 
 @cache
 def of_library(blas: Path) -> list[Kernels]:
-    """The libraries that compute where this one is loaded."""
+    """The kernels of the BLAS libraries that a process has when it loads this one."""
     cpu = ask(blas)
     kernels = []
     for found in cpu["libraries"]:

@@ -1,6 +1,7 @@
-"""What a job's reports show to stand in its way, and what to do about it.
+"""The obstacles that a job's reports show, and what to do about each.
 
-Seconds are wall time of the job: what could be gained at most, by measured times. What the reports do not tell is not said.
+Seconds are wall time of the job: the most that removing the obstacle could gain, by measured times. Nothing is guessed that the reports do
+not tell.
 """
 
 from collections.abc import Callable, Iterator
@@ -53,13 +54,13 @@ def size(site: CallSite) -> str:
 
 
 def cpu_seconds(site: CallSite, reason: str) -> float:
-    """Wall time of its calls that stayed on the CPU for that reason, if those take as long as its others there."""
+    """Wall time of the site's calls that stayed on the CPU for this reason. All of its calls on the CPU are taken to last equally long."""
     return site.wall.cpu_seconds * site.refusals[reason] / max(1, site.sums.calls - site.sums.offloaded)
 
 
 def outside(job: Job) -> Advice | None:
-    """What no BLAS can change. Nothing where seconds are those of a simulated clock, where reports of earlier versions do not tell, or where
-    the program has computed with blocks of its own."""
+    """The time outside BLAS calls, which no BLAS can change. None where seconds are those of a simulated clock, where reports of earlier
+    versions do not tell it, or where the program has computed with its own blocks."""
     told = all("wall" in process.report and not process.blocks for process in job.processes)
     if job.has_own_clock or not told or not job.wall.seconds:
         return None
@@ -199,7 +200,7 @@ def imbalance(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
 
 
 def huge_pages(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
-    """Page tables that are long to look through."""
+    """Small pages, whose long page tables take time to scan."""
     if any(
         process.report["process"].get("huge_pages") == "never"
         and process.report["policy"]["tracker"] not in ("", "none")
@@ -225,11 +226,12 @@ def no_device(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
 
 
 FFTW = {"fftw_": "fftw_", "dfftw_": "fftw_", "fftwf_": "fftwf_", "sfftw_": "fftwf_"}
-"""How functions of FFTW begin, and how reports call them in that precision."""
+"""Prefixes of FFTW's functions, and the prefix of the same precision in reports."""
 
 
 def is_counted(function: str, job: Job) -> bool:
-    """Whether calls of it were counted, under some name: dgemm_, cblas_dgemm and dgemm_64_ are dgemm, and plans are executed by several."""
+    """Whether calls of the function were counted, under any name: dgemm_, cblas_dgemm and dgemm_64_ are all dgemm. For a function of FFTW, any
+    routine of its precision counts, since several functions execute a plan."""
     name = function.lower()
     for prefix, counted in FFTW.items():
         if name.startswith(prefix):
@@ -238,7 +240,7 @@ def is_counted(function: str, job: Job) -> bool:
 
 
 def unpatched(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
-    """Functions that could not be patched, and of which no call was counted."""
+    """Functions that could not be patched and whose calls were not counted either."""
     functions = {
         entry["name"]: entry["reason"]
         for process in job.processes
@@ -257,7 +259,7 @@ def unpatched(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
 
 
 def unknown(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
-    """Nobody can say whether the device gains."""
+    """CPU times that were never measured, so that nobody can say whether the device saves time."""
     if job.totals.offloaded and job.verdict.known_share < LEAST_KNOWN_SHARE:
         yield Advice(
             None,
@@ -291,12 +293,13 @@ RULES: tuple[Callable[[Job, list[CallSite]], Iterator[Advice]], ...] = (
 )
 
 NOTICEABLE = 0.005
-"""A share of the job's wall time: what costs less is not mentioned."""
+"""Share of the job's wall time below which an obstacle is not mentioned."""
 NOTICEABLE_OUTSIDE = 0.05
 
 
 def advise(job: Job, sites: list[CallSite]) -> list[Advice]:
-    """First what is outside reach; then all that costs noticeable time, the dearest first, and then what costs nobody knows how much."""
+    """The obstacles in order: first the time that no BLAS can change, then what costs noticeable time, the most expensive first, and at the
+    end what has an unknown cost."""
     found = [advice for rule in RULES for advice in rule(job, sites)]
     worth = [advice for advice in found if advice.seconds is None or advice.seconds >= NOTICEABLE * job.wall.seconds]
     ordered = sorted(worth, key=lambda advice: -(advice.seconds if advice.seconds is not None else -1))

@@ -17,18 +17,18 @@ main(sys.argv[2:])"""
 
 THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 SLACK = 60
-"""Seconds that a measurement may take beyond its time, for a last operation that is slow."""
+"""Seconds that a measurement may run beyond its time limit, because its last operation may be slow."""
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Large blocks on huge pages, as under `blastoff run`; nothing is intercepted."""
+    """The environment of a measurement: large blocks lie on huge pages, as under `blastoff run`, and nothing is intercepted."""
     result = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "BLASTOFF_MODEL", "BLASTOFF_REPORT")}
     glibc.ask_for_huge_pages(result)
     return result | {"BLASTOFF_INTERCEPT": "preload"} | changes
 
 
 def ask(module: str, *arguments: str, seconds: float, **changes: str) -> dict[str, Any]:
-    """What the module's main() prints."""
+    """Runs the module's main() in a process, and returns the JSON that it prints."""
     # Isolated (-I): files in the current directory must not be imported as Python's own modules.
     command = [sys.executable, "-I", "-c", CODE.format(module=module), str(library.PACKAGE.parent), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(**changes)) as process:
@@ -43,15 +43,15 @@ def ask(module: str, *arguments: str, seconds: float, **changes: str) -> dict[st
 
 
 def show(result: dict[str, Any]) -> None:
-    """Prints what ask() reads."""
+    """Prints the result as JSON, for ask()."""
     print(json.dumps(result), flush=True)
 
 
 def measure_device(blas: str, seconds: float, quick: bool) -> dict[str, Any]:
-    """The device's part of a model: what `blastoff_calibration_json` returns (src/calibration/calibration.h). Without `quick` the device is
-    opened twice, and the shorter time counts: at first, the libraries may have to come from a disk."""
+    """The device's part of a model, from `blastoff_calibration_json` (src/calibration/calibration.h). Without `quick` the device is opened
+    twice, and the shorter time counts, because the first opening may read the libraries from a disk."""
     path = library.find_library()
-    # Preloaded, as under `blastoff run`: only then does it hear of libraries that are opened, and page-locks results.
+    # Preloaded, as under `blastoff run`: only then does the library notice dlopen, and page-lock results.
     changes = dict.fromkeys(THREADS, "1") | {"LD_PRELOAD": str(path)}
     opened: list[float] = []
     result: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from blastoff.errors import CommandError
 from blastoff.parser import Parser
 
 DEVICE_SECONDS, CPU_SECONDS = 50, 40
-"""No measurement of the device begins later; and none of the CPU, on all numbers of threads together."""
+"""Seconds after which no further measurement of the device begins, and none of the CPU; the numbers of threads share the CPU's seconds."""
 
 
 def parser() -> Parser:

@@ -12,24 +12,24 @@ from typing import Any
 from blastoff.calibrate import children
 
 SPELLINGS = (("", "_"), ("", "_64_"), ("scipy_", "_"), ("scipy_", "_64_"))
-"""What stands before and after a routine's name: of Debian and others, and of NumPy's and SciPy's wheels."""
+"""Prefix and suffix of a routine's name: in the libraries of Debian and others, and in the wheels of NumPy and SciPy."""
 
 PRECISIONS = {"gemm": "sdz", "syrk": "dz", "trsm": "dz", "gemv": "d", "getrf": "dz", "potrf": "dz", "geqrf": "dz", "syevd": "dz", "gesdd": "dz"}
 SIZES = {"full": (128, 256, 512, 1024, 2048, 4096), "quick": (32, 48)}
 LARGE_SIZES = (512, 2048, 6144)
-"""Of gemv: the last is larger than any cache."""
+"""Sizes for gemv: the last matrix is larger than any cache."""
 
 LONG_ENOUGH = 0.08
 """Seconds that one size is measured."""
 
 LONGEST = 0.5
-"""Seconds. A size of which one execution would take longer is not begun."""
+"""Seconds. A size is not measured if one execution would take longer."""
 
 LEAST, MOST = 3, 15
 """Executions of one size."""
 
 PERIOD = 65537
-"""Numbers before they repeat. A prime: no column is the same as another."""
+"""Count of numbers before they repeat. It is a prime, so that no two columns are equal."""
 
 
 @functools.cache
@@ -40,7 +40,7 @@ def period_of(kind: str) -> bytes:
 
 @dataclass
 class Numbers:
-    """An array of real or complex numbers, and, if routines write to it, what it held at the beginning."""
+    """An array of real or complex numbers, and its initial contents if the routine writes to it."""
 
     precision: str
     count: int
@@ -72,13 +72,13 @@ class Numbers:
 
 
 def scalar(precision: str, value: float) -> ctypes.Array:
-    """A coefficient, by reference; the imaginary part is 0."""
+    """A coefficient to pass by reference; its imaginary part is 0."""
     kind = ctypes.c_float if precision in "sc" else ctypes.c_double
     return (kind * 2)(value, 0)
 
 
 def whole(value: int) -> Any:
-    """An integer by reference: the callee reads 32 or all of its 64 bits."""
+    """An integer to pass by reference, whether the callee reads 32 bits or 64."""
     return ctypes.byref(ctypes.c_int64(value))
 
 
@@ -87,14 +87,14 @@ def routine_of(family: str, precision: str) -> str:
 
 
 def flops_of(family: str, precision: str, n: int) -> float:
-    """As the library counts them (src/blas/call.cpp, src/lapack/problem.cpp)."""
+    """Operations of a call, as the library counts them (src/blas/call.cpp, src/lapack/problem.cpp)."""
     per_cube = {"gemm": 2, "syrk": 1, "trsm": 1, "getrf": 2 / 3, "potrf": 1 / 3, "geqrf": 4 / 3, "syevd": 9, "gesdd": 26}
     real = 2.0 * n**2 if family == "gemv" else per_cube[family] * float(n) ** 3
     return real * (4 if precision in "cz" else 1)
 
 
 def matrices(family: str, precision: str, n: int) -> list[Numbers]:
-    """The last one is written; of gesdd the first alone matters."""
+    """The routine's matrices and vectors. The routine overwrites the last one; gesdd overwrites the first, and only that one must be restored."""
     if family == "gemv":
         return [Numbers(precision, n * n, False), Numbers(precision, n, False), Numbers(precision, n, True)]
     count = {"gemm": 3, "syrk": 2, "trsm": 2, "gesdd": 3}.get(family, 1)
@@ -104,10 +104,10 @@ def matrices(family: str, precision: str, n: int) -> list[Numbers]:
 
 
 def arguments_of(family: str, precision: str, n: int, operands: list[Numbers]) -> list[Any]:
-    """The argument list, without the lengths of letters."""
+    """The argument list, without the lengths that Fortran adds for characters."""
     order, one, a = whole(n), scalar(precision, 1), [operand.address() for operand in operands]
     zero, step, info = scalar(precision, 0), whole(1), whole(0)
-    square, line = 4 * n * n + 100 * n, 200 * n  # as much as any of them asks for, at most
+    square, line = 4 * n * n + 100 * n, 200 * n  # enough work space for each of these routines
 
     def vector(count: int) -> ctypes.Array:
         return ctypes.create_string_buffer(16 * count)
@@ -168,7 +168,7 @@ def find(library: ctypes.CDLL, routine: str) -> Any:
 
 
 def points_of(function: Any, family: str, precision: str, quick: bool, end: float) -> list[list[float]]:
-    """Rising sizes until one would take long, or the time is over."""
+    """Measures rising sizes until the next would take too long or the time is over."""
     points: list[list[float]] = []
     expected = 0.0
     for n in SIZES["quick"] if quick else LARGE_SIZES if family == "gemv" else SIZES["full"]:
@@ -182,7 +182,7 @@ def points_of(function: Any, family: str, precision: str, quick: bool, end: floa
 
 
 def description(library: ctypes.CDLL) -> str:
-    """As OpenBLAS tells it; "" for others."""
+    """OpenBLAS's description of itself; "" for other libraries."""
     for name in ("openblas_get_config", "openblas_get_config64_", "scipy_openblas_get_config", "scipy_openblas_get_config64_"):
         function = getattr(library, name, None)
         if function is not None:

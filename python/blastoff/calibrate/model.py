@@ -18,7 +18,7 @@ READING = 4
 
 
 def cpu_name() -> str:
-    """As the library reads it (platform::cpu_name)."""
+    """The CPU's name, read as the library reads it (platform::cpu_name)."""
     try:
         text = Path("/proc/cpuinfo").read_text(errors="replace")
     except OSError:
@@ -28,7 +28,7 @@ def cpu_name() -> str:
 
 
 def rounded(value: Any) -> Any:
-    """All numbers with four digits: the others are noise."""
+    """Rounds all numbers to four significant digits, since the further ones are noise."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, list):
@@ -37,7 +37,7 @@ def rounded(value: Any) -> Any:
 
 
 def host_part(blas: Path | None, measured: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    """What is known of the CPU; `measured` are the rates by number of threads."""
+    """The model's part about the CPU; `measured` holds the rates by number of threads."""
     cores = len(os.sched_getaffinity(0))
     host: dict[str, Any] = {"name": platform.node(), "cpu": cpu_name(), "cores": cores}
     if blas is None or not measured:
@@ -67,7 +67,7 @@ def assemble(device: dict[str, Any], blas: Path | None, measured: dict[int, dict
 
 
 def validate(model: dict[str, Any]) -> bool:
-    """Raises CommandError for what the schema does not allow; False where nobody can tell, for want of Python's jsonschema."""
+    """Checks the model against the schema and raises CommandError if it does not fit. Returns False if Python's jsonschema is not installed."""
     try:
         import jsonschema
     except ImportError:
@@ -103,7 +103,7 @@ def slug(name: str) -> str:
 
 
 def place(kind: str, gpu: str, system: bool) -> Path:
-    """Where the library looks for it (src/runtime/model_search.h)."""
+    """The path where the library looks for the model (src/runtime/model_search.h)."""
     if system:
         return SITE / f"{slug(gpu)}.json"
     cache = os.environ.get("XDG_CACHE_HOME", "")
@@ -112,7 +112,7 @@ def place(kind: str, gpu: str, system: bool) -> Path:
 
 
 def write(path: Path, text: str) -> None:
-    """All of it or nothing: programs may read it meanwhile."""
+    """Replaces the file in one step, since programs may read it at any time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{path.name}.{os.getpid()}")

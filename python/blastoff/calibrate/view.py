@@ -1,4 +1,4 @@
-"""A model as lines of text. Plain: where a GPU is measured there may be no package but Python itself."""
+"""A model as lines of plain text: a GPU machine may have no Python packages besides the standard library."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from blastoff import quantities
 
 
 def figures(model: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is no rate of a routine."""
+    """The figures other than rates of routines."""
     gpu, link, tracking = model["gpu"], model.get("link", {}), model.get("tracking", {})
     lines = [("opening the device", gpu.get("open_seconds")), ("smallest operation", gpu.get("launch_seconds"))]
     lines += [("small call, matrices there", gpu.get("call_seconds")), ("scan of a matrix", tracking.get("scan_seconds"))]

@@ -37,7 +37,7 @@ def node_text(node: dict[str, Any], device_node: int | None) -> str:
 def memory_map(probed: dict[str, Any]) -> Finding:
     """NUMA nodes and the sizes of pages."""
     memory, device_node = probed["memory"], probed["device"].get("memory_node")
-    # Grace-Hopper has eight empty nodes for parts of a GPU.
+    # Grace-Hopper has eight empty NUMA nodes, which are meant for parts of a GPU.
     nodes = [node_text(node, device_node) for node in memory["nodes"] if node["bytes"] or node["id"] == device_node]
     pages = f"pages of {memory['page_size'] // 1024} KiB"
     if memory["huge_page_size"]:

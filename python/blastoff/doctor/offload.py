@@ -9,7 +9,7 @@ from blastoff.doctor.memory import COHERENT, MEMORY
 from blastoff.mps import daemon
 
 SIMULATED = "simulated"
-"""The one kind of device that is not a GPU."""
+"""The only kind of device that is not a GPU."""
 SERVER = "NVIDIA MPS"
 
 

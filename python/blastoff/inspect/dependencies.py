@@ -10,17 +10,17 @@ from blastoff import elf, executable
 from blastoff.errors import CommandError
 
 NESTED_SCRIPTS = 4
-"""The kernel does not follow more either."""
+"""Most script interpreters that are themselves scripts; the kernel does not follow more either."""
 
 BY_SUFFIX = {".py": "python3", ".R": "Rscript", ".r": "Rscript", ".jl": "julia"}
-"""What runs a script without an interpreter line."""
+"""The interpreter of a script without a #! line, by the file's suffix."""
 
 FOUND = re.compile(r"^\s+(?:.* => )?(/.*|\./.*) \(0x[0-9a-f]+\)$")
 MISSING = re.compile(r"^\s+(.*) => not found$")
 LIST_SECONDS = 60
 
 GLIBC_LOADERS = ("ld-linux", "ld-lsb", "ld-2.", "ld.so", "ld64.so")
-"""How the names of glibc's loaders begin. Another libc's might run the program instead of listing its libraries."""
+"""Prefixes of the names of glibc's loaders. The loader of another C library might run the program instead of listing its libraries."""
 
 
 @dataclass

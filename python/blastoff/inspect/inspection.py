@@ -12,14 +12,14 @@ from blastoff.inspect import dependencies, interpreters, processes
 from blastoff.inspect.processes import LoadedFile
 
 Document = dict[str, Any]
-"""Follows share/inspect.schema.json."""
+"""A document that follows share/inspect.schema.json."""
 
 OURSELVES = "Blastoff"
 """The name that the library gives itself among BLAS libraries."""
 
 
 def look_at_file(path: Path) -> Document:
-    """What the library finds in a file on its own."""
+    """What the library finds in a file, without any process."""
     text = library.ask(library.find_library(), "blastoff_inspect_json", ctypes.c_char_p(os.fsencode(path)))
     return json.loads(text)
 
@@ -33,11 +33,11 @@ def look_at_loaded(loaded: LoadedFile, memory: int | None) -> Document:
 
 
 TELLING = ("OpenBLAS", "BLIS", "MKL", "ATLAS", "reference BLAS")
-"""Libraries that can be asked for their kernels."""
+"""Libraries that can tell which kernels they use."""
 
 
 def kernels_of(found: Document) -> Document:
-    """What a library says of the kernels that it runs here. It is loaded for that, in a process of its own."""
+    """What a library says about the kernels that it uses on this CPU. A process of its own loads it and asks."""
     if not found["native"] or found["linkage"] != "shared_object" or found["library"] not in TELLING or not found["functions"]:
         return {}
     path = Path(found["path"]).absolute()
@@ -104,7 +104,7 @@ def inspect_program(name: str) -> Document:
 
 
 def later_objects(programs: list[Path], loader: str, known: set[str]) -> list[Document]:
-    """What an interpreter among the programs loads while it runs, and what that needs, but for what is known."""
+    """The BLAS objects that an interpreter among the programs loads while it runs, with the libraries that these need; without those in `known`."""
     modules = interpreters.libraries_of(interpreters.later_modules(programs), loader)
     looked_at = [(module, look_at_file(module.path)) for module in modules if str(module.path.resolve()) not in known]
     return [

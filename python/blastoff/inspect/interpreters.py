@@ -14,12 +14,12 @@ PACKAGES = {
     "numpy": ("_core/_multiarray_umath*.so", "core/_multiarray_umath*.so", "linalg/_umath_linalg*.so"),
     "scipy": ("linalg/_fblas*.so", "linalg/_flapack*.so"),
 }
-"""The modules of each package that call BLAS or LAPACK. What these need is found as for any library."""
+"""The modules of each package that call BLAS or LAPACK. The libraries that a module needs are found as for any library."""
 
 WHERE = """import importlib.util, json, sys
 found = {name: importlib.util.find_spec(name) for name in sys.argv[1:]}
 print(json.dumps({name: list(spec.submodule_search_locations or []) for name, spec in found.items() if spec}))"""
-"""Imports none of them."""
+"""A program that prints where packages lie, without importing them."""
 
 ANSWER_SECONDS = 30
 
@@ -66,7 +66,7 @@ def is_python(program: Path) -> bool:
 
 
 def later_modules(programs: Iterable[Path]) -> list[Module]:
-    """What is loaded later by the first of these programs that is an interpreter that we know."""
+    """The modules that a known interpreter loads while it runs: the first such interpreter among the programs."""
     for program in programs:
         if is_python(program):
             return python_modules(program)

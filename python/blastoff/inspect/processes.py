@@ -18,11 +18,11 @@ class LoadedFile:
     """A program or library in a process's memory."""
 
     path: str
-    """As the process sees it."""
+    """The file's path as the process sees it."""
     file: Path
-    """Where this process can read it."""
+    """The path at which we can read the file."""
     bias: int
-    """Difference between its addresses in memory and as linked."""
+    """Address in memory minus address at link time."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,13 @@ def readable_file(pid: int, path: str, program: str) -> Path:
     if path == program:
         return Path(f"/proc/{pid}/exe")
     inside = Path(f"/proc/{pid}/root{path}")
-    # The kernel gives the paths of another mount namespace relative to its root, those of a mere chroot relative to ours.
+    # For another mount namespace, the kernel gives paths relative to that namespace's root; for a mere chroot, relative to our root.
     return inside if inside.exists() else Path(path)
 
 
 def instances(mappings: list[Mapping], first_offset: int) -> list[int]:
-    """Where a loaded file begins, once for each linker namespace. Mappings of data alone do not count: they only read the file."""
+    """The addresses at which a file is loaded, one for each linker namespace. A file that is mapped without executable pages is only read, not
+    loaded."""
     starts: list[int] = []
     begun = None
     for mapping in mappings:
@@ -83,7 +84,7 @@ def instances(mappings: list[Mapping], first_offset: int) -> list[int]:
 
 
 def loaded_files(pid: int) -> tuple[list[LoadedFile], list[str]]:
-    """The program, then the libraries of a process, and the paths of those whose files are gone."""
+    """The program and then the libraries of a process; and the paths of loaded files that no longer exist."""
     program = program_of(pid)
     by_path: dict[str, list[Mapping]] = {}
     for mapping in read_mappings(pid):
@@ -108,7 +109,7 @@ def loaded_files(pid: int) -> tuple[list[LoadedFile], list[str]]:
 
 
 def open_memory(pid: int) -> int | None:
-    """A descriptor of the process's memory; None if that is not permitted (it takes more than reading its maps)."""
+    """A file descriptor of the process's memory; None if it may not be read (this needs more permission than reading the process's maps)."""
     try:
         return os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""The places of a program that call, with what they cost, over all processes of a job."""
+"""The places in a program that call routines, with their cost over all processes of a job."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from blastoff.job.places import Place
 from blastoff.job.processes import Job, Sums
 
 MOST_NAMED = 40
-"""Places whose functions and lines are looked up; the others cost little."""
+"""How many places get their functions and lines looked up: those with the most time."""
 
 
 @dataclass
@@ -22,12 +22,12 @@ class CallSite:
     name: str = ""
     """The place in words."""
     threads: int = 0
-    """That called in one process, at least."""
+    """Lower bound of the number of threads that called from here in one process."""
     volume: float = 0
-    """Multiplications, all calls together."""
+    """Multiplications of all calls together."""
     sums: Sums = field(default_factory=Sums)
     wall: Sums = field(default_factory=Sums)
-    """The same, with seconds as the job's wall time: those of threads and processes that call at once count once."""
+    """`sums` with seconds as wall time of the job: time in which several threads or processes call at once counts once."""
     refusals: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -37,12 +37,12 @@ class CallSite:
 
     @property
     def reason(self) -> str:
-        """Why most of its calls that stayed on the CPU did so."""
+        """The most frequent reason why its calls stayed on the CPU."""
         return self.refusals.most_common(1)[0][0] if self.refusals else ""
 
 
 def python_name(line: str) -> str:
-    """`path:12 in function`, with the end of the path only."""
+    """`path:12 in function`, with the path cut to the file's name."""
     path, colon, rest = line.rpartition(":")
     return f"{Path(path).name}{colon}{rest}"
 
@@ -52,8 +52,8 @@ OF_THREADS = ("cpu_seconds", "device_seconds", "transfer_seconds")
 
 
 def in_wall_time(sums: Sums, threads: int, share: float) -> Sums:
-    """`threads` called in this process, at least. `share`: of the process in the job's wall time. How many
-    threads made small calls at once is not known: they count as if all did."""
+    """The sums with seconds as wall time of the job. `threads`: lower bound of the threads that called in this process. `share`: what a second of
+    the process is of the job's wall time. How many threads made small calls at once is not known, so all are taken to have done so."""
     of_threads = sums.wall_seconds / sums.seconds if sums.wall_seconds and sums.seconds else 1 / max(1, threads)
     return Sums({name: value * share * (of_threads if name in OF_THREADS else 1) for name, value in sums.counters.items()})
 

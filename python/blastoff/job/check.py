@@ -1,4 +1,5 @@
-"""Whether a document fits a JSON schema, quickly: a job may have thousands of reports. What is wrong with one that does not, jsonschema says."""
+"""A fast check whether a document fits a JSON schema, since a job may have thousands of reports. For a document that does not fit, jsonschema
+says what is wrong."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,7 +16,7 @@ TYPES: dict[str, Check] = {
     "integer": lambda value: (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer()),
 }
 SILENT = {"$schema", "$id", "$defs", "title", "description"}
-"""Keywords that check nothing."""
+"""Keywords of a schema that check nothing."""
 
 
 class Compiler:
@@ -26,7 +27,7 @@ class Compiler:
         self.known: dict[str, Check] = {}
 
     def compile(self, schema: Mapping[str, Any]) -> Check:
-        """True for documents that fit."""
+        """A function that returns True for documents that fit."""
         checks = [check for keyword in schema if keyword not in SILENT for check in self._keyword(keyword, schema)]
         return checks[0] if len(checks) == 1 else lambda value: all(check(value) for check in checks)
 

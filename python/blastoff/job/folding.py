@@ -1,6 +1,7 @@
-"""The processes of a run that have ended, folded into one file: a run may have any number of them.
+"""Folds the processes of a run that have ended into one file, since a run may have any number of processes.
 
-The first ones stay as they are. Later ones are added up with those of the same program that ended alike, on the same device.
+The first processes that did work keep reports of their own. Later ones are added up with processes of the same program that ended in the
+same way on the same device.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from blastoff.job import runs
 from blastoff.job.reuse import operand_reuse
 
 ENDED = "ended"
-"""The file, in the directory for the larger files of a run."""
+"""The file's name; it lies in the directory for the larger files of a run."""
 MOST_SINGLE, MOST_KINDS, MOST_SITES = 24, 48, 256
-"""Processes that stay as they are, kinds of the others, and call sites of a kind."""
+"""Most processes that keep reports of their own, most kinds of the further ones, and most call sites of a kind."""
 
 Report = dict[str, Any]
 
 
 def read(directory: Path) -> list[Report]:
-    """The reports of the run's processes that have been folded. `process.count` is the number of processes that one stands for."""
+    """The reports in the file. In a report that stands for several processes, `process.count` is their number."""
     try:
         return json.loads((runs.bulk(directory) / ENDED).read_text())
     except (OSError, ValueError):
@@ -32,7 +33,7 @@ def read(directory: Path) -> list[Report]:
 
 
 def keep(directory: Path, folded: Iterable[Report]) -> None:
-    """Whole or not at all."""
+    """Replaces the file in one step."""
     path = runs.bulk(directory) / ENDED
     unfinished = path.with_suffix(f".{os.getpid()}.tmp")
     try:
@@ -43,7 +44,7 @@ def keep(directory: Path, folded: Iterable[Report]) -> None:
 
 
 def _kind(report: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What processes have in common that are added up."""
+    """The properties that two processes must share to be added up."""
     process, device, policy = report["process"], report["device"], report["policy"]
     if not report["totals"]["calls"] and not report.get("blocks"):
         return (process["ended"],)
@@ -73,7 +74,7 @@ def add(folded: list[Report], report: Report) -> None:
 
 
 def _sum(sums: Report, more: Mapping[str, Any], largest: Iterable[str] = ()) -> None:
-    """Adds numbers, and numbers within."""
+    """Adds the numbers of `more` to `sums`, in nested dicts too. For the keys in `largest`, the larger number stays instead."""
     for key, value in more.items():
         if isinstance(value, dict):
             _sum(sums.setdefault(key, {}), value)
@@ -83,7 +84,7 @@ def _sum(sums: Report, more: Mapping[str, Any], largest: Iterable[str] = ()) -> 
 
 
 def _sum_each(parts: list[Report], more: Iterable[Report], keys: tuple[str, ...], add_up: Callable[[Report, Report], None] = _sum) -> None:
-    """Adds the parts that agree in these keys."""
+    """Adds each part of `more` to the part with the same values of `keys`, and appends parts that have no counterpart."""
     known = {tuple(part[key] for key in keys): part for part in parts}
     for part in more:
         name = tuple(part[key] for key in keys)
@@ -110,7 +111,7 @@ def _add_site(site: Report, more: Report) -> None:
 
 
 def _add_wall(sums: Report, more: Mapping[str, Any]) -> None:
-    """Adds processes that called at different times, or at once: blastoff/job/wall.py tells by the spans."""
+    """Adds up wall times. Whether the processes called at the same time or not, blastoff/job/wall.py finds out from the spans."""
     one, other = sums.get("wall"), more.get("wall")
     if not one or not other:
         sums["wall"] = one or other
@@ -121,7 +122,7 @@ def _add_wall(sums: Report, more: Mapping[str, Any]) -> None:
 
 
 def _add_to(sums: Report, more: Report) -> None:
-    """Adds up what can be; of the rest, what the first one said stays."""
+    """Adds up what can be added up. All other values of `sums` stay as they are."""
     process, other = sums["process"], more["process"]
     process["count"] = _number(sums) + _number(more)
     process["elapsed_seconds"] = max(process["elapsed_seconds"], other["elapsed_seconds"])

@@ -1,5 +1,5 @@
-"""The energy of a run on one machine: what its launchers have read (run/energy.py), as a part of the reports of its processes, and the sums of
-a job."""
+"""The energy of a run on one machine. Puts what its launchers have read (run/energy.py) into the reports of its processes, and sums up the
+energy of a job."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ if TYPE_CHECKING:
     from blastoff.job.processes import Job, Process
 
 Document = dict[str, Any]
-"""`energy` of a report."""
+"""The object `energy` of a report."""
 
 KINDS = ("cpu", "memory", "gpu")
 BEFORE_MARKS = "before the first mark"
 END = "\n}\n"
-"""A report as the library writes it."""
+"""The end of a report as the library writes it."""
 MOST_PHASES = 256
-"""With more, those of one name are added up in reports, too."""
+"""Most phases in a report. If there are more, phases of the same name are added up there."""
 MOST_FILES = 4096
-"""Reports of one run that are told its energy."""
+"""Most files that the energy of a run is written to."""
 
 
 @dataclass
 class _Count:
-    """What one counter has said: its joules since the first reading, at the time of each."""
+    """The readings of one counter: their times, and the joules since the first reading."""
 
     about: dict[str, Any]
     times: list[float] = field(default_factory=list)
     joules: list[float] = field(default_factory=list)
     latest: tuple[int, float] = (0, 0.0)
-    """Who read it last, and what it said."""
+    """The launcher that read last (process id), and the value that it read."""
 
     def add(self, reader: int, moment: float, value: float) -> None:
         before = self.joules[-1] if self.joules else 0.0
         known = bool(self.joules) and (self.about["lasting"] or self.latest[0] == reader)
         step = value - self.latest[1] if known else 0.0
-        if step < 0:  # it has begun anew
+        if step < 0:  # the counter has wrapped around or was reset
             step = step + self.about["wraps_at"] if self.about["wraps_at"] else 0.0
         self.times.append(moment)
         self.joules.append(before + step)
         self.latest = (reader, value)
 
     def at_marks(self, moments: Sequence[float]) -> list[float]:
-        """At each mark, what the reading says that it has caused. Where one reading followed several marks, they lie as if the power had been the
-        same since the reading before."""
+        """The joules at each mark, from the first reading after it. If that reading also follows the next mark, the power between the two
+        readings is taken to be constant."""
         followed = [min(bisect_left(self.times, moment), len(self.times) - 1) for moment in moments]
         values = []
         for moment, place, following in zip(moments, followed, [*followed[1:], -1], strict=True):
@@ -78,7 +78,7 @@ def _lines(directory: Path) -> Iterable[dict[str, Any]]:
 
 
 def _counts(directory: Path) -> tuple[list[_Count], dict[str, str]]:
-    """All counters, and why others could not be read."""
+    """All counters, and for each kind that could not be read the reason."""
     counts: dict[tuple[str, str, str], _Count] = {}
     of_reader: dict[int, list[_Count]] = {}
     unreadable: dict[str, str] = {}
@@ -94,7 +94,7 @@ def _counts(directory: Path) -> tuple[list[_Count], dict[str, str]]:
 
 
 def _phases(directory: Path, counts: Sequence[_Count]) -> list[dict[str, Any]]:
-    """Between the marks of the program. Marks of one name that follow each other, as those of several ranks do, begin one phase."""
+    """The phases between the marks of the program. Consecutive marks of the same name, such as those of several ranks, begin one phase."""
     from blastoff.sampling import own
 
     begin, end = min(count.times[0] for count in counts), max(count.times[-1] for count in counts)
@@ -112,7 +112,7 @@ def _phases(directory: Path, counts: Sequence[_Count]) -> list[dict[str, Any]]:
 
 
 def _by_name(phases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of one name as one, from where the first began."""
+    """Adds up phases of the same name; each begins where the first of them began."""
     found: dict[str, dict[str, Any]] = {}
     for phase in phases:
         known = found.setdefault(phase["name"], phase)
@@ -123,7 +123,7 @@ def _by_name(phases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def collect(directory: Path) -> Document | None:
-    """What the launchers of a run have read; None if they have not."""
+    """What the launchers of a run have read; None if they have read nothing."""
     counts, unreadable = _counts(directory)
     if not counts and not unreadable:
         return None
@@ -141,7 +141,7 @@ def collect(directory: Path) -> Document | None:
 
 
 def _files_of(pattern: str) -> Iterable[str]:
-    """Where the reports of a pattern may be."""
+    """The files that may be reports of this pattern."""
     if pattern.endswith("/") or os.path.isdir(pattern):
         return glob.iglob(f"{glob.escape(pattern.rstrip('/'))}/*.json")
     for word in ("%p", "%r", "%h"):
@@ -150,7 +150,8 @@ def _files_of(pattern: str) -> Iterable[str]:
 
 
 def attach(document: Document | None, processes: Sequence[Process], pattern: str) -> None:
-    """To all reports of the run on this machine, in memory and in files: each is to tell it by itself. Sums count it once."""
+    """Adds the energy to all reports of the run on this machine, in memory and in files, so that each report tells it. Sums over a job count it
+    once."""
     if document is None:
         return
     for process in processes:
@@ -169,7 +170,7 @@ RUN = re.compile(r'"run": "([^"\\]*)"')
 
 
 def _write_to(path: Path, runs_of_node: set[str], document: Document) -> None:
-    """As another key of the report, if it is one of these runs. Whole or not at all."""
+    """Adds the key `energy` to a report of one of these runs. Replaces the file in one step."""
     if not path.is_file() or path.is_symlink():
         return
     text = path.read_text()
@@ -188,7 +189,7 @@ def _write_to(path: Path, runs_of_node: set[str], document: Document) -> None:
 
 @dataclass
 class Energy:
-    """A job's joules by kind, and by kind why some machine's are not in it."""
+    """A job's joules by kind, and for each kind that is missing on some machine the reason."""
 
     joules: dict[str, float] = field(default_factory=dict)
     gpus: list[str] = field(default_factory=list)
@@ -199,13 +200,13 @@ class Energy:
 
 
 def _buses(processes: Iterable[Process]) -> set[str]:
-    """The GPUs that processes have used."""
+    """The PCI addresses of the GPUs that the processes have used."""
     parts = [part for process in processes for part in (process.report["device"], *process.report.get("devices", []))]
     return {part["bus"] for part in parts if part.get("bus")}
 
 
 def energy_of(job: Job) -> Energy | None:
-    """Sums over the processors and those GPUs that the job's processes have used, each once; None where nobody has looked."""
+    """Sums over all processors and over the GPUs that the job's processes have used, each counted once; None if no energy was read."""
     nodes: dict[str, list[Process]] = {}
     for process in job.processes:
         if process.report.get("energy"):
@@ -219,7 +220,7 @@ def energy_of(job: Job) -> Energy | None:
 
 
 def _by_kind(document: Document, buses: set[str], values: Iterable[float]) -> dict[str, float]:
-    """Sums over the counters that count."""
+    """Sums by kind over the counters of processors and of the GPUs on these buses."""
     sums: dict[str, float] = {}
     for counter, value in zip(document["counters"], values, strict=True):
         if counter["kind"] != "gpu" or counter["bus"] in buses:
@@ -232,7 +233,7 @@ def _together(some: dict[str, float], others: dict[str, float]) -> dict[str, flo
 
 
 def _add(sums: Energy, document: Document, buses: set[str]) -> None:
-    """One machine. Its phases of one name are one."""
+    """Adds one machine to the sums. Its phases of the same name are added up."""
     counters = document["counters"]
     sums.joules = _together(sums.joules, _by_kind(document, buses, [counter["joules"] for counter in counters]))
     sums.seconds = max([sums.seconds, *(counter["seconds"] for counter in counters)])

@@ -14,20 +14,20 @@ LONGEST_SEARCH = 30
 
 
 COMPILERS_SUFFIX = re.compile(r"(\.(\d+|constprop|part|isra|cold))+$")
-"""Of functions within functions, and of parts of functions."""
+"""Suffixes that compilers give to nested functions and to parts of functions."""
 
 FORTRAN_MAIN = {"MAIN__": "main program", "MAIN_": "main program"}
 
 
 class Place(NamedTuple):
-    """A return address in an object, as it was linked."""
+    """A return address as an offset in an object, by link-time addresses."""
 
     object: str
     offset: int
 
 
 def default_name(place: Place) -> str:
-    """Without debug information."""
+    """The name of a place without debug information: object and offset."""
     return f"{Path(place.object).name or 'program'}+{place.offset:#x}"
 
 
@@ -37,7 +37,7 @@ def short(path: str) -> str:
 
 
 def name(place: Place, function: str, line: str) -> str:
-    """`function` and `line` ("path:12") are "??" where they are not known."""
+    """The name of a place. `function` and `line` ("path:12") are "??" where they are not known."""
     path, _, number = line.rpartition(":")
     number = number.partition(" ")[0]
     function = COMPILERS_SUFFIX.sub("", FORTRAN_MAIN.get(function, function))
@@ -49,7 +49,7 @@ def name(place: Place, function: str, line: str) -> str:
 
 
 def _names_in(tool: str, path: str, places: list[Place]) -> dict[Place, str]:
-    """Of places in one object. A return address lies behind the call, so the byte before it is looked up."""
+    """The names of places in one object. A return address is the byte after the call, so the byte before it is looked up."""
     command = [tool, "-C", "-f", "-e", path, *(hex(max(place.offset - 1, 0)) for place in places)]
     try:
         said = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=LONGEST_SEARCH, check=False).stdout.splitlines()
@@ -61,7 +61,7 @@ def _names_in(tool: str, path: str, places: list[Place]) -> dict[Place, str]:
 
 
 def names(places: Iterable[Place]) -> Mapping[Place, str]:
-    """Each place in words. Binutils' addr2line is asked, where it is installed and the object is still there."""
+    """Each place in words. Binutils' addr2line looks them up, if it is installed and the object's file still exists."""
     found = {place: default_name(place) for place in places}
     tool = shutil.which("addr2line")
     by_object: dict[str, list[Place]] = defaultdict(list)

@@ -14,7 +14,7 @@ from blastoff.job.wall import Verdict, Wall
 
 @cache
 def counters() -> tuple[str, ...]:
-    """Names of the sums in a report that are added up here, without those that Sums computes from the others."""
+    """Names of the report's sums that are added up here, without the values that Sums computes from them."""
     return tuple(name for name in schema.sums() if not hasattr(Sums, name))
 
 
@@ -22,7 +22,7 @@ class Sums:
     """Sums over calls, as under `totals` in a report: an attribute for each counter of the schema, in its unit."""
 
     def __init__(self, part: Mapping[str, float] | None = None) -> None:
-        """The sums in this part of a report; zeros if there is none. Earlier versions counted less."""
+        """The sums in this part of a report; zeros without a part, and for counters that a report of an earlier version lacks."""
         self._counters = {name: part.get(name, 0) if part else 0 for name in counters()}
 
     def __getattr__(self, name: str) -> Any:
@@ -46,13 +46,13 @@ class Sums:
 
     @property
     def verdict(self) -> Verdict:
-        """The part of these calls in what their process has saved."""
+        """How much of the time that their process has saved comes from these calls."""
         on_cpu = self.known_cpu_seconds
         return wall.verdict(self.known_seconds, on_cpu, on_cpu, self.known_flops, self.offloaded_flops)
 
     @property
     def offloaded_share(self) -> float:
-        """Of all operations."""
+        """The share of all operations that ran on a device."""
         return self.offloaded_flops / self.flops if self.flops else 0
 
     @property
@@ -73,11 +73,11 @@ class Process:
     path: str
     report: dict[str, Any]
     read_timeline: Callable[[], list[dict[str, Any]]] | None = None
-    """Gives the time line that was left out of the report: it is by far its largest part."""
+    """Reads the time line, which is left out of `report` because it is by far the largest part."""
 
     @property
     def number(self) -> int:
-        """Of processes: more than one if those that have ended were added up (job/folding.py)."""
+        """Number of processes that the report stands for: more than one if ended processes were added up (job/folding.py)."""
         return self.report["process"].get("count", 1)
 
     @property
@@ -104,7 +104,7 @@ class Process:
 
     @property
     def started(self) -> float:
-        """Seconds since 1970; 0 in reports of earlier versions."""
+        """Time of the start in seconds since 1970; 0 for reports of earlier versions."""
         return self.report["process"].get("started", 0)
 
     @property
@@ -119,10 +119,10 @@ class Process:
 
 
 IMBALANCED = 1.25
-"""A rank that spends this many times the mean in calls is one that others wait for..."""
+"""The other ranks may wait for a rank that spends this many times the mean in calls..."""
 
 NOTICEABLE = 0.1
-"""...if it spends so many seconds more than the mean."""
+"""...and at least this many seconds more than the mean."""
 
 
 class AwaitedRank(NamedTuple):
@@ -162,11 +162,11 @@ class Job:
 
     @property
     def has_own_clock(self) -> bool:
-        """Whether seconds in calls are those of a simulated device, and not wall time."""
+        """Whether seconds in calls come from a simulated device's clock instead of wall time."""
         return any(process.report["settings"].get("simulated-rates") for process in self.processes)
 
     def printable(self) -> "Job":
-        """For a terminal: the names in it are those of programs, files and devices."""
+        """The job for a terminal: names of programs, files and devices may contain control characters."""
         return Job([Process(process.path, printable.values(process.report), process.read_timeline) for process in self.processes])
 
     @property
@@ -182,7 +182,7 @@ class Job:
             yield part
 
     def sizes(self) -> dict[float, Sums]:
-        """Calls by the least average size of their class; they have the counters of the report's `sizes` only."""
+        """Sums of each class of sizes, by the smallest average size in the class; only the counters of the report's `sizes` are set."""
         sizes: dict[float, Sums] = {}
         for process in self.processes:
             for part in process.report.get("sizes", []):
@@ -222,14 +222,14 @@ class Job:
         return max(counts, default=(0, 0))
 
     def allocated(self) -> tuple[int, int, int]:
-        """Large blocks that the allocator library placed, their bytes, and of these the bytes bound to the device's node."""
+        """Number of large blocks that the allocator library placed, their bytes, and how many of these bytes are bound to the device's node."""
         allocations = [part for part in self._parts("allocation") if part is not None]
         names = ("placed_blocks", "placed_bytes", "bound_bytes")
         blocks, size, bound = (sum(allocation[name] for allocation in allocations) for name in names)
         return blocks, size, bound
 
     def blocks(self) -> dict[str, float]:
-        """What the blocks of all processes have done, by the keys of a report's `blocks` (of pools "host_pool.hits"); empty without any."""
+        """Sums over the blocks of all processes, by the keys of a report's `blocks` ("host_pool.hits" for a key of a pool); empty without blocks."""
         sums: Counter[str] = Counter()
         for process in self.processes:
             for name, value in (process.blocks or {}).items():

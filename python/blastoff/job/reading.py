@@ -33,18 +33,18 @@ def misfit(report: Any) -> Any:
 
 
 TIMELINE, END = '\n  "timeline": [\n', "\n  ]"
-"""The lines between which the library writes the time line: what is nested more deeply begins with more spaces."""
+"""The lines before and after the time line in a report of the library: deeper lines begin with more spaces."""
 
 
 def without_timeline(text: str) -> str:
-    """A report with an empty time line; the same text where there is none, or where it is not written as the library does."""
+    """The report with an empty time line. A text without a time line, or one that the library did not format, stays as it is."""
     begin = text.find(TIMELINE)
     end = text.find(END, begin + len(TIMELINE) - 1)
     return text[: begin + len(TIMELINE)] + text[end:] if 0 <= begin < end else text
 
 
 def read_report(path: str, with_timeline: bool = False) -> Process:
-    """One file, checked against the published schema; its time line is left out until somebody asks for it."""
+    """Reads one file and checks it against the published schema. The time line is not read until somebody asks for it."""
     try:
         text = Path(path).read_text()
         shortened = text if with_timeline else without_timeline(text)
@@ -62,11 +62,11 @@ def read_report(path: str, with_timeline: bool = False) -> Process:
 
 
 def read_counters(files: Sequence[runs.CounterFile], known: Mapping[int, str]) -> Iterator[tuple[runs.CounterFile, Process]]:
-    """The processes of these counter files as they are now. `known`: how the processes with these ids ended, as far as their parent knows."""
+    """The processes of these counter files as they are now. `known`: by process id, how processes ended, as far as their parent knows."""
     path = library.find_library()
     last = {file.pid: file for file in files}
     for file in files:
-        running = last[file.pid] is file and file.alive  # before its counters are read: what has ended does not count any more
+        running = last[file.pid] is file and file.alive  # asked before the counters are read, so that they are final if it has ended
         report = library.counters(path, file.path)
         if report is None:
             continue
@@ -82,7 +82,7 @@ def read_counters(files: Sequence[runs.CounterFile], known: Mapping[int, str]) -
 
 
 def read_run(directory: Path, known: Mapping[int, str] | None = None) -> Iterator[Process]:
-    """The processes of a run as they are now, with those that have been folded. `known`: as of read_counters()."""
+    """The processes of a run as they are now, with those that have been folded. `known`: see read_counters()."""
     for number, report in enumerate(folding.read(directory)):
         yield Process(f"{directory}/{folding.ENDED}/{number}", report)
     for _, process in read_counters(runs.counter_files(directory), known or {}):
@@ -90,8 +90,8 @@ def read_run(directory: Path, known: Mapping[int, str] | None = None) -> Iterato
 
 
 def fold(directory: Path, spared: Collection[int], write: Callable[[Process], object] | None) -> None:
-    """Folds the processes of a run that have ended, but those with the ids `spared`. `write`: called for each that has made calls and has
-    written no report itself."""
+    """Folds the processes of a run that have ended, except those with the ids `spared`. `write` is called for each process that has made calls
+    and has written no report itself."""
     folded, gone = folding.read(directory), []
     for file, process in read_counters(runs.counter_files(directory), {}):
         if process.ended == runs.RUNNING or file.pid in spared or (process.ended == "exit" and file.alive):
@@ -107,7 +107,7 @@ def fold(directory: Path, spared: Collection[int], write: Callable[[Process], ob
 
 
 def read_beside(directory: Path) -> list[Process]:
-    """What processes without a launcher have left beside a report, because they did not come to writing one."""
+    """Processes without a launcher that have left counters beside a report because they could not write a report."""
     return [process for process in read_run(directory) if process.worked]
 
 
@@ -116,8 +116,8 @@ def of_host(processes: Sequence[Process], one: Process) -> list[Process]:
 
 
 def read_file(path: str) -> list[Process]:
-    """A report, and the processes that have left counters in its place, or beside it: its children, or itself before exec. What is of
-    another host is of another run."""
+    """The process of a report, and the processes that have left counters beside it or instead of it: its children, or itself before exec.
+    Counters from another host belong to another run and are left out."""
     beside = Path(path + runs.BESIDE)
     left = read_beside(beside) if beside.is_dir() else []
     if left and not Path(path).exists():

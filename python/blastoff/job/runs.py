@@ -1,4 +1,5 @@
-"""The directories in which the processes of a run keep their counters. Imported before the program starts, so it imports little."""
+"""The directories in which the processes of a run keep their counters. The launcher imports this module before the program starts, so it
+imports little itself."""
 
 import fcntl
 import os
@@ -13,13 +14,13 @@ from typing import NamedTuple
 
 COUNTERS = ".counters"
 BESIDE = COUNTERS
-"""What the directory beside a report adds to its name (src/report/counter_file.h): counters of processes without a launcher."""
+"""Suffix of the directory beside a report with the counters of processes without a launcher (src/report/counter_file.h)."""
 
 MARKS = "marks"
-"""The file of the program's marks, which is there if somebody reads them (src/report/marks.h)."""
+"""The file with the program's marks. It exists if somebody reads the marks (src/report/marks.h)."""
 
 MEMORY_SUFFIX = ".memory.json"
-"""How the files of a run's memory end, which lie beside its reports."""
+"""Suffix of the files about a run's memory, which lie beside its reports."""
 
 EXEC = "exec"
 RUNNING = "running"
@@ -27,21 +28,22 @@ UNKNOWN = "_exit or signal"
 LONGEST_LEFT = 86400.0
 
 ENERGY, ENERGY_LOCK = "energy", "energy.lock"
-"""What energy counters have said so far, and the file that the launcher which reads them has locked (run/energy.py)."""
+"""The file with the readings of energy counters, and the file that the reading launcher has locked (run/energy.py)."""
 
 QUOTA, DISK = "quota", "disk"
-"""In the directory of a run: how much its processes may still take there, and the link to its directory on a disk (src/report/run_space.h)."""
+"""Two entries in the directory of a run: the bytes that its processes may still take there, and the link to its directory on a disk
+(src/report/run_space.h)."""
 EMPTY = {QUOTA, DISK, MARKS, ENERGY, ENERGY_LOCK}
-"""What there is in a directory that has no members yet."""
+"""Entries of a directory that has no members yet."""
 MOST_IN_MEMORY = 7 << 17
-"""Bytes that the processes of a run take in a file system in memory; with what else is there, less than 1 MiB."""
+"""Most bytes that the processes of a run take in a file system in memory. With the other files there, a run takes less than 1 MiB."""
 UNLIMITED = 1 << 62
 LEAST_FREE = 16 << 20
-"""Nothing is taken from a file system with less than that."""
+"""No run directory is made in a file system with fewer free bytes."""
 BEING_MADE = 60.0
 """Seconds for which a directory may be without a member."""
 INITIAL_NAMESPACE = 0xEFFFFFFC
-"""The namespace of process ids that sees all processes of a machine (linux/proc_ns.h)."""
+"""Inode of the initial namespace of process ids, which sees all processes of a machine (linux/proc_ns.h)."""
 
 
 def _existing(*names: str | None) -> list[Path]:
@@ -63,7 +65,7 @@ def bases() -> list[Path]:
 
 
 def is_roomy(base: Path) -> bool:
-    """Whether a program can do without what a run takes there."""
+    """Whether the file system has enough free bytes that a run directory does not hinder programs."""
     try:
         system = os.statvfs(base)
     except OSError:
@@ -76,17 +78,17 @@ def _of_user(kind: str) -> str:
 
 
 def prefix() -> str:
-    """How the names of this user's run directories on this machine begin."""
+    """Prefix of the names of this user's run directories on this machine."""
     return _of_user("blastoff")
 
 
 def disk_prefix() -> str:
-    """How their directories on a disk do."""
+    """Prefix of the names of their directories on a disk."""
     return _of_user("blastoff-disk")
 
 
 def is_ours(directory: Path) -> bool:
-    """Whether a directory is this user's, and closed to others."""
+    """Whether a directory belongs to this user and no other user can access it."""
     try:
         status = directory.lstat()
     except OSError:
@@ -95,7 +97,7 @@ def is_ours(directory: Path) -> bool:
 
 
 def _on_disk(name: str) -> Path | None:
-    """A new directory on a disk."""
+    """Makes a new directory on a disk; None if there is no room."""
     for base in disk_bases():
         directory = base / f"{disk_prefix()}{name}.{os.getpid()}.{time.time_ns()}"
         try:
@@ -115,7 +117,7 @@ def _furnish(directory: Path, name: str, in_memory: bool) -> None:
 
 
 def _create_in(base: Path, name: str) -> Path | None:
-    """Others find it complete, or not at all."""
+    """Makes a run's directory in one step, so that others never find it incomplete; None if that fails or it belongs to somebody else."""
     directory = base / (prefix() + name)
     if os.path.lexists(directory):
         return directory if is_ours(directory) else None
@@ -131,18 +133,18 @@ def _create_in(base: Path, name: str) -> Path | None:
 
 
 def create(name: str) -> Path | None:
-    """A directory of that name, where there is not one already; None if there is no place for it."""
+    """The run directory with this name, made if it does not exist yet; None if there is no place for it."""
     return next((made for base in bases() if is_roomy(base) and (made := _create_in(base, name)) is not None), None)
 
 
 def bulk(directory: Path) -> Path:
-    """Where the larger files of a run are."""
+    """The directory for the larger files of a run."""
     disk = directory / DISK
     return disk if disk.is_dir() else directory
 
 
 def remove(directory: Path) -> None:
-    """A run's directory, and that on disk."""
+    """Removes a run's directory, and its directory on a disk."""
     disk = directory / DISK
     if disk.is_symlink():
         target = Path(os.readlink(disk))
@@ -159,7 +161,7 @@ def find() -> list[Path]:
 
 
 def _changed(directory: Path) -> float | None:
-    """None if it has gone meanwhile."""
+    """Time of the directory's last change; None if it no longer exists."""
     try:
         return directory.lstat().st_mtime
     except OSError:
@@ -167,7 +169,7 @@ def _changed(directory: Path) -> float | None:
 
 
 def started_after(pid: int) -> float | None:
-    """When the process with that id started, in nanoseconds since boot; None if there is none any more."""
+    """When the process with this id started, in nanoseconds since boot; None if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (OSError, ValueError):
@@ -176,7 +178,7 @@ def started_after(pid: int) -> float | None:
 
 
 def namespace_of(process: str) -> int:
-    """Of its process id; 0 if that cannot be known."""
+    """Inode of the namespace of process ids that the process is in; 0 if that cannot be known."""
     try:
         return os.stat(f"/proc/{process}/ns/pid").st_ino
     except OSError:
@@ -184,20 +186,20 @@ def namespace_of(process: str) -> int:
 
 
 def is_elsewhere(namespace: int) -> bool:
-    """Whether process ids of that namespace mean nothing here."""
+    """Whether the namespace is another one than ours, so that its process ids mean nothing here."""
     here = namespace_of("self")
     return bool(here and namespace and namespace != here)
 
 
 def has_processes(namespace: int) -> bool:
-    """Whether processes of another namespace run. One that cannot be seen from here counts as if some did."""
+    """Whether processes of another namespace run; True if that namespace cannot be seen from here."""
     if namespace_of("self") != INITIAL_NAMESPACE:
         return True
     return any(namespace_of(name) == namespace for name in os.listdir("/proc") if name.isdigit())
 
 
 def exists(pid: int) -> bool:
-    """Whether there is a process of that id, where /proc is hidden."""
+    """Whether a process with this id exists, found out by a signal because /proc is hidden."""
     try:
         os.kill(pid, 0)
     except (OSError, OverflowError) as error:
@@ -209,7 +211,7 @@ COUNTER_FILE = re.compile(rf"(\d{{1,10}})-(\d{{1,20}})-\d{{1,10}}(?:-(\d{{1,20}}
 
 
 class CounterFile(NamedTuple):
-    """One file of a run directory; its name tells the process id, when it was made (nanoseconds since boot), and the namespace of the id."""
+    """A counter file in a run directory. Its name tells the process id, when the file was made (nanoseconds since boot), and the id's namespace."""
 
     path: Path
     pid: int
@@ -218,13 +220,13 @@ class CounterFile(NamedTuple):
 
     @classmethod
     def at(cls, path: Path) -> "CounterFile | None":
-        """None for a name of another version's."""
+        """The counter file at this path; None if another version gave it its name."""
         name = COUNTER_FILE.fullmatch(path.name)
         return cls(path, *(int(number or 0) for number in name.groups())) if name else None
 
     @property
     def alive(self) -> bool:
-        """Whether its process still runs, and has not left its id to another one."""
+        """Whether the process that made the file still runs. (Another process may have its id now.)"""
         if not namespace_of("self"):
             return exists(self.pid)
         if is_elsewhere(self.namespace):
@@ -235,7 +237,7 @@ class CounterFile(NamedTuple):
 
 
 def counter_files(directory: Path) -> list[CounterFile]:
-    """The counter files of a run, in the order in which they were made, but for those of another version."""
+    """The counter files of a run in the order in which they were made, without those of other versions."""
     files = [file for place in (directory, directory / DISK) for path in place.glob(f"*{COUNTERS}") if (file := CounterFile.at(path))]
     return sorted(files, key=lambda file: file.made)
 
@@ -244,8 +246,8 @@ LAUNCHER = "launcher-"
 
 
 class Launcher(NamedTuple):
-    """A `blastoff run` that waits for a program of the run: its process id, when it started (nanoseconds since boot), and the namespace of
-    the id. Its entry is a link to these words, which takes no page of a file system in memory."""
+    """A `blastoff run` that waits for a program of the run: its process id, when it started (nanoseconds since boot), and the id's namespace.
+    Its entry is a symbolic link whose target is these three words, since a link takes no page of a file system in memory."""
 
     pid: int
     started: float
@@ -282,21 +284,21 @@ def launchers(directory: Path) -> list[Launcher]:
 
 
 def pids(directory: Path) -> set[int]:
-    """All processes of a run."""
+    """The process ids of all members of a run."""
     return {one.pid for one in (*launchers(directory), *counter_files(directory))}
 
 
 def has_strangers(directory: Path) -> bool:
-    """Whether there are members whose entries this version cannot read: another version may be installed beside it. Nobody here knows
-    whether they have ended."""
+    """Whether there are members whose entries this version cannot read, since another version may be installed too. We cannot know whether
+    these members have ended."""
     entries = [path for place in (directory, directory / DISK) if place.is_dir() for path in place.iterdir()]
     counting = any(path.name.endswith(COUNTERS) and CounterFile.at(path) is None for path in entries)
     return counting or any(path.name.startswith(LAUNCHER) and os.path.lexists(path) and Launcher.at(path) is None for path in entries)
 
 
 def is_left(directory: Path) -> bool:
-    """Whether all members of a run have ended. One that has none yet may be about to begin, or another version's, with entries of other
-    names."""
+    """Whether all members of a run have ended. A run without members counts as ended only after a while: its first member may be about to
+    begin, or its members may be of another version, whose entries have other names."""
     if has_strangers(directory):
         return False
     members = (*launchers(directory), *counter_files(directory))
@@ -306,7 +308,8 @@ def is_left(directory: Path) -> bool:
 
 
 def _remove_if_left(directory: Path) -> None:
-    """Unless somebody joins it meanwhile: whoever does holds the lock, and sees that the name has gone (run/membership.py)."""
+    """Removes the directory if all members have ended. Holds the lock that joining needs; who gets the lock later sees that the name no longer
+    exists (run/membership.py)."""
     file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -317,18 +320,18 @@ def _remove_if_left(directory: Path) -> None:
 
 
 DISK_MADE = re.compile(r"\.\d{1,10}\.\d{1,20}$", re.ASCII)
-"""How the name of a directory on a disk ends."""
+"""Suffix of the name of a directory on a disk."""
 
 
 def _is_left_on_disk(disk: Path) -> bool:
-    """Whether a directory on a disk that no run here refers to has no owner."""
+    """Whether no run uses a directory on a disk. (No run directory on this machine refers to it.)"""
     if not DISK_MADE.search(disk.name) or time.time() - disk.stat().st_mtime <= BEING_MADE:
         return False
     return not has_strangers(disk) and not any(file.alive for file in counter_files(disk))
 
 
 def _links(directory: Path) -> set[str]:
-    """What the entries of a run refer to, under whatever names."""
+    """The targets of all symbolic links in a run's directory."""
     found = set()
     with suppress(OSError):
         for path in directory.iterdir():
@@ -338,8 +341,8 @@ def _links(directory: Path) -> set[str]:
 
 
 def sweep() -> None:
-    """Removes what killed launchers of this user have left behind on this machine. What another version has made stays, unless this one
-    can read whose it is."""
+    """Removes what killed launchers of this user have left behind on this machine. Directories of other versions stay, unless this version can
+    read who uses them."""
     for directory in find():
         with suppress(OSError):
             _remove_if_left(directory)
@@ -351,7 +354,7 @@ def sweep() -> None:
 
 
 def how_it_ended(status: int) -> str:
-    """What a wait status says about a process that has not ended by exit(3)."""
+    """The wait status of a process that has not ended by exit(3), in words."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = next((known.name for known in signal.Signals if known == number), "")

@@ -15,5 +15,5 @@ def report_schema() -> dict[str, Any]:
 
 
 def sums() -> tuple[str, ...]:
-    """The keys of the sums over all calls and over each routine: src/report/counters.def, and values computed from those."""
+    """The keys of the sums over all calls and over each routine: the counters of src/report/counters.def, and values computed from them."""
     return tuple(report_schema()["$defs"]["sums"]["properties"])

@@ -1,9 +1,9 @@
-"""Wall time of a job: how much of it was in calls, and how much of it the device has saved.
+"""Wall time of a job: how much of it was spent in calls, and how much of it the device has saved.
 
 The sums of a process are wall time already: threads that are in calls at once share each moment (src/report/wall_time.h). Processes that
-call at the same time share it too, by the spans in which they call. Ranks of an MPI job do not: they wait for each other. What the
-job would take on the CPU is what its busiest rank would take there, and what it takes is what its busiest rank does. The same holds for
-threads: on the CPU, a process is in calls for as long as its busiest thread would be, at least.
+call at the same time share it too, by the spans in which they call. Ranks of an MPI job do not share it, because they wait for each other:
+the job takes as long as its busiest rank, and on the CPU it would take as long as the rank that is busiest there. On the CPU, a process
+would be in calls at least as long as its busiest thread.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ Report = dict[str, Any]
 
 LEAST_KNOWN_SHARE = 0.8
 TOLERANCE, LEAST_TOLERANCE = 0.2, 0.01
-"""As in src/report/summary.h and summary.cpp."""
+"""The constants of src/report/summary.h and summary.cpp."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of it all, in seconds of wall time."""
+    """How much wall time the device has saved."""
 
     saved: float | None
-    """Against a run on the CPU; negative: it took longer; None: not known."""
+    """Seconds saved against a run on the CPU; negative if the run took longer; None if not known."""
     known_share: float
     """The share of the operations on the device for which the CPU's time has been measured on this machine."""
     alike: bool = True
@@ -32,8 +32,9 @@ class Verdict:
 
 
 def verdict(now: float, busiest: float, as_now: float, known_flops: float, offloaded_flops: float) -> Verdict:
-    """Of the calls for which the CPU's time is known: the seconds that they take now, that they take on the CPU by the busiest thread, and
-    there if all threads overlap as they do now. The others are counters of a report."""
+    """Concerns the calls for which the CPU's time is known. `now`: seconds that they take now. `busiest`: seconds that the busiest thread would
+    take on the CPU. `as_now`: seconds on the CPU if all threads overlapped there as they do now. `known_flops` and `offloaded_flops` are
+    counters of a report."""
     share = known_flops / offloaded_flops if offloaded_flops else 0.0
     saved = busiest - now
     alike = abs(busiest - as_now) <= max(TOLERANCE * abs(saved), LEAST_TOLERANCE * busiest)
@@ -42,46 +43,46 @@ def verdict(now: float, busiest: float, as_now: float, known_flops: float, offlo
 
 @dataclass(frozen=True)
 class Part:
-    """A process, or several that were added up, with its part of the wall time that it shares with others."""
+    """A process, or several that were added up, and its share of the wall time that it has in common with other processes."""
 
     report: Report
     share: float
 
     def _of(self, name: str) -> float:
-        """Earlier versions counted less."""
+        """A counter of the report; 0, or the nearest substitute, if an earlier version wrote the report without it."""
         totals = self.report["totals"]
         counted = {"busiest_cpu_seconds": totals.get("known_cpu_seconds", 0.0)} | (self.report.get("wall") or {}) | totals
         return counted.get(name, 0.0)
 
     @property
     def cost(self) -> float:
-        """Outside calls."""
+        """Seconds that Blastoff has taken outside calls."""
         return self.share * self._of("cost_seconds")
 
     @property
     def in_calls(self) -> float:
-        """Small calls as if no two of them were made at once: at most."""
+        """Upper bound of the seconds in calls: small calls count as if no two of them ran at once."""
         return self.share * (self._of("wall_seconds") + self._of("small_seconds"))
 
     @property
     def known(self) -> float:
-        """In calls for which the CPU's time is known, and what Blastoff has taken outside calls."""
+        """Seconds in calls for which the CPU's time is known, plus those that Blastoff has taken outside calls."""
         return self.share * self._of("known_seconds") + self.cost
 
     @property
     def known_on_cpu(self) -> float:
-        """The same calls on the CPU, if its threads overlap there as they do now."""
+        """Seconds that these calls would take on the CPU if the threads overlapped there as they do now."""
         return self.share * self._of("known_cpu_seconds")
 
     @property
     def busiest_on_cpu(self) -> float:
-        """And if only one of its threads matters: the one with most to do."""
+        """Seconds that the busiest thread would need on the CPU for its part of these calls."""
         return self.share * self._of("busiest_cpu_seconds")
 
 
 @dataclass(frozen=True)
 class Span:
-    """When a process called; of several, how many of them did so at a time, on average."""
+    """The time from a process's first call to its last. `density`: of processes that were added up, how many were calling at once on average."""
 
     began: float
     ended: float
@@ -96,7 +97,7 @@ class Span:
 
 
 def _shares(spans: Sequence[Span | None]) -> list[float]:
-    """The mean, over each span, of one over the number of processes that call."""
+    """For each span, the mean over its time of 1 / (number of processes that call at that moment)."""
     events = sorted(event for span in spans if span for event in ((span.began, span.density), (span.ended, -span.density)))
     clock: dict[float, float] = {}
     now, passed, density = 0.0, 0.0, 0.0
@@ -109,7 +110,7 @@ def _shares(spans: Sequence[Span | None]) -> list[float]:
 
 @dataclass(frozen=True)
 class Wall:
-    """The parts of a job: those of each rank, and under None those outside ranks."""
+    """The parts of a job by rank; parts that belong to no rank are under None."""
 
     parts: dict[int | None, list[Part]]
     seconds: float
@@ -123,11 +124,11 @@ class Wall:
         return [rank for rank in self.parts if rank is not None]
 
     def of_rank(self, rank: int) -> float:
-        """Its wall time in calls."""
+        """The rank's wall time in calls."""
         return self._sum(rank, "in_calls")
 
     def _of_job(self, name: str) -> float:
-        """The rank with the most, and what is outside ranks."""
+        """The sum over the parts of the rank with the largest sum, plus the sum over parts that belong to no rank."""
         return self._sum(None, name) + max((self._sum(rank, name) for rank in self.ranks), default=0.0)
 
     @property
@@ -136,23 +137,23 @@ class Wall:
 
     @property
     def outside(self) -> float:
-        """At least."""
+        """Lower bound of the seconds outside calls."""
         return max(0.0, self.seconds - self.in_calls - self._of_job("cost"))
 
     def verdict(self, known_flops: float, offloaded_flops: float) -> Verdict:
-        """The counters are those of the job."""
+        """The verdict on the job, whose counters the arguments are."""
         times = (self._of_job(name) for name in ("known", "busiest_on_cpu", "known_on_cpu"))
         return verdict(*times, known_flops, offloaded_flops)
 
     def share(self, report: Report) -> float:
-        """What a second of a process's wall time is of the job's, on average over ranks."""
+        """How many seconds of the job's wall time a second of the process counts for, averaged over ranks."""
         rank = report["process"]["rank"]
         share = next(part.share for part in self.parts[rank] if part.report is report)
         return share if rank is None else share / len(self.ranks)
 
 
 def _seconds(reports: Sequence[Report]) -> float:
-    """Reports of earlier versions do not tell when their process started."""
+    """Seconds from the first start to the last end; the longest process if reports of earlier versions do not tell when their process started."""
     about = [report["process"] for report in reports]
     longest = max((process["elapsed_seconds"] for process in about), default=0.0)
     if not about or not all(process.get("started") for process in about):

@@ -1,4 +1,4 @@
-"""A job as plain text: facts, tables and conclusions. It is made when a program has ended, so it imports nothing large."""
+"""A job as plain text: facts, tables and conclusions. The launcher prints it when a program has ended, so this module imports nothing large."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from blastoff.job.view import words
 from blastoff.printable import printable
 
 MOST_PROCESSES = 8
-"""With more processes, their distribution is shown instead of each."""
+"""Most processes that get a line each. If there are more, their distribution is shown instead."""
 
 
 def pairs(lines: Sequence[tuple[str, str]]) -> list[str]:
@@ -45,7 +45,7 @@ def sums_table(title: str, rows: dict[str, Sums], total: Sums | None) -> list[st
 
 
 MOST_SITES = 12
-"""Call sites in a summary."""
+"""Most call sites in a summary."""
 
 
 def site_lines(sites: Sequence[CallSite]) -> list[str]:

@@ -48,7 +48,7 @@ def site_cells(site: CallSite) -> list[str]:
 
 
 def letter(number: int) -> str:
-    """By which a line refers to a note."""
+    """The letter by which a line refers to a note."""
     return chr(ord("a") + number)
 
 
@@ -118,7 +118,7 @@ def kernels_of_job(job: Job) -> list[tuple[str, str]]:
 
 
 def served(sums: Mapping[str, float], pool: str) -> str:
-    """The share of allocations that a pool has served; "" without any."""
+    """The share of allocations that a pool has served; "" if there were none."""
     hits, misses = sums[f"{pool}.hits"], sums[f"{pool}.misses"]
     return f"{100 * hits / (hits + misses):.0f} %" if hits + misses else ""
 
@@ -170,7 +170,7 @@ def facts(job: Job) -> list[tuple[str, str]]:
 
 
 MOST_PHASES = 16
-"""In a summary."""
+"""Most phases in a summary."""
 
 
 def consumed(joules: Mapping[str, float]) -> str:
@@ -180,7 +180,7 @@ def consumed(joules: Mapping[str, float]) -> str:
 
 
 def energy(job: Job) -> list[tuple[str, str]]:
-    """What processors and GPUs have taken, by phases too if the program has marked them, and why it is not known where it is not."""
+    """The energy of processors and GPUs, also by phase if the program has marked phases; or the reason why it is not known."""
     sums = metering.energy_of(job)
     if sums is None:
         return []
@@ -243,7 +243,7 @@ def endings(job: Job) -> list[tuple[str, str]]:
 
 
 LOST_AT_LEAST = 0.001
-"""Seconds that are worth a word."""
+"""Seconds that are worth mentioning."""
 
 
 def saving(found: Verdict) -> str:
@@ -257,7 +257,7 @@ def saving(found: Verdict) -> str:
 
 
 def verdict(job: Job) -> str:
-    """What came of it all, in wall time; src/report/text.cpp says the same of one process. "" where nothing ran on a device."""
+    """What the run has saved in wall time; "" if nothing ran on a device. src/report/text.cpp says the same of one process."""
     sums = job.totals
     if not sums.offloaded:
         return ""
