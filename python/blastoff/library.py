@@ -51,13 +51,13 @@ def ask(path: Path, function: str, *arguments: ctypes._SimpleCData) -> str:
 
 
 def does_nothing(library: ctypes.CDLL) -> bool:
-    """Whether it cannot run on this C library. All its functions then return 0."""
+    """Whether the library cannot work on this C library. All its functions return 0 then."""
     library.blastoff_version.restype = ctypes.c_char_p
     return library.blastoff_version() is None
 
 
 def counters(path: Path, file: Path) -> dict[str, Any] | None:
-    """The report that a process's counter file makes now; None if the file is not of this version of the library."""
+    """A report made from a process's counter file as it is now; None if another version of the library wrote the file."""
     loaded = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
     function = loaded.blastoff_counters_json
     function.restype = ctypes.c_void_p
@@ -78,24 +78,25 @@ def remove_counters(path: Path, file: Path) -> None:
 
 
 def report_path(path: Path, given: str) -> tuple[str, str]:
-    """What BLASTOFF_REPORT is to be for a report path, and why no report can be written there ("" if it can)."""
+    """The value of BLASTOFF_REPORT for a report path, and why no report can be written there ("" if it can)."""
     answer = json.loads(ask(path, "blastoff_report_path_json", ctypes.c_char_p(os.fsencode(given))))
     pattern, obstacle = (os.fsdecode(answer[name].encode("latin-1")) for name in ("pattern", "obstacle"))  # each character is a byte
     return pattern, obstacle
 
 
 def global_rank(path: Path) -> int:
-    """The rank that this process would have in an MPI job; -1 if there is none."""
+    """The MPI rank that the environment gives this process; -1 if it gives none."""
     return ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_global_rank()
 
 
 def local_size(path: Path) -> int:
-    """How many processes of that job this host has; 1 where nothing tells."""
+    """How many processes of the MPI job run on this host; 1 if the environment does not tell."""
     return ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_local_size()
 
 
 def write_report(path: Path, pattern: str, report: dict[str, Any], of_child: bool = False) -> bool:
-    """Writes the report of a process that has not done so itself; false after a line on stderr. `of_child`: its name has the process id."""
+    """Writes the report of a process that has not written it itself. Returns False, after a line on stderr, if that fails. `of_child`: the
+    file's name contains the process id."""
     loaded = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
     return loaded.blastoff_write_report(os.fsencode(pattern), json.dumps(report, indent=2).encode() + b"\n", int(of_child)) == 0
 
@@ -106,7 +107,7 @@ def allocator_beside(path: Path) -> Path:
 
 
 def hears_of_memory(path: Path) -> bool:
-    """Whether the kernel reports to the library which memory is freed; otherwise the interposer must."""
+    """Whether the kernel tells the library which memory is freed. If not, the allocation interposer must."""
     try:
         hears = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_hears_of_memory
     except (OSError, AttributeError):

@@ -5,7 +5,7 @@ import os
 
 
 def mark(name: str) -> None:
-    """From here on the program is in the phase of that name. Does nothing where no memory is sampled, or without Blastoff."""
+    """Marks that the program enters the phase `name`. Does nothing if no memory is sampled, or without Blastoff."""
     function = getattr(ctypes.CDLL(None), "blastoff_mark", None)  # of the preloaded library
     if function is not None:
         function(ctypes.c_char_p(os.fsencode(name)))

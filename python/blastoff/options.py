@@ -16,9 +16,9 @@ DECIMAL_PERCENT = re.compile(r"([0-9]+)(\.[0-9]{1,4})?%", re.ASCII)
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_SIZE = 2**64 - 1
 MOST_DIGITS = 20
-"""Digits of LARGEST_SIZE. Longer numbers are not read, since Python refuses numbers with thousands of digits."""
+"""Number of digits of LARGEST_SIZE. Longer numbers are not converted, since Python refuses numbers with thousands of digits."""
 PATHS = ("report", "trace", "cuda-path", "model")
-"""Options that name files."""
+"""Options whose values are paths."""
 
 
 def decimal(digits: str) -> int:

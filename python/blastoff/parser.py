@@ -20,7 +20,7 @@ class Parser(argparse.ArgumentParser):
     """Raises CommandError for a wrong command line; `prog` is "blastoff COMMAND"."""
 
     asked: ClassVar[list["Parser"] | None] = None
-    """Where parsers go instead of printing their help: see parser_of."""
+    """A list that collects parsers, which then do not print their help: see parser_of."""
 
     def __init__(self, prog: str, **options: Any) -> None:
         super().__init__(prog=prog, allow_abbrev=False, **options)
@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser_of(command: Callable[[Sequence[str]], object]) -> Parser:
-    """The parser with which a command reads its arguments: the one that `--help` asks for its text."""
+    """The parser with which a command reads its arguments. Calls the command with `--help` and catches the parser."""
     Parser.asked = []
     with contextlib.suppress(SystemExit):
         command(["--help"])

@@ -5,23 +5,23 @@ from enum import Enum
 from typing import Any
 
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What a terminal would act on, what changes the direction of writing, and bytes that were no UTF-8."""
+"""Control characters, characters that change the direction of writing, and bytes that were not UTF-8."""
 
 
 def printable(text: str) -> str:
-    """In one line, with a question mark for each character that is not plain."""
+    """The text in one line, with a question mark for each unprintable character."""
     return UNPRINTABLE.sub("?", text)
 
 
 def lines(text: str) -> str:
-    """Of several lines."""
+    """The same for a text of several lines."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 def values(value: Any) -> Any:
-    """Data whose texts are all to be shown."""
+    """Data with all its texts made printable."""
     match value:
-        case Enum():  # words of our own
+        case Enum():  # our own words are printable
             return value
         case str():
             return printable(value)

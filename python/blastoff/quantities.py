@@ -2,7 +2,7 @@
 
 
 def _three_digits(value: float) -> str:
-    """For 1 <= value < 1000, allowing for rounding up; larger values in full."""
+    """A number from 1 to 1000 with three significant digits, also where it is rounded up; larger numbers with all digits."""
     if value < 9.995:
         return f"{value:.2f}"
     return f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
@@ -34,7 +34,7 @@ def seconds(value: float) -> str:
 
 
 def rate(flops_per_second: float) -> str:
-    """Arithmetic, with the unit that fits."""
+    """Operations per second with a fitting unit."""
     for unit in ("GFLOP/s", "TFLOP/s"):
         flops_per_second /= 1000
         if flops_per_second < 999.5e6:
@@ -43,7 +43,7 @@ def rate(flops_per_second: float) -> str:
 
 
 def duration(value: float) -> str:
-    """Seconds with the unit that fits; hours from ten on."""
+    """A duration with a fitting unit; in hours from ten hours on."""
     if value >= 36000:
         return f"{_three_digits(value / 3600)} h"
     for unit in ("s", "ms", "us"):

@@ -17,12 +17,12 @@ from blastoff.lab.failures import Cannot, DeviceFailed
 from blastoff.lab.kernels.table import Intent
 
 HOST, DEVICE = -1, 0
-"""The places of blocks here."""
+"""The two places at which the laboratory uses blocks."""
 
 CONFLICT, OUT_OF_MEMORY, DEVICE_LOST, UNSUPPORTED = 2, 5, 6, 7
 
 SETTINGS = {"BLASTOFF_INTERCEPT": "preload", "BLASTOFF_SUMMARY": "never"}
-"""Nothing is patched: the laboratory's own BLAS calls stay what they are."""
+"""Nothing is patched, so that the laboratory's own BLAS calls stay on the CPU."""
 
 
 class Options(ctypes.Structure):
@@ -54,10 +54,10 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 class Blocks:
-    """All blocks of this process. Without a limit they may have what the laboratory may have of the device's memory."""
+    """All blocks of this process. Without a limit, they may take all device memory that the laboratory may take."""
 
     def __init__(self, device: str) -> None:
-        """Opens `device`, as the setting of that name calls it. To be done once in a process."""
+        """Opens `device`, a value of the setting `device`. A process must do so only once."""
         began = time.perf_counter()
         try:
             path = library.find_library()
@@ -92,7 +92,7 @@ class Blocks:
         return self._functions.blastoff_blocks_message().decode(errors="replace")
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Runs a function. A device that has failed raises DeviceFailed, what this machine cannot do Cannot."""
+        """Calls a function of the library. Raises DeviceFailed if the device has failed, and Cannot if this machine cannot do it."""
         status = getattr(self._functions, name)(*arguments)
         if status == DEVICE_LOST:
             raise DeviceFailed(self.message())
@@ -102,13 +102,13 @@ class Blocks:
             raise RuntimeError(f"{name} failed with status {status}: {self.message()}")
 
     def hint(self, name: str, *arguments: Any) -> None:
-        """As `call`, for what may be left undone: no memory, or somebody has the block."""
+        """Calls a function that may do nothing because there is no memory or somebody holds the block."""
         if getattr(self._functions, name)(*arguments) not in (0, CONFLICT, OUT_OF_MEMORY):
             raise DeviceFailed(self.message())
 
     @contextmanager
     def at_most(self, size: int) -> Iterator[None]:
-        """Blocks hold no more bytes of the device's memory than that meanwhile. Before the first block."""
+        """Limits the device memory of blocks to `size` bytes while the `with` block runs. To be used before the first block is made."""
         self._most = size
         try:
             yield
@@ -131,20 +131,21 @@ class Blocks:
         return Block(self, handle)
 
     def forget(self) -> None:
-        """One block has ended. With the last, the memory goes back that the library keeps for later blocks."""
+        """Notes that a block was destroyed. After the last one, the library releases the memory that it keeps for later blocks."""
         self.live -= 1
         if self.live == 0:
             self.call("blastoff_blocks_trim")
 
 
 class Block:
-    """One block. `stream` is a CUstream as a number: work that is queued there finds the block, or has used it; 0: the caller."""
+    """One block. `stream` is a CUstream as a number: work that is queued there after acquire() may use the block, until release(). 0: the caller
+    uses the block itself."""
 
     def __init__(self, blocks: Blocks, handle: c_void_p) -> None:
         self.blocks, self.handle = blocks, handle
 
     def acquire(self, place: int, intent: Intent, stream: int = 0) -> int:
-        """Brings the newest version there if the intent is to read it; its address."""
+        """Makes the block available at `place` and returns its address there. Brings the newest version if the intent is to read it."""
         address = c_void_p()
         self.blocks.call("blastoff_block_acquire", self.handle, place, intent.value, stream, byref(address))
         return address.value or 0
@@ -153,11 +154,11 @@ class Block:
         self.blocks.call("blastoff_block_release", self.handle, place, stream)
 
     def prefetch(self, place: int) -> None:
-        """A hint that does not wait."""
+        """Hints that the block will be needed at `place`. Does not wait."""
         self.blocks.hint("blastoff_block_prefetch", self.handle, place)
 
     def destroy(self) -> None:
-        """Its newest version comes home if it lies over memory of the program's."""
+        """Destroys the block. If it lies over the program's memory, the newest version is copied there first."""
         handle, self.handle = self.handle, c_void_p()
         try:
             self.blocks.call("blastoff_block_destroy", handle)
@@ -166,11 +167,11 @@ class Block:
 
 
 _opened: dict[str, Blocks | str] = {}
-"""The device that this process has opened, or why it could not be. There is one: the library reads its settings once."""
+"""The device that this process has opened, or why it could not be opened. There is at most one, since the library reads its settings once."""
 
 
 def open_blocks(device: str) -> Blocks:
-    """The blocks of this process on a device ("cuda:0", "simulated"); Cannot where there are none."""
+    """The blocks of this process on a device ("cuda:0", "simulated"); raises Cannot if they cannot be used there."""
     if not _opened:
         try:
             _opened[device] = Blocks(device)

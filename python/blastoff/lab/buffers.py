@@ -25,11 +25,11 @@ class Buffer(ABC):
 
     @abstractmethod
     def on_host(self, intent: Intent, kind: Any, *shape: int) -> AbstractContextManager[np.ndarray]:
-        """The array for the CPU, typed, as long as the block of the `with` runs."""
+        """The array for the CPU, typed, while the `with` block runs."""
 
     @abstractmethod
     def first_on_host(self, kind: Any, *shape: int) -> AbstractContextManager[np.ndarray]:
-        """The first elements for the CPU to read, after what kernels have written."""
+        """The first elements for the CPU to read, with the results of kernels."""
 
     @abstractmethod
     def begin_use(self, intent: Intent) -> int:
@@ -37,18 +37,18 @@ class Buffer(ABC):
 
     @abstractmethod
     def end_use(self) -> None:
-        """No kernel is launched on that address any more."""
+        """Ends begin_use(): no further kernel is launched with its address."""
 
     @abstractmethod
     def before_launch(self) -> None:
-        """Makes what the CPU wrote known to kernels; waits."""
+        """Makes the CPU's writes visible to kernels. Waits until that is done."""
 
     @abstractmethod
     def after_launch(self) -> None:
-        """Makes what kernels wrote known to the CPU; waits."""
+        """Makes the writes of kernels visible to the CPU. Waits until that is done."""
 
     def send(self) -> None:
-        """The CPU has written it between launches: as `before_launch`, where nothing else makes that known."""
+        """Makes the CPU's writes between launches visible to kernels, if this kind of buffer needs a copy for that."""
         return None
 
     @abstractmethod
@@ -58,7 +58,7 @@ class Buffer(ABC):
 
 @contextmanager
 def for_launch(kernel: Kernel, values: tuple[Any, ...]) -> Iterator[list[Any]]:
-    """The arguments of a kernel with addresses in place of buffers, each used as the kernel says."""
+    """The arguments of a kernel, with buffers replaced by their addresses. Each buffer is used with the intent that the kernel declares."""
     used: list[Buffer] = []
     arguments: list[Any] = []
     try:
@@ -104,7 +104,7 @@ class FixedBuffer(Buffer):
         return self.address
 
     def end_use(self) -> None:
-        """It stays."""
+        """Does nothing: the array stays where it is."""
 
 
 class ExplicitBuffer(FixedBuffer):
@@ -136,7 +136,7 @@ class ExplicitBuffer(FixedBuffer):
 
 
 class SharedBuffer(FixedBuffer):
-    """One address for both sides; `prefetched` moves the pages to the device before launches."""
+    """Memory that both sides use at the same address. If `prefetched`, its pages move to the device before launches."""
 
     def __init__(self, device: Device, size: int, prefetched: bool) -> None:
         super().__init__(device, size)
@@ -152,7 +152,7 @@ class SharedBuffer(FixedBuffer):
 
 
 class ManagedBuffer(SharedBuffer):
-    """Memory whose pages the driver moves to the side that touches them, or which it leaves in host memory (`remote`)."""
+    """Managed memory. The driver moves its pages to the side that touches them, or leaves them in host memory (`remote`)."""
 
     def __init__(self, device: Device, size: int, prefetched: bool, remote: bool) -> None:
         super().__init__(device, size, prefetched)
@@ -183,14 +183,14 @@ class SystemBuffer(SharedBuffer):
 
 
 class HostBuffer(FixedBuffer):
-    """Host memory alone, whose parts an application brings to the device itself."""
+    """Host memory only. The application copies parts of it to the device itself."""
 
     def __init__(self, device: Device, size: int) -> None:
         super().__init__(device, size)
         self.host, self.address = host_memory(size), 0
 
     def before_launch(self) -> None:
-        """The application copies."""
+        """Does nothing: the application copies."""
 
     def after_launch(self) -> None:
         self.device.synchronize()
@@ -200,7 +200,7 @@ class HostBuffer(FixedBuffer):
 
 
 class BlockBuffer(Buffer):
-    """A block of the block interface with memory of its own: page-locked on the host, on either side from its first use there on."""
+    """A block of the block interface with its own memory. The host's side is page-locked, and each side is allocated at its first use."""
 
     def __init__(self, device: Device, size: int) -> None:
         super().__init__(device, size)
@@ -228,7 +228,7 @@ class BlockBuffer(Buffer):
 
     @contextmanager
     def first_on_host(self, kind: Any, *shape: int) -> Iterator[np.ndarray]:
-        """Blocks come as a whole: what the CPU needs of a larger one is copied to a block of its own, on the device."""
+        """The first elements for the CPU. A block moves as a whole, so the elements are copied on the device to a smaller block, which moves."""
         size = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
         if size == self.size:
             with self.on_host(Intent.READ, kind, *shape) as array:
@@ -260,7 +260,7 @@ class BlockBuffer(Buffer):
         self.block.release(HOST)
 
     def prefetch(self) -> None:
-        """Starts to bring it to the device, as far as that is possible now."""
+        """Starts to move the block to the device, if that is possible now."""
         self.block.prefetch(DEVICE)
 
     def release(self) -> None:
@@ -269,7 +269,7 @@ class BlockBuffer(Buffer):
 
 
 class BlockOverBuffer(BlockBuffer):
-    """A block over ordinary memory, which the CPU writes by plain stores: the library finds out what it wrote."""
+    """A block over ordinary memory. The CPU writes it by plain stores, and the library finds out which pages were written."""
 
     def __init__(self, device: Device, size: int) -> None:
         self.host = host_memory(size)

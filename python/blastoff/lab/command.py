@@ -14,11 +14,11 @@ from blastoff.errors import CommandError
 from blastoff.parser import Parser
 
 SHARES = {"daxpy": 0.35, "pages": 0.1, "oversubscription": 0.15, "applications": 0.4}
-"""The sets, and how they share the time of `all`."""
+"""The sets of experiments, and the share of the time that each gets in `all`."""
 
 KEPT = 0.08
 KEPT_SECONDS = 8.0
-"""So much of the time may be needed to write the results: a share, and at least some seconds of it if there are many."""
+"""Time that is kept for writing the results: a share of all seconds, and at least KEPT_SECONDS or half of a short time."""
 
 FORMAT = 1
 WRONG_RESULT = 3
@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def show_again(file: Path, parsed: Any) -> int:
-    """Shows and writes earlier results: the page, for example, on a machine that has its packages."""
+    """Shows and writes earlier results, for example to make the page on a machine with the packages that it needs."""
     from blastoff.lab.view import output
 
     try:
@@ -91,7 +91,7 @@ def open_device(name: str, cuda_path: str) -> Any:
 
 
 def run_sets(session: Any, names: Sequence[str], end: float) -> None:
-    """Each set gets its share of the time that is left."""
+    """Runs the sets; each gets its share of the time that is left."""
     from blastoff.lab import daxpy, oversubscription, pages
     from blastoff.lab.applications import experiment
 
@@ -104,7 +104,7 @@ def run_sets(session: Any, names: Sequence[str], end: float) -> None:
 
 
 def kept(seconds: float) -> float:
-    """The part of the time that is left for writing the results."""
+    """Seconds of the time that are kept for writing the results."""
     return max(KEPT * seconds, min(KEPT_SECONDS, seconds / 2))
 
 

@@ -1,4 +1,4 @@
-"""DAXPY: the CPU touches two arrays, then kernels use them; how often, and in which memory."""
+"""DAXPY: the CPU touches two arrays, then kernels use them. The number of launches per touch and the kind of memory vary."""
 
 import time
 from collections.abc import Iterable
@@ -17,11 +17,11 @@ from blastoff.lab.session import Session, seconds_of
 
 SCALE = 2.0
 MARKED = 257
-"""Every so many elements, x begins with 3 instead of 1: a result in the wrong place is noticed."""
+"""Distance of the elements of x that begin with 3 instead of 1, so that a result in the wrong place is noticed."""
 
 
 TIE = 1.05
-"""A mode stays the best one until another takes so much less time: smaller differences come and go."""
+"""Factor by which another mode must be faster to replace the best mode. Smaller differences are noise."""
 
 
 def touch(x: Buffer, y: Buffer, n: int, turn: int = 0) -> None:
@@ -98,7 +98,7 @@ def measure(session: Session, mode: Mode, size: int, inner: int, outer: int) -> 
 
 
 def sizes(session: Session) -> list[int]:
-    """From 128 bytes per multiprocessor up to the largest that may be used."""
+    """Sizes from 128 bytes per multiprocessor up to the largest that may be used."""
     found, size = [], 128 * session.device.multiprocessors
     while size <= session.largest:
         found.append(size)
@@ -111,7 +111,7 @@ def sizes(session: Session) -> list[int]:
 
 
 def run(session: Session) -> None:
-    """Sizes outermost, the smallest first: what does not fit into the time is the largest."""
+    """Measures all cases in the order of size, the smallest first, so that only the largest are left out if time runs short."""
     inners, outer = ((1, 4, 16), 3) if session.quick else ((1, 4, 16, 64), 4)
     session.device.prepare(DAXPY)
     for mode in MODES:
@@ -134,7 +134,7 @@ def best(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def rules(rows: list[dict[str, Any]]) -> list[str]:
-    """For each size, from how many launches per touch which mode is best. Rounds after the first count."""
+    """For each size, which mode is best from how many launches per touch on. Only rounds after the first count."""
     lines, modes = [], len({row["mode"] for row in rows})
     for size in sorted({row["bytes"] for row in rows}):
         phrases, previous = [], None

@@ -1,4 +1,4 @@
-"""What the laboratory needs of a device: memory, copies, kernels, time."""
+"""The interface of the laboratory's devices: memory, copies, kernels, time."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from blastoff.lab.kernels.table import Kernel
 
 @dataclass
 class Span:
-    """How long the device worked, in seconds: known when the block of `Device.span` has ended."""
+    """How long the device worked, in seconds. It is known when the `with` block of `Device.span` has ended."""
 
     seconds: float = 0.0
 
 
 @dataclass(frozen=True)
 class Held:
-    """One allocation that was not released yet."""
+    """One allocation that has not been released yet."""
 
     size: int
     managed: bool
@@ -35,18 +35,18 @@ class Held:
 class Device(ABC):
     """A device with memory of its own. Addresses are integers; sizes are bytes. All work is in one queue, in order.
 
-    No allocation takes more than what is free less a reserve, and managed memory never exceeds what the device has free: pages of
-    managed memory that push each other out can stall a GPU for everyone who uses it.
+    No allocation takes more than the free memory less a reserve, and managed memory never exceeds the free device memory: when pages of
+    managed memory evict each other, the GPU can stall for everyone who uses it.
     """
 
     kind: str
     name: str
     setting: str
-    """The device as Blastoff's settings call it: "cuda:0"."""
+    """The device as a value of Blastoff's setting `device`: "cuda:0"."""
     software: str
     multiprocessors: int
     stream = 1
-    """The stream of all work as Blastoff's block interface takes it: the default stream (CU_STREAM_LEGACY)."""
+    """The stream of all work, as an argument for Blastoff's block interface: the default stream (CU_STREAM_LEGACY)."""
     context_seconds: float = 0.0
     compile_seconds: float = 0.0
 
@@ -96,7 +96,7 @@ class Device(ABC):
 
     @abstractmethod
     def keep_on_host(self, address: int, size: int) -> None:
-        """Managed memory stays in host memory; the device reads and writes it there, over the link."""
+        """Makes managed memory stay in host memory. The device reads and writes it over the link."""
 
     @abstractmethod
     def launch(self, kernel: Kernel, grid: tuple[int, int], block: tuple[int, int], *values: Any) -> None:
@@ -112,19 +112,19 @@ class Device(ABC):
 
     @abstractmethod
     def seconds_between(self, first: Any, second: Any) -> float:
-        """Waits for both marks; the time between them."""
+        """Waits for both marks and returns the time between them."""
 
     @abstractmethod
     def forget(self, marks: Sequence[Any]) -> None:
-        """The marks are no longer needed."""
+        """Releases marks."""
 
     def blocks(self) -> Blocks:
-        """Blastoff's block interface on this device, opened by the first call; Cannot where it is not to be had."""
+        """Blastoff's block interface on this device, opened by the first call; raises Cannot if it cannot be used."""
         self._blocks = open_blocks(self.setting)
         return self._blocks
 
     def opened_blocks(self) -> dict[str, Any]:
-        """What the results say of the block interface, if it was opened."""
+        """The part of the results about the block interface; empty if it was not opened."""
         return {} if self._blocks is None else {"blocks": self._blocks.path, "blocks_seconds": self._blocks.seconds}
 
     def why_no_blocks(self) -> str:
@@ -136,12 +136,12 @@ class Device(ABC):
         return ""
 
     def prepare(self, *kernels: Kernel) -> None:
-        """Compiles kernels, so that no measurement has to wait for it."""
+        """Compiles kernels, so that no measurement includes compiling."""
         return None
 
     @property
     def reserve(self) -> int:
-        """Bytes that stay free: the driver and other programs need some."""
+        """Bytes that must stay free for the driver and other programs."""
         return max(self.memory()[1] // 50, 1 << 20)
 
     def room(self) -> int:
@@ -150,7 +150,7 @@ class Device(ABC):
         return max(0, self.memory()[0] - self.reserve - managed)
 
     def allocate(self, size: int, managed: bool = False) -> int:
-        """The address of new memory; Cannot if it does not fit."""
+        """The address of new memory; raises Cannot if it does not fit."""
         room = self.room()
         if size > room:
             kind = "managed" if managed else "device"
@@ -170,7 +170,7 @@ class Device(ABC):
 
     @contextmanager
     def span(self) -> Iterator[Span]:
-        """Measures what the block queues, on the device's own clock."""
+        """Measures the work that the `with` block queues, on the device's own clock."""
         span = Span()
         marks = [self.mark()]
         yield span
@@ -179,7 +179,7 @@ class Device(ABC):
         self.forget(marks)
 
     def timed_launches(self, count: int, kernel: Kernel, grid: tuple[int, int], block: tuple[int, int], *values: Any) -> list[float]:
-        """Seconds of each of `count` launches, queued without waiting between them."""
+        """Seconds of each of `count` launches, which are queued without waiting in between."""
         marks = [self.mark()]
         for _ in range(count):
             self.launch(kernel, grid, block, *values)
@@ -189,5 +189,5 @@ class Device(ABC):
         return seconds
 
     def blocks_for(self, items: int, threads: int = 256) -> tuple[int, int]:
-        """A grid for a loop over `items` with the grid as its stride."""
+        """Grid and block sizes for a grid-stride loop over `items`."""
         return max(1, min(-(-items // threads), 32 * self.multiprocessors)), 1

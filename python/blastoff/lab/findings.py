@@ -1,8 +1,8 @@
-"""What this machine says about the findings of the studies that the laboratory repeats.
+"""Compares this machine with the findings of the studies that the laboratory repeats.
 
 Gayatri, Gott and Deslippe, "Comparing Managed Memory and ATS with and without Prefetching on NVIDIA Volta GPUs" (PMBS 2019), and
 Schieffer, Wahlgren, Ren, Faj and Peng, "Harnessing Integrated CPU-GPU System Memory for HPC: a first look into Grace Hopper"
-(ICPP 2024). What is said of blocks is from the runtime of ACES4.
+(ICPP 2024). The claims about blocks are from the runtime of ACES4.
 """
 
 from collections.abc import Callable
@@ -18,16 +18,16 @@ AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot tell"
 NO_SYSTEM = "system memory was not measured"
 NO_BLOCKS = "blocks were not measured"
 CLEAR = 1.1
-"""Two times differ if one is so many times the other."""
+"""Least ratio of two times that counts as a difference."""
 
 Rows = list[dict[str, Any]]
 Verdict = tuple[str, str]
-"""What was measured here, and whether that agrees."""
+"""What was measured here, and whether it agrees with the claim."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding of a study beside this machine's."""
+    """A claim of a study, and what this machine shows."""
 
     source: str
     claim: str
@@ -36,14 +36,14 @@ class Finding:
 
 
 def compare(what: str, pair: tuple[dict[str, Any], dict[str, Any]], *keys: str) -> Verdict:
-    """A claim that the first row's times take clearly longer than the second's."""
+    """The verdict on the claim that the first row takes clearly longer than the second, by the sums of these keys."""
     slower, faster = (sum(row[key] for key in keys) for row in pair)
     times = f"{quantities.duration(slower)} against {quantities.duration(faster)}"
     return f"{what}, {quantities.size(pair[0]['bytes'])}: {times}", AGREES if slower > CLEAR * faster else DIFFERS
 
 
 def largest(rows: Rows, first: str, second: str, **fixed: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """The rows of two modes for the largest case that has both."""
+    """The rows of two modes for the largest size that has both; None if there is no such size."""
     chosen = [row for row in rows if all(row[key] == value for key, value in fixed.items())]
     by_mode = {mode: {row["bytes"]: row for row in chosen if row["mode"] == mode} for mode in (first, second)}
     shared = by_mode[first].keys() & by_mode[second].keys()
@@ -51,7 +51,7 @@ def largest(rows: Rows, first: str, second: str, **fixed: Any) -> tuple[dict[str
 
 
 def staying(rows: Rows, inner: int) -> tuple[str, dict[str, Any], dict[str, Any]] | None:
-    """A kind of memory that stays where the CPU put it, its row, and the row of managed memory, which moves."""
+    """A mode whose memory stays where the CPU put it, its row, and the row of managed memory, which moves."""
     for mode in ("system", "managed remote"):
         if pair := largest(rows, mode, "managed", inner=inner):
             return mode, *pair
@@ -59,7 +59,8 @@ def staying(rows: Rows, inner: int) -> tuple[str, dict[str, Any], dict[str, Any]
 
 
 def staying_against_moving(rows: Rows, few: bool) -> Verdict:
-    """Data that stays on the host against data that moves, at the fewest launches per touch (where staying should win) or at the most."""
+    """Compares data that stays on the host with data that moves: at the fewest launches per touch (`few`), where staying should be faster, or
+    at the most."""
     inner = (min if few else max)((row["inner"] for row in rows), default=0)
     found = staying(rows, inner)
     if found is None:
@@ -88,7 +89,7 @@ def page_locked_copies(rows: Rows) -> Verdict:
 
 
 def blocks_against_copies(rows: Rows) -> Verdict:
-    """Blocks that leave the device by themselves against copies in chunks that the program makes."""
+    """Compares blocks, which the library moves off the device by itself, with the program's own copies in chunks."""
     ratio = max((row["ratio"] for row in rows if row["mode"] == "blocks"), default=0)
     pair = largest(rows, "explicit", "blocks", ratio=ratio)
     if ratio <= 1 or pair is None:
@@ -97,7 +98,7 @@ def blocks_against_copies(rows: Rows) -> Verdict:
 
 
 def slow_touch(rows: Rows) -> Verdict:
-    """In system memory, only a prefetch moves the data away from the CPU for certain."""
+    """Compares the CPU's next touch of system memory with and without prefetch: only a prefetch is certain to move the data away from the CPU."""
     pair = largest(rows, "system prefetch", "system")
     if pair is None:
         return NO_SYSTEM, UNKNOWN
@@ -157,7 +158,7 @@ CLAIMS: tuple[tuple[str, str, str, Callable[[Rows], Verdict]], ...] = (
 
 
 def findings(rows_of: dict[str, Rows], simulated: bool, no_system: str) -> list[dict[str, str]]:
-    """The claims that the measured sets speak of, beside what was measured. `no_system` says why the device cannot reach system memory."""
+    """The claims about the sets that were measured, each with the measurement. `no_system` says why the device cannot reach system memory."""
     found = []
     for name, source, claim, judge in CLAIMS:
         if rows_of.get(name):

@@ -1,4 +1,4 @@
-"""Host memory, and what this machine says about it."""
+"""Host memory, and facts about it."""
 
 import ctypes
 import mmap
@@ -14,7 +14,7 @@ from blastoff import quantities
 from blastoff.lab.failures import Cannot
 
 RESERVE = 1 << 30
-"""Bytes of host memory that stay available."""
+"""Bytes of host memory that the laboratory leaves free."""
 
 PAGES = Path("sys/kernel/mm/transparent_hugepage")
 
@@ -38,7 +38,7 @@ def available(root: Path = Path("/")) -> int:
 
 
 def host_memory(size: int, huge_pages: bool | None = None) -> np.ndarray:
-    """New pages that nobody has touched, as bytes; the kernel takes them back with the last view of them."""
+    """New pages that nobody has touched, as an array of bytes. They are freed with the last view of them."""
     if size > available():
         raise Cannot(f"{quantities.size(size)} of host memory do not fit: {quantities.size(available())} may be used")
     pages = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

@@ -10,7 +10,7 @@ from blastoff.lab.failures import Cannot
 
 
 class Mode:
-    """A way to share an array, by name."""
+    """A way in which the CPU and the GPU can share an array, by name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -18,13 +18,13 @@ class Mode:
         self.kind, self.prefetched, self.remote, self.over = words[0], "prefetch" in words, "remote" in words, "over" in words
 
     def why_not(self, device: Device) -> str:
-        """Why the device cannot do it; "" if it can."""
+        """Why the device cannot use this mode; "" if it can."""
         if self.kind == "blocks":
             return device.why_no_blocks()
         return "" if self.kind in ("explicit", "chunks") else device.why_not(self.name)
 
     def allocate(self, device: Device, size: int, stack: ExitStack) -> Buffer:
-        """A buffer that `stack` releases."""
+        """A new buffer, which `stack` releases."""
         if reason := self.why_not(device):
             raise Cannot(reason)
         buffer = self._make(device, size)

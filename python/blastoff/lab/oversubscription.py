@@ -1,4 +1,4 @@
-"""Oversubscription: kernels pass over data that is smaller or larger than what a ballast leaves free on the device."""
+"""Oversubscription: kernels pass over data that is smaller or larger than the free device memory, which a ballast allocation limits."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,22 +16,22 @@ from blastoff.lab.modes import BLOCKS, EXPLICIT, MANAGED, MANAGED_PREFETCH, MANA
 from blastoff.lab.session import Session, seconds_of
 
 RATIOS = (0.5, 2.0, 1.0, 1.5, 0.8, 1.2, 4.0)
-"""Data to free memory; the most telling first, since time may not suffice for all."""
+"""Ratios of data to free memory. The most informative come first, since there may not be time for all."""
 
 MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, SYSTEM_PREFETCH, BLOCKS)
 PASSES = 3
 TILES = 16
-"""At least so many blocks fit into the free memory."""
+"""At least this many blocks fit into the free memory."""
 
 GRANULE = 2 << 20
 SLACK = 4 * GRANULE
-"""The driver rounds allocations up: so much is left, that data of exactly the free size still fits."""
+"""Bytes that the ballast leaves free in addition, since the driver rounds allocations up: data of exactly the free size must still fit."""
 
 TOO_MUCH = "managed memory beyond what the device has free is never asked for: it can stall the GPU for everyone"
 
 
 def put_ballast(session: Session, free: int, stack: ExitStack) -> int:
-    """Allocates device memory until only `free` bytes may be used; what was taken."""
+    """Allocates device memory until only `free` bytes may be used. Returns the allocated bytes."""
     room = session.device.room()
     if room < free:
         raise Cannot(f"{quantities.size(free)} are needed on the device, {quantities.size(room)} may be used")
@@ -43,7 +43,8 @@ def put_ballast(session: Session, free: int, stack: ExitStack) -> int:
 
 
 def explicit_passes(session: Session, size: int, capacity: int) -> tuple[list[float], float, bool]:
-    """Seconds of each pass and of the way back. Data that fits is copied once; otherwise each pass copies every chunk in and out."""
+    """Seconds of each pass, seconds of copying back, and whether the result is right. Data that fits is copied once; otherwise each pass copies
+    every chunk in and out."""
     device, n = session.device, size // 16
     x, y = host_memory(8 * n).view(np.float64), host_memory(8 * n).view(np.float64)
     write_first(x, y)
@@ -79,7 +80,7 @@ def read(y: Buffer, n: int) -> None:
 
 
 def shared_passes(session: Session, mode: Mode, size: int) -> tuple[list[float], float, bool]:
-    """Seconds of each pass and of the way back: the CPU reads the result."""
+    """Seconds of each pass, seconds in which the CPU reads the result, and whether it is right."""
     device, n = session.device, size // 16
     with ExitStack() as stack:
         x, y = (mode.allocate(device, 8 * n, stack) for _ in range(2))
@@ -99,7 +100,7 @@ def shared_passes(session: Session, mode: Mode, size: int) -> tuple[list[float],
 
 @dataclass(frozen=True)
 class Tile:
-    """A part of both arrays, in blocks."""
+    """A part of both arrays, as two blocks."""
 
     x: BlockBuffer
     y: BlockBuffer
@@ -107,7 +108,8 @@ class Tile:
 
 
 def block_passes(session: Session, size: int, capacity: int) -> tuple[list[float], float, bool]:
-    """The same with arrays in blocks. Those that do not fit leave the device by themselves, and the next ones come while kernels run."""
+    """The same measurement with arrays in blocks. The library moves blocks off the device when room is needed, and the next blocks come while
+    kernels run."""
     device, n = session.device, size // 16
     length = 1 << max(0, (capacity // (8 * TILES)).bit_length() - 1)
     with device.blocks().at_most(capacity), ExitStack() as stack:
@@ -119,7 +121,7 @@ def block_passes(session: Session, size: int, capacity: int) -> tuple[list[float
             tiles.append(Tile(x, y, part))
 
         def run_pass(number: int) -> None:
-            # Forth and back: what was used last is there still.
+            # Every second pass runs backwards, because the blocks that were used last are still on the device.
             order = tiles if number % 2 == 0 else tiles[::-1]
             for tile, following in zip(order, [*order[1:], None], strict=True):
                 if following:
@@ -173,7 +175,7 @@ def run(session: Session) -> None:
 
 
 def rules(rows: list[dict[str, Any]]) -> list[str]:
-    """What passing over more data than fits costs, by mode."""
+    """By mode, the cost of passing over more data than fits."""
     lines = []
     for mode in dict.fromkeys(row["mode"] for row in rows):
         passes = {row["ratio"]: row["pass_later"] for row in rows if row["mode"] == mode}

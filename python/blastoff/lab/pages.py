@@ -1,4 +1,4 @@
-"""Pages: what the first touch costs on either side, how far a touch moves its neighbours, and what page sizes change."""
+"""Pages: the cost of the first touch on either side, how many neighbouring bytes move with a touch, and the effect of page sizes."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -18,10 +18,10 @@ from blastoff.lab.modes import EXPLICIT, MANAGED, MANAGED_PREFETCH, SYSTEM, Mode
 from blastoff.lab.session import Session, seconds_of
 
 FAULT_SECONDS = {"cpu": 5e-6, "gpu": 10e-6}
-"""A touch that takes longer has moved a page: reads of memory that is there take less than a microsecond, faults take tens."""
+"""A touch that takes longer has moved a page: reading memory that is already there takes less than a microsecond, a fault takes tens."""
 
 STEP = 4096
-"""The distance of the touches that look for the granularity."""
+"""Bytes between two touches when the granularity is measured."""
 
 WALKED = 32 << 20
 COUNTED_LAUNCHES = 64
@@ -34,7 +34,7 @@ def fill_by_kernel(session: Session, buffer: FixedBuffer, value: int) -> float:
 
 
 def filled(buffer: FixedBuffer, value: int) -> bool:
-    """Whether the CPU sees what `fill` wrote."""
+    """Whether the CPU sees the values that the kernel `fill` wrote."""
     buffer.after_launch()
     words = buffer.view(np.int64, buffer.size // 8)
     return bool(words[0] == value and words[-1] == value + len(words) - 1 and np.all(np.diff(words) == 1))
@@ -45,7 +45,7 @@ def touch_by_cpu(buffer: FixedBuffer) -> float:
 
 
 def touch_pages(buffer: FixedBuffer) -> float:
-    """One byte of every page of the kernel, as pre-touching does."""
+    """Seconds in which the CPU writes one byte of every page, as pre-touching does."""
 
     def touch() -> None:
         buffer.host[:: host.base_page()] = 1
@@ -54,7 +54,7 @@ def touch_pages(buffer: FixedBuffer) -> float:
 
 
 def first_touch(session: Session, mode: Mode, size: int, by: str) -> dict[str, Any]:
-    """First and second touch by the CPU, by the GPU, or by the GPU after the CPU has touched each page ("gpu, pre-touched")."""
+    """Measures the first and second touch by the CPU, by the GPU, or by the GPU after the CPU has touched each page ("gpu, pre-touched")."""
     with ExitStack() as stack:
         allocated = time.perf_counter()
         buffer = mode.allocate(session.device, size, stack)
@@ -98,7 +98,7 @@ def cpu_walk(words: np.ndarray) -> tuple[list[float], bool]:
 
 
 def gpu_walk(session: Session, buffer: FixedBuffer, stack: ExitStack) -> tuple[list[float], bool]:
-    """As `cpu_walk`, by one thread of the device."""
+    """Does what `cpu_walk` does in one thread of the device."""
     device, steps = session.device, buffer.size // STEP
     notes = ExplicitBuffer(device, 16 * steps)
     stack.callback(notes.release)
@@ -110,7 +110,7 @@ def gpu_walk(session: Session, buffer: FixedBuffer, stack: ExitStack) -> tuple[l
 
 
 def granularity(session: Session, mode: Mode, size: int, by: str) -> dict[str, Any]:
-    """How far apart the touches are that move pages, when one side reads what the other has written."""
+    """Measures the distance between touches that move pages, when one side reads what the other side has written."""
     with ExitStack() as stack:
         buffer = mode.allocate(session.device, size, stack)
         if by == "cpu":
@@ -120,7 +120,7 @@ def granularity(session: Session, mode: Mode, size: int, by: str) -> dict[str, A
         else:
             buffer.view(np.int64, size // 8)[:] = np.arange(7, 7 + size // 8)
             taken, right = gpu_walk(session, buffer, stack)
-    # If anything moves, the first touch does; what is slow elsewhere is the operating system's doing.
+    # If pages move at all, the first touch moves some. Otherwise slow touches come from the operating system.
     limit = FAULT_SECONDS[by] if taken[0] > FAULT_SECONDS[by] else float("inf")
     found = distances(taken, limit)
     slow = [seconds for seconds in taken if seconds > limit]
@@ -139,7 +139,7 @@ def granularity(session: Session, mode: Mode, size: int, by: str) -> dict[str, A
 
 
 def page_size(session: Session, kind: str, size: int, huge: bool) -> dict[str, Any]:
-    """First touch by the CPU and the way to the device, for base pages and for huge pages of host memory."""
+    """Measures the first touch by the CPU and the transfer to the device, for base pages and for huge pages of host memory."""
     device = session.device
     with ExitStack() as stack:
         if kind == "explicit":
@@ -170,7 +170,7 @@ def page_size(session: Session, kind: str, size: int, huge: bool) -> dict[str, A
 
 
 def access_counters(session: Session, size: int) -> dict[str, Any]:
-    """Whether many launches on the same system memory become faster: the device's counters move pages that it uses often."""
+    """Measures whether launches on the same system memory become faster, because access counters move pages that the device uses often."""
     device, words = session.device, size // 8
     with ExitStack() as stack:
         buffer = SYSTEM.allocate(device, size, stack)
@@ -189,7 +189,7 @@ def access_counters(session: Session, size: int) -> dict[str, Any]:
 
 
 def cases(session: Session, size: int) -> list[tuple[str, int, Callable[[], dict[str, Any]]]]:
-    """What to measure: a description, the amount of work, and how."""
+    """The cases: a description, the amount of work, and a function that measures."""
     found: list[tuple[str, int, Callable[[], dict[str, Any]]]] = []
     for mode in (EXPLICIT, MANAGED, MANAGED_PREFETCH, SYSTEM):
         for by in ("cpu", "gpu", "gpu, pre-touched"):
@@ -208,7 +208,7 @@ def cases(session: Session, size: int) -> list[tuple[str, int, Callable[[], dict
 
 
 def checked_page_size(session: Session, kind: str, size: int, huge: bool) -> dict[str, Any]:
-    """`page_size`, where the device and the kernel can do it."""
+    """Runs `page_size`; raises Cannot if the device or the kernel cannot do it."""
     if kind == "system" and (reason := session.device.why_not("system")):
         raise Cannot(reason)
     if huge and host.huge_pages() in ("", "never"):

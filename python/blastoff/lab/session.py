@@ -13,7 +13,7 @@ from blastoff.lab.failures import Cannot
 from blastoff.lab.host import available
 
 LARGEST_SHARE = 0.25
-"""The share of the device's and of the host's free memory that one experiment's data takes at most."""
+"""Largest share of the free memory of the device, and of the host, that the data of one experiment takes."""
 
 
 def seconds_of(action: Callable[[], Any]) -> float:
@@ -33,7 +33,7 @@ class Results:
 
 @dataclass
 class Session:
-    """`until` is the end of the present set's share of the time, on time.perf_counter's clock."""
+    """The state of one run. `until`: when the present set's share of the time ends, on the clock of time.perf_counter."""
 
     device: Device
     quick: bool = False
@@ -51,7 +51,7 @@ class Session:
             self.largest = int(LARGEST_SHARE * min(self.device.room(), available()))
 
     def results(self) -> Results:
-        """Those of the present set."""
+        """The results of the present set."""
         return self.sets.setdefault(self.present, Results())
 
     def note_cannot(self, what: str, why: str) -> None:
@@ -60,7 +60,7 @@ class Session:
             self.cannot.append(entry)
 
     def has_time(self, key: Any, amount: float, what: str) -> bool:
-        """Whether a case of `amount` work probably ends in time, by the last case with this key; notes it where not."""
+        """Whether a case of `amount` work will probably end in time, judged by the last case with this key. If not, notes that it was skipped."""
         expected = 0.0
         if key in self.last:
             before, seconds = self.last[key]
@@ -73,7 +73,7 @@ class Session:
         return False
 
     def attempt(self, key: Any, amount: float, what: str, action: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-        """Runs a case if there is time for it. Its row is kept; None where the machine cannot do it."""
+        """Runs a case if there is time for it, and keeps its row. Returns None if there is no time or the machine cannot do it."""
         if not self.has_time(key, amount, what):
             return None
         began = time.perf_counter()

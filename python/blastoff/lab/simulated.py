@@ -1,4 +1,4 @@
-"""A device without a GPU: its memory is separate host memory, its copies are copies, its kernels run as NumPy references.
+"""A device without a GPU: its memory is separate host memory, its copies are real copies, and its kernels are the NumPy references.
 
 Managed and system memory are host memory that both sides use, as on a coherent machine. Times say nothing about any GPU.
 """
@@ -18,7 +18,7 @@ MEMORY = 256 << 20
 
 
 class SimulatedDevice(Device):
-    """See the module."""
+    """The simulated device; see the head of this file."""
 
     kind = "simulated"
     name = "simulated device"
@@ -66,16 +66,16 @@ class SimulatedDevice(Device):
         bytes_at(target, size)[:] = bytes_at(source, size)
 
     def prefetch(self, address: int, size: int, to_device: bool) -> None:
-        """Both sides use the same memory: nothing moves."""
+        """Does nothing: both sides use the same memory."""
 
     def keep_on_host(self, address: int, size: int) -> None:
-        """It is there."""
+        """Does nothing: the memory is host memory."""
 
     def launch(self, kernel: Kernel, grid: tuple[int, int], block: tuple[int, int], *values: Any) -> None:
         kernel.reference(grid, block, *kernel.decode(kernel.encode(values)))
 
     def synchronize(self) -> None:
-        """Kernels have run when `launch` returns."""
+        """Does nothing: kernels have run when `launch` returns."""
 
     def mark(self) -> float:
         return time.perf_counter()
@@ -84,4 +84,4 @@ class SimulatedDevice(Device):
         return second - first
 
     def forget(self, marks: Sequence[float]) -> None:
-        """Marks hold nothing."""
+        """Does nothing: marks are plain numbers."""

@@ -14,7 +14,7 @@ FILES = {
     "zsh": "zsh/site-functions/_blastoff",
     "fish": "fish/vendor_completions.d/blastoff.fish",
 }
-"""Where shells look below share/."""
+"""The folders below share/ in which shells look for completions."""
 
 
 def print_completion(arguments: Sequence[str], commands: Commands, usage: str) -> int:
@@ -29,7 +29,7 @@ def print_completion(arguments: Sequence[str], commands: Commands, usage: str) -
 
 
 def pages(commands: Commands, usage: str) -> dict[str, str]:
-    """Name of the page -> its text."""
+    """The text of each page, by the page's name."""
     path = library.find_library()
     table, version = options.read_table(path), library.version()
     read = syntax.read_commands(commands, usage)
@@ -39,7 +39,7 @@ def pages(commands: Commands, usage: str) -> dict[str, str]:
 
 
 def print_page(words: Sequence[str], commands: Commands, usage: str) -> int:
-    """The manual page of a command, or of all."""
+    """Prints the manual page of a command, or of all."""
     name = words[0] if words else ""
     if name and name not in commands:
         raise CommandError(f"unknown command {name}{hint(name, commands, 'blastoff --help lists the commands')}")
@@ -48,7 +48,7 @@ def print_page(words: Sequence[str], commands: Commands, usage: str) -> int:
 
 
 def write(directory: Path, commands: Commands, usage: str) -> None:
-    """All pages and completions, where they lie below share/."""
+    """Writes all pages and completions into their folders below share/."""
     read = syntax.read_commands(commands, usage)
     texts = {f"man/man1/{name}.1": text for name, text in pages(commands, usage).items()}
     texts |= {file: completion.SHELLS[shell](read) for shell, file in FILES.items()}

@@ -109,12 +109,12 @@ def bash(commands: Sequence[Command]) -> str:
 
 
 def in_quotes(text: str) -> str:
-    """For between single quotes, which end and begin again around one of the text's."""
+    """The text for use between single quotes: a quote in the text ends the quoted part, stands escaped, and begins it again."""
     return text.replace("'", "'\\''")
 
 
 def zsh_argument(argument: Argument) -> str:
-    """A specification of _arguments."""
+    """A specification for zsh's _arguments."""
     about = in_quotes(argument.summary).replace("[", "(").replace("]", ")").replace(":", "\\:")
     specifications = []
     for name in argument.names:

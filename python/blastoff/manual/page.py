@@ -8,13 +8,13 @@ from blastoff.options import Option
 
 
 def escaped(text: str) -> str:
-    """Text of a page. Hyphens are those of options, and no line begins with a request."""
+    """Text for a page. Hyphens become the hyphens of options, and no line begins with a character that starts a request."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.splitlines())
 
 
 def prose(text: str) -> str:
-    """A paragraph; what stands between backquotes is set in bold."""
+    """A paragraph; text between backquotes is set in bold."""
     return re.sub(r"`([^`]*)`", r"\\fB\1\\fR", escaped(text))
 
 
@@ -36,7 +36,7 @@ def synopsis(lines: Sequence[str]) -> list[str]:
 
 
 def spelled(argument: Argument) -> str:
-    """The names, and the value in italics."""
+    """The option's names, and its value in italics."""
     names = ", ".join(f"\\fB{escaped(name)}\\fR" for name in argument.names)
     if not argument.value:
         return names
@@ -55,7 +55,7 @@ def options_of(command: Command) -> list[str]:
 
 
 def variables(table: Sequence[Option]) -> list[str]:
-    """Those of the environment alone; the others stand with their options."""
+    """The variables that have no option. The variables of options are described with the options."""
     lines = ["Each option names its variable in parentheses. An empty variable counts as unset."]
     for option in table:
         if not option.on_command_line:

@@ -9,7 +9,7 @@ from blastoff.parser import Parser, parser_of
 
 FILES = ("PATH", "FILE")
 PLACEHOLDER = re.compile(r"(?:N|LIST|SIZE|PERCENT|FILE)$")
-"""What ends a choice that takes a number, numbers or a file: cuda:N."""
+"""The end of a choice that takes a number, numbers or a file, as in cuda:N."""
 
 Commands = Mapping[str, Callable[[Sequence[str]], object]]
 
@@ -22,13 +22,13 @@ class Argument:
     value: str
     """The placeholder of its value; "" if it takes none."""
     optional: bool
-    """Whether it may stand without its value, which then follows an equals sign."""
+    """Whether the option may be given without its value. If it may, a value follows an equals sign."""
     group: str
     help: str
 
     @property
     def choices(self) -> list[str]:
-        """The words that it accepts, those that take numbers without them; none if it accepts any text."""
+        """The words that it accepts, without the numbers that some words take; none if it accepts any text."""
         words = [PLACEHOLDER.sub("", choice) for choice in self.value.split("|")] if "|" in self.value else []
         return list(dict.fromkeys(words))
 
@@ -53,7 +53,7 @@ class Command:
     epilog: str
     arguments: list[Argument]
     operands: str
-    """What stands behind the options: PROGRAM, FILE or nothing."""
+    """What follows the options: PROGRAM, FILE or nothing."""
 
 
 def is_option(action: argparse.Action) -> bool:
@@ -61,7 +61,7 @@ def is_option(action: argparse.Action) -> bool:
 
 
 def placeholder(action: argparse.Action) -> str:
-    """That of its value: [=VALUE] if it may stand without one (Option.metavar)."""
+    """The placeholder of the option's value: [=VALUE] if the option may be given without one (Option.metavar)."""
     return str(action.metavar or action.dest.upper())
 
 
@@ -103,6 +103,6 @@ def read_command(name: str, summary: str, command: Callable[[Sequence[str]], obj
 
 
 def read_commands(commands: Commands, usage: str) -> list[Command]:
-    """All commands, with the line that `blastoff --help` has on each."""
+    """All commands, each with its line in `blastoff --help`."""
     summaries = dict(re.findall(r"^  (\w+) +(.*)$", usage, re.MULTILINE))
     return [read_command(name, summaries[name], command) for name, command in commands.items()]

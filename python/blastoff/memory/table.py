@@ -10,7 +10,7 @@ UNITS = {"processes": "", "minor_faults": "", "major_faults": "", "migrated_page
 
 
 def csv_text(document: dict[str, Any]) -> str:
-    """A line for each sample: seconds since the start, the marked phase, then all values; what is not known is empty."""
+    """A line for each sample: seconds since the start, the marked phase, then all values. Unknown values are empty."""
     lists = document["timeline"]
     names = (*timeline.GAUGES, *timeline.COUNTERS, *timeline.RATES)
     nodes = lists["resident_by_node"]

@@ -1,4 +1,4 @@
-"""What is known of MPS daemons here. `blastoff run` uses the standard library alone."""
+"""How to find MPS daemons. `blastoff run` imports this module, so it uses the standard library only."""
 
 import os
 import shutil
@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 CONTROL = "nvidia-cuda-mps-control"
-"""The program that is the daemon, and that also sends it commands."""
+"""The program that runs as the daemon, and that also sends commands to it."""
 PIPES, LOGS = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
-"""Variables by which a daemon is told where to be found, and programs where to find it."""
+"""Variables with the daemon's directories: the daemon opens its pipes there, and programs look there."""
 DEFAULT_PIPES = "/tmp/nvidia-mps"
 MOST_CLIENTS = 48
-"""Processes that one GPU serves by MPS (from Volta on; 60 with the newest drivers)."""
+"""Most processes that one GPU serves by MPS (Volta and newer; 60 with the newest drivers)."""
 
 
 def control_program(environment: Mapping[str, str]) -> str | None:
-    """Its path; None where it is not installed."""
+    """The program's path; None if it is not installed."""
     return shutil.which(CONTROL, path=environment.get("PATH", os.defpath))
 
 
 def answers(pipes: Path) -> bool:
-    """Whether there is a daemon behind the pipes in that directory. A killed one leaves them behind, with its process id beside."""
+    """Whether a daemon runs that uses the pipes in this directory. A killed daemon leaves its pipes behind, and a file with its process id."""
     if not (pipes / "control").exists():
         return False
     try:

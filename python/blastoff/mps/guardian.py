@@ -1,4 +1,4 @@
-"""A private MPS daemon, and the process that starts it and ends it with its last member, however that ends.
+"""A private MPS daemon, and its guardian: the process that starts the daemon and ends it when its last member has ended in any way.
 
 A member holds a shared lock on a file. The guardian waits for the exclusive lock, which it gets when no member is left: the kernel
 also releases the locks of processes that were killed.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MEMBERS, PIPES, LOGS = "members", "pipe", "log"
 PLACES = ("/tmp", "/var/tmp")
-"""Sockets lie there, whose paths may have 107 bytes: so not below the temporary directory of a batch job."""
+"""Folders for the daemon's sockets. A socket's path has at most 107 bytes, so the temporary directory of a batch job may be too deep."""
 START_SECONDS, END_SECONDS, POLL_SECONDS = 10.0, 10.0, 0.02
 STARTED = b"started"
 PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15
@@ -33,19 +33,19 @@ PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15
 
 @dataclass(frozen=True)
 class Member:
-    """A process for which the daemon runs, as long as the descriptor is open."""
+    """A process for which the daemon runs as long as the process keeps the descriptor open."""
 
     directory: Path
     lock: int
 
     @property
     def pipes(self) -> Path:
-        """Where programs find the daemon."""
+        """The directory in which programs find the daemon."""
         return self.directory / PIPES
 
 
 def join(directory: Path) -> Member | None:
-    """Makes this process a member of the daemon of that directory; None if the daemon is ending, or has ended."""
+    """Makes this process a member of the daemon in this directory; None if the daemon is ending or has ended."""
     try:
         lock = os.open(directory / MEMBERS, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -59,7 +59,7 @@ def join(directory: Path) -> Member | None:
 
 
 def start(environment: Mapping[str, str]) -> Member:
-    """Starts a daemon for processes with this environment, of which this one is the first. Raises CommandError if none can be started."""
+    """Starts a daemon for processes with this environment, with this process as the first member. Raises CommandError if that fails."""
     directory = _new_directory()
     (directory / MEMBERS).touch(mode=0o600)
     member = join(directory)
@@ -84,7 +84,7 @@ def _new_directory() -> Path:
 
 
 def _fork_guardian(directory: Path, environment: Mapping[str, str], tells: int) -> None:
-    """It is no child that anybody waits for."""
+    """Forks twice, so that the guardian is nobody's child to wait for."""
     middle = os.fork()
     if middle == 0:
         if os.fork() == 0:
@@ -95,7 +95,7 @@ def _fork_guardian(directory: Path, environment: Mapping[str, str], tells: int) 
 
 
 def _be_guardian(directory: Path, environment: Mapping[str, str], tells: int) -> NoReturn:
-    """Neither a terminal nor who waits for the end of a pipe notices this process."""
+    """Runs the guardian, detached from the terminal and from inherited files, so that nobody waits for it at the end of a pipe."""
     try:
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -120,8 +120,8 @@ def _let_go_of_files(kept: int) -> None:
 
 
 def _guard(directory: Path, environment: Mapping[str, str], tells: int) -> None:
-    """The life of the daemon."""
-    # Programs number the GPUs that they see by CUDA_VISIBLE_DEVICES, among those that the daemon sees: it must see all.
+    """Starts the daemon, waits until the last member has ended, and ends the daemon."""
+    # In a program, CUDA_VISIBLE_DEVICES counts among the GPUs that the daemon sees, so the daemon must see all of them.
     own = {name: value for name, value in environment.items() if name not in ("CUDA_VISIBLE_DEVICES", "LD_PRELOAD")}
     own |= {daemon.PIPES: str(directory / PIPES), daemon.LOGS: str(directory / LOGS)}
     for name in (PIPES, LOGS):
@@ -140,7 +140,7 @@ def _guard(directory: Path, environment: Mapping[str, str], tells: int) -> None:
 
 
 def _start_daemon(environment: Mapping[str, str]) -> "Popen[bytes]":
-    """In a process group of its own, with the servers that it starts. It is ended if the guardian is killed."""
+    """Starts the daemon in its own process group, which its servers join. The kernel ends it if the guardian is killed."""
     import subprocess
 
     control = daemon.control_program(environment)
@@ -170,7 +170,7 @@ def _wait_for_start(running: "Popen[bytes]", directory: Path) -> None:
 
 
 def _end_daemon(running: "Popen[bytes]", environment: Mapping[str, str]) -> None:
-    """By its own command; where that does not help, by signals to it and to its servers."""
+    """Ends the daemon by its own command or, if that does not work, by signals to it and its servers."""
     import subprocess
 
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):

@@ -1,1 +1,1 @@
-"""`blastoff predict`: what a traced program would take on another machine."""
+"""`blastoff predict`: how long a traced program would take on another machine."""

@@ -1,4 +1,4 @@
-"""The process in which the library replays traces: sessions, once open, stay open."""
+"""The process in which the library replays traces. It is a separate process because sessions, once open, stay open."""
 
 import ctypes
 import json
@@ -19,15 +19,15 @@ main(sys.argv[2:])"""
 
 
 def main(arguments: Sequence[str]) -> None:
-    """`arguments`: the library. The request comes from standard input."""
+    """`arguments`: the library's path. The request comes from standard input."""
     text = library.ask(Path(arguments[0]), "blastoff_prediction_json", ctypes.c_char_p(sys.stdin.buffer.read()))
     sys.stdout.write(text)
     sys.stdout.flush()
-    os._exit(0)  # threads of the replayed sessions wait for events
+    os._exit(0)  # threads of the replayed sessions still wait for events
 
 
 def ask(request: dict[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
-    """What the library answers (src/prediction/prediction.h), with these settings and no others."""
+    """The library's answer to the request (src/prediction/prediction.h), with these settings and no others."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BLASTOFF_") and name != "LD_PRELOAD"}
     environment |= settings | {"BLASTOFF_INTERCEPT": "preload"}
     # Isolated (-I): files in the current directory must not be imported as Python's own modules.

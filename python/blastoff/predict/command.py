@@ -64,7 +64,7 @@ MOST_NODES = 1_000_000
 
 
 def asked_nodes(parsed: Any) -> Nodes:
-    """What --nodes and its companions say."""
+    """The values of --nodes and the options that go with it."""
     if parsed.gpus is not None or parsed.ranks_per_gpu is not None:
         raise CommandError("predict: --gpus and --ranks-per-gpu say how ranks meet GPUs; with --nodes, --ranks-per-node and --gpus-per-node do")
     if parsed.scaling not in (None, "strong", "weak"):
@@ -78,7 +78,7 @@ def asked_nodes(parsed: Any) -> Nodes:
 
 
 def on_nodes(parsed: Any, settings: dict[str, str]) -> dict[str, Any]:
-    """A prediction by share/scale.schema.json."""
+    """A prediction in the form of share/scale.schema.json."""
     asked = asked_nodes(parsed)
     described = jobs.read(parsed.job) if parsed.job is not None else jobs.Job()
     described = nodes.with_units(described, number(parsed.units, "--units", 10**12) if parsed.units is not None else None)
@@ -95,7 +95,7 @@ def on_nodes(parsed: Any, settings: dict[str, str]) -> dict[str, Any]:
 
 
 def on_one(parsed: Any, settings: dict[str, str]) -> dict[str, Any]:
-    """A prediction by share/prediction.schema.json."""
+    """A prediction in the form of share/prediction.schema.json."""
     for flag in NODES_ONLY:
         if getattr(parsed, flag.removeprefix("--").replace("-", "_")) is not None:
             raise CommandError(f"predict: {flag} is for --nodes, which is missing")

@@ -1,4 +1,4 @@
-"""What a user or a publication tells of a job of many ranks: share/job.schema.json."""
+"""Facts about a job of many ranks, from a user or a publication (share/job.schema.json)."""
 
 import json
 import math
@@ -13,20 +13,20 @@ from blastoff.predict import machines
 
 @dataclass(frozen=True)
 class Communication:
-    """What a job combines over all nodes (allreduce), in its whole run."""
+    """The allreduce operations over all nodes in a job's whole run."""
 
     collectives: float = 0.0
     bytes: float = 0.0
-    """Of all collectives together."""
+    """Bytes of all collectives together."""
     latency: float = 0.0
-    """Seconds of a message between two nodes."""
+    """Latency of a message between two nodes in seconds."""
     bandwidth: float = math.inf
     """Bytes per second between two nodes."""
     source: str = ""
 
     def seconds(self, nodes: int) -> float:
-        """By Rabenseifner's algorithm: a reduction that scatters, then a gathering. Ranks of a node combine theirs first, which costs
-        nothing here.
+        """Seconds by Rabenseifner's algorithm: a reduce-scatter, then an allgather. The ranks of a node combine their data first, which is taken
+        to cost nothing.
 
         R. Thakur, R. Rabenseifner, W. Gropp: Optimization of Collective Communication Operations in MPICH (2005), section 4.5.
         """
@@ -38,7 +38,7 @@ class Run:
     """A published run."""
 
     policy: str
-    """"none": CPUs alone."""
+    """"none": a run on CPUs only."""
     source: str
     seconds: float | None = None
     calls: float | None = None
@@ -72,17 +72,17 @@ class Published:
 
 @dataclass(frozen=True)
 class Job:
-    """What traces do not tell of a job; without traces, its published runs."""
+    """Facts about a job that traces do not tell; without traces, its published runs."""
 
     name: str = ""
     units: int | None = None
-    """Equal pieces of work that the ranks share out: atoms, k-points, blocks. None: any share is possible."""
+    """Number of equal pieces of work that the ranks divide among themselves, such as atoms, k-points or blocks. None: any share is possible."""
     unit: str = "units"
     units_source: str = ""
     ranks: int | None = None
-    """Of the traced job. None: each has a trace."""
+    """Ranks of the traced job. None: each rank has a trace."""
     serial: float = 0.0
-    """Seconds of each rank that no further rank shortens."""
+    """Seconds of each rank that do not become fewer with more ranks."""
     serial_source: str = ""
     communication: Communication | None = None
     published: Published | None = None
@@ -90,7 +90,7 @@ class Job:
 
 
 class Reader:
-    """A part of the file. Every mistake is one line that names the key."""
+    """A part of the file. Each mistake in it is reported in one line that names the key."""
 
     def __init__(self, path: str, name: str, value: Any) -> None:
         self.path, self.name, self.value = path, name, value
@@ -152,7 +152,7 @@ def read_published(part: Reader) -> Published:
 
 
 def find(name: str) -> str:
-    """The path of a job that came with Blastoff, by its name; a path stays as it is."""
+    """The path of a job that came with Blastoff, found by its name. A path stays as it is."""
     if "/" in name or name.endswith(".json"):
         return name
     known = {path.stem: path for path in sorted((machines.shipped().parent / "jobs").glob("*.json"))}
@@ -162,7 +162,7 @@ def find(name: str) -> str:
 
 
 def read(name: str) -> Job:
-    """The job of a file. Its mistakes are errors of the command line."""
+    """Reads the job in a file. Mistakes in the file raise CommandError."""
     path = find(name)
     try:
         whole = json.loads(Path(path).read_text())

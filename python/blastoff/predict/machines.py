@@ -1,4 +1,4 @@
-"""Machine models by name, and that of the CPU on which a trace was taken."""
+"""Machine models by name, and the model of the CPU on which a trace was taken."""
 
 import json
 import os
@@ -10,21 +10,21 @@ from blastoff import library
 from blastoff.errors import CommandError
 
 SIMULATED = "simulated:"
-"""Begins the name of the simulated device with a clock; its rates follow, as --simulated-rates takes them."""
+"""Prefix of the name of the simulated device with a clock. Its rates follow, in the form of --simulated-rates."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One that is asked about."""
+    """A machine for which a prediction is made."""
 
     label: str
     model: str = ""
     """The text of the model, or ""."""
     rates: str = ""
-    """Of the simulated device, or ""."""
+    """The rates of the simulated device, or ""."""
 
     def request(self) -> dict[str, str]:
-        """Its part of what the library is asked (src/prediction/prediction.h)."""
+        """The machine's part of the request to the library (src/prediction/prediction.h)."""
         return {"simulated": self.rates} if self.rates else {"machine": self.model}
 
 
@@ -44,7 +44,7 @@ def users() -> Path:
 
 
 def known() -> dict[str, Path]:
-    """Name -> file, of all models that have a name."""
+    """The files of all models that have a name, by name."""
     return {path.stem: path for folder in (shipped(), Path("/etc/blastoff/machines"), users()) for path in sorted(folder.glob("*.json"))}
 
 
@@ -56,7 +56,7 @@ def read(path: Path) -> str:
 
 
 def find(name: str) -> Machine:
-    """A machine by its name, the begin of only one name, or the path of its model."""
+    """A machine by its name, by a prefix of only one name, or by the path of its model."""
     if name.startswith(SIMULATED):
         return Machine("simulated", rates=name.removeprefix(SIMULATED))
     if "/" in name or name.endswith(".json"):
@@ -70,13 +70,13 @@ def find(name: str) -> Machine:
 
 
 def chosen(names: str | None) -> list[Machine]:
-    """The machines of a list of names; all shipped ones without it."""
+    """The machines in a list of names; without a list, all shipped ones."""
     wanted = [path.stem for path in sorted(shipped().glob("*.json"))] if names is None else split(names)
     return [find(name) for name in wanted]
 
 
 def split(names: str) -> list[str]:
-    """At the commas, except for those between rates."""
+    """Splits a list at its commas, except for the commas between rates."""
     words: list[str] = []
     for word in names.split(","):
         if words and words[-1].startswith(SIMULATED) and "=" in word:
@@ -92,7 +92,7 @@ def describes(model: dict[str, Any], cpu: str) -> bool:
 
 
 def source(cpu: str) -> str:
-    """The text of a model that has measured such a CPU; "" where there is none. The user's come first."""
+    """The text of a model that was measured on such a CPU; "" if there is none. The user's models come first."""
     for path in reversed(known().values()):
         text = read(path)
         try:

@@ -1,4 +1,4 @@
-"""`blastoff predict --nodes`: traces, or published runs, on many nodes."""
+"""`blastoff predict --nodes`: predicts a job on many nodes from traces or published runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ ALL_ON_CPU = {"BLASTOFF_MIN_SIZE": "1000000000"}
 
 
 def parameters(job: Job) -> list[dict[str, str]]:
-    """What was neither measured nor computed, and who says it."""
+    """The values that were neither measured nor computed, each with its source."""
     said = []
     if job.published:
         said.append({"name": "ranks", "value": f"{job.published.ranks_per_node} a node", "source": job.published.ranks_source})
@@ -45,7 +45,7 @@ def result(basis: Basis, asked: Nodes, measured: Mapping[str, Any], machines: Se
 
 
 def basis_of(headers: Sequence[Mapping[str, Any]], job: Job) -> Basis:
-    """Where the traced ranks were."""
+    """The nodes and ranks of the traced job."""
     hosts = {header.get("host") for header in headers}
     ranks = job.ranks or len(headers)
     highest = max((header.get("rank") or 0) for header in headers)
@@ -58,7 +58,7 @@ def basis_of(headers: Sequence[Mapping[str, Any]], job: Job) -> Basis:
 
 
 def layout_of(ranks: int, gpus: int) -> Layout:
-    """GPUs of a rank, or ranks of a GPU: the fullest."""
+    """GPUs of each rank, or, if there are more ranks than GPUs, ranks of the GPU that has the most."""
     most = 64
     layout = Layout(gpus // ranks, 1) if gpus >= ranks else Layout(1, -(-ranks // gpus))
     if layout.ranks_per_gpu > most:
@@ -67,7 +67,7 @@ def layout_of(ranks: int, gpus: int) -> Layout:
 
 
 def of_traces(paths: Sequence[str], chosen: Sequence[Machine], job: Job, asked: Nodes, settings: Mapping[str, str]) -> dict[str, Any]:
-    """By share/scale.schema.json."""
+    """A prediction in the form of share/scale.schema.json."""
     basis = basis_of([prediction.header(path) for path in paths], job)
     ranks = asked.ranks or basis.ranks // basis.nodes
     layout = layout_of(ranks, asked.gpus)
@@ -97,7 +97,7 @@ def of_traces(paths: Sequence[str], chosen: Sequence[Machine], job: Job, asked: 
 
 
 def of_published(job: Job, asked: Nodes, policy: str) -> dict[str, Any]:
-    """By share/scale.schema.json."""
+    """A prediction in the form of share/scale.schema.json."""
     published = job.published
     if published is None:
         raise CommandError("predict: no trace is given, and the file of --job has no `published` runs; accepted: either")

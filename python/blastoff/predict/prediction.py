@@ -1,4 +1,4 @@
-"""Traces on several machines, and which of them helps."""
+"""Predicts traces on several machines, and which of the machines helps."""
 
 import json
 import os
@@ -14,12 +14,12 @@ from blastoff.predict import child, machines
 from blastoff.predict.machines import Machine
 
 WORTH_NAMING = 1.02
-"""A speedup below this is none: the prediction is not that good."""
+"""A smaller speedup is not mentioned, since predictions are not that accurate."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the processes meet a machine."""
+    """How the processes share the GPUs of a machine."""
 
     gpus: int = 1
     ranks_per_gpu: int = 1
@@ -44,7 +44,7 @@ def speedup(machine: Mapping[str, Any]) -> float:
 
 
 def predict(paths: Sequence[str], asked: Sequence[Machine], layout: Layout, settings: Mapping[str, str]) -> dict[str, Any]:
-    """A prediction by share/prediction.schema.json. `settings`: BLASTOFF_ variables of a run."""
+    """A prediction in the form of share/prediction.schema.json. `settings`: BLASTOFF_ variables of a run."""
     headers = [header(path) for path in paths]
     source = machines.source(headers[0].get("cpu", ""))
 

@@ -1,7 +1,7 @@
-"""A job on many nodes: what was measured on few of them, shared out among more.
+"""A job on many nodes: divides work that was measured on few nodes among more.
 
-The work of a rank is a share of what it was: fewer of the same calls, not smaller ones. Shares follow the units that the fullest rank has.
-Serial seconds stay, and communication follows its formula.
+With more ranks, each rank makes fewer of the same calls, not smaller calls. The number of units on the fullest rank gives its share of the
+work. Serial seconds stay, and communication follows its formula.
 """
 
 import math
@@ -17,31 +17,31 @@ CPU_ONLY = "none"
 
 @dataclass(frozen=True)
 class Nodes:
-    """What is asked about."""
+    """The numbers of nodes for which a prediction is made, and how they are used."""
 
     counts: Sequence[int]
     ranks: int | None = None
-    """Of each node. None: as measured."""
+    """Ranks of each node. None: as many as measured."""
     gpus: int = 1
-    """Of each node."""
+    """GPUs of each node."""
     weak: bool = False
-    """Each rank has as many units as it had, whatever the number of ranks."""
+    """Weak scaling: each rank keeps its number of units, whatever the number of ranks."""
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What was measured: nodes, ranks of a node, GPUs of a node."""
+    """The measured job: its nodes, its ranks, and further facts."""
 
     nodes: int
     ranks: int
     job: Job
 
     def fixed(self, nodes: int) -> tuple[float, float]:
-        """Serial seconds, and those of communication, of each rank on so many nodes."""
+        """Serial seconds and seconds of communication of each rank on this number of nodes."""
         return self.job.serial, (self.job.communication or Communication()).seconds(nodes)
 
     def units_of(self, ranks: int, weak: bool) -> float:
-        """Units of the fullest of so many ranks; parts of one, where nothing is said of units."""
+        """Units of the fullest rank among this number of ranks. Without units, its part of the work relative to the measured ranks."""
         if weak:
             ranks = self.ranks
         if self.job.units is None:
@@ -49,11 +49,11 @@ class Basis:
         return math.ceil(self.job.units / ranks)
 
     def share(self, ranks: int, weak: bool) -> float:
-        """The work of the fullest of so many ranks, of what the fullest had."""
+        """Work of the fullest rank among this number of ranks, relative to the fullest measured rank."""
         return self.units_of(ranks, weak) / self.units_of(self.ranks, weak)
 
     def shared(self, seconds: float) -> float:
-        """Seconds of the run that further ranks shorten."""
+        """Seconds of the run that become fewer with more ranks: without serial seconds and communication."""
         serial, communication = self.fixed(self.nodes)
         if seconds < serial + communication:
             took = f"{serial + communication:.3g} s are serial or communication"
@@ -66,7 +66,7 @@ class Parts:
     """Seconds of the fullest rank, with all its work."""
 
     program: float
-    """Its own, and calls that stay on the CPU."""
+    """Seconds outside calls, and in calls that stay on the CPU."""
     device: float = 0.0
     moving: float = 0.0
 
@@ -79,7 +79,7 @@ class Parts:
 
 
 def row(basis: Basis, nodes: int, ranks: int, gpus: int, weak: bool, cpu: float, parts: Parts) -> dict[str, Any]:
-    """The nodes of a table. `cpu`: seconds of the shared work on CPUs alone; `parts`: with GPUs."""
+    """A row of the table, for one number of nodes. `cpu`: seconds of the shared work on CPUs only; `parts`: its seconds with GPUs."""
     serial, communication = basis.fixed(nodes)
     fixed = serial + communication
     return {
@@ -99,7 +99,7 @@ def row(basis: Basis, nodes: int, ranks: int, gpus: int, weak: bool, cpu: float,
 
 
 def finish(rows: list[dict[str, Any]], weak: bool) -> list[dict[str, Any]]:
-    """With gain over CPUs, and parallel efficiency against the fewest nodes."""
+    """Adds to each row the gain over CPUs and the parallel efficiency relative to the fewest nodes."""
     first = min(rows, key=lambda each: each["nodes"])
     for each in rows:
         each["gain"] = each["cpu_seconds"] / each["seconds"] if each["seconds"] > 0 else 1.0
@@ -109,10 +109,10 @@ def finish(rows: list[dict[str, Any]], weak: bool) -> list[dict[str, Any]]:
 
 
 def opened(share: float, cpu: float, with_device: float, opening: float) -> tuple[float, float]:
-    """Seconds of a share of the work, and the part of it that CPUs do before the device is open. `cpu`: seconds of all work on CPUs,
-    `with_device`: as replayed, of which the first `opening` seconds passed until the device was open.
+    """Seconds of a share of the work, and how many of them pass on CPUs before the device is open. `cpu`: seconds of all work on CPUs.
+    `with_device`: seconds of all work in the replay, of which the first `opening` seconds passed before the device was open.
 
-    Opening takes as long however little work there is: what ends before never uses the device.
+    Opening always takes the same time. A share of the work that ends earlier never uses the device.
     """
     if not 0 < opening < min(cpu, with_device):
         return share * with_device, 0.0
@@ -123,10 +123,10 @@ def opened(share: float, cpu: float, with_device: float, opening: float) -> tupl
 
 
 def replayed(basis: Basis, machine: Mapping[str, Any], asked: Nodes, processes: int) -> list[dict[str, Any]]:
-    """The rows of a machine. `machine`: the replay of the traces of so many processes, of share/prediction.schema.json; it shares GPUs
-    as the ranks of a node do."""
+    """The rows of a machine. `machine`: the replay of the traces of `processes` processes, in the form of share/prediction.schema.json. The
+    processes share GPUs as the ranks of a node do."""
     cpu, work = basis.shared(machine["traced_seconds"]), basis.shared(machine["predicted_seconds"])
-    # A faster CPU does its calls in less time: what the program does without the device follows the replay without one.
+    # On a faster CPU, calls take less time, so the time without the device comes from the replay without a device.
     alone = basis.shared(machine.get("without_device_seconds", machine["traced_seconds"]))
     device = machine["totals"]["device_seconds"] / processes
     moving = machine["totals"]["moving_seconds"] / processes
@@ -135,7 +135,7 @@ def replayed(basis: Basis, machine: Mapping[str, Any], asked: Nodes, processes: 
     for nodes in asked.counts:
         share = basis.share(nodes * ranks, asked.weak)
         seconds, before = opened(share, alone, work, machine["opening_seconds"])
-        # Threads may be in calls at the same time: no more than there is.
+        # The seconds in calls of several threads may overlap, so they are limited to the seconds that there are.
         in_calls = min(device * share, seconds - before)
         waiting = in_calls * moving / device if device else 0.0
         parts = Parts(seconds - in_calls, in_calls - waiting, waiting)
@@ -144,7 +144,7 @@ def replayed(basis: Basis, machine: Mapping[str, Any], asked: Nodes, processes: 
 
 
 def device_seconds(published: Published, rest: float) -> tuple[float, str]:
-    """What calls take on the device without moving, and where that is from: a run whose moving is known, less its other parts."""
+    """Seconds that calls take on the device without moving, and the source: a run whose moving is known, less its other parts."""
     for run in published.runs:
         if run.policy != CPU_ONLY and run.seconds is not None and run.moving is not None:
             seconds = run.seconds - run.moving - rest
@@ -154,7 +154,7 @@ def device_seconds(published: Published, rest: float) -> tuple[float, str]:
 
 
 def published_parts(published: Published, policy: str) -> tuple[float, Parts, str]:
-    """Seconds on CPUs; parts with a policy; and where the seconds of the device are from."""
+    """Seconds on CPUs, the parts with this policy, and the source of the device's seconds."""
     cpu = next((run for run in published.runs if run.policy == CPU_ONLY), None)
     if cpu is None or cpu.seconds is None or cpu.calls is None or cpu.calls > cpu.seconds:
         raise CommandError('predict: published.runs; accepted: a run of policy "none" with seconds and, of these, calls_seconds')
@@ -168,7 +168,7 @@ def published_parts(published: Published, policy: str) -> tuple[float, Parts, st
 
 
 def from_published(basis: Basis, published: Published, policy: str, asked: Nodes) -> list[dict[str, Any]]:
-    """The rows of a published job. The GPU is what its ranks wait for: with more of them, the seconds on the device are shared out."""
+    """The rows of a published job. Its ranks wait for the GPU, so more GPUs divide the seconds on the device among themselves."""
     cpu, parts, _ = published_parts(published, policy)
     shared = Parts(basis.shared(parts.program), parts.device * published.gpus_per_node / asked.gpus, parts.moving)
     ranks = published.ranks_per_node
@@ -180,7 +180,7 @@ def from_published(basis: Basis, published: Published, policy: str, asked: Nodes
 
 
 def compare(basis: Basis, published: Published, policy: str) -> list[dict[str, Any]]:
-    """The published times of the whole program beside what its parts give."""
+    """The published times of the whole program beside the times that are computed from its parts."""
     given = {(published.nodes, run.policy): run.seconds for run in published.runs}
     lines = []
     for figure in published.compare:

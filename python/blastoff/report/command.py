@@ -49,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def show(job: Job) -> None:
-    """The job as plain text."""
+    """Prints the job as plain text."""
     from blastoff.job.call_sites import call_sites
     from blastoff.job.view import table
 
@@ -80,7 +80,7 @@ def export_as(job: Job, csv: str | None, trace: str | None, as_json: bool) -> No
 
 
 def write(path: str, text: str) -> None:
-    """To that file, or to standard output."""
+    """Writes to the file at `path`, or to standard output."""
     if path == STDOUT:
         print(text, end="")
         return

@@ -46,13 +46,13 @@ class Application(ABC):
     size_text: str
 
     chunks = 0
-    """Parts of the problem that come to the device one after the other; 0: it is there as a whole."""
+    """Number of parts of the problem that come to the device one after the other; 0: the whole problem is there at once."""
 
     needs_undo = False
-    """Whether `error` speaks of the arrays after `undo`."""
+    """Whether `error` checks the arrays as they are after `undo`."""
 
     def initialise(self, name: str, array: np.ndarray) -> None:
-        """What the CPU does before the computation."""
+        """Fills an array on the CPU before the computation."""
         array[...] = self.arrays[name].contents
 
     def undo(self, device: Device, buffers: Buffers) -> None:
@@ -61,7 +61,7 @@ class Application(ABC):
 
     @abstractmethod
     def compute(self, device: Device, buffers: Buffers) -> None:
-        """Everything between the copies in and the copies out."""
+        """Everything between copying the arrays in and copying the results out."""
 
     @abstractmethod
     def error(self, results: dict[str, np.ndarray]) -> float:
@@ -74,5 +74,5 @@ class Application(ABC):
 
 
 def grid_2d(side: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Grid and blocks for one thread an element of a square."""
+    """Grid and block sizes for one thread per element of a square array."""
     return (-(-side // 32), -(-side // 8)), (32, 8)

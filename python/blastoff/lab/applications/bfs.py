@@ -34,7 +34,7 @@ class Bfs(Application):
         self.expected = self.by_frontiers(starts, neighbours)
 
     def by_frontiers(self, starts: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
-        """From the set of nodes of one level to the set of the next."""
+        """The levels, computed as sets: the nodes of each level give those of the next."""
         levels = np.full(self.nodes, -1, np.int32)
         frontier, level = np.zeros(1, np.int64), 0
         while frontier.size:

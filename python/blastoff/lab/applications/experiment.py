@@ -1,4 +1,4 @@
-"""Runs the six applications in every memory mode, each phase timed apart."""
+"""Runs the six applications in every memory mode and times each phase separately."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -24,14 +24,15 @@ from blastoff.lab.session import Session, seconds_of
 MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, BLOCKS)
 HOST_SHARE = 4
 HOST_SHARES = {"bfs": 8, "hotspot": 9, "srad": 9}
-"""Host memory that a problem needs, in sizes of its arrays: contents, copies, and the CPU's computation, which may be in double precision."""
+"""Host memory that a problem needs, as a multiple of the size of its arrays: for their contents, for copies, and for the CPU's computation,
+which may be in double precision."""
 
 Maker = tuple[str, int, Callable[[], Application]]
-"""Name, bytes of the arrays, and how to make the problem."""
+"""Name, bytes of the arrays, and a function that makes the problem."""
 
 
 def problems(session: Session) -> list[Maker]:
-    """The smallest first."""
+    """The problems in the order of size, the smallest first."""
     if session.quick:
         return [
             ("quantum volume", 8 << 12, lambda: QuantumVolume(12)),
@@ -80,7 +81,7 @@ def error_of(application: Application, buffers: Buffers, names: list[str]) -> fl
 
 
 def measure(session: Session, application: Application, mode: Mode) -> dict[str, Any]:
-    """One application in one mode. The device's part of the computation is timed by the device."""
+    """Measures one application in one mode. The device's own clock times its part of the computation."""
     device, arrays = session.device, application.arrays
     with ExitStack() as stack:
         began = time.perf_counter()

@@ -11,7 +11,7 @@ STEP, ACROSS, UP, AMBIENT = 0.1, 0.8, 0.05, 80.0
 
 
 class Hotspot(Application):
-    """`steps` is even, so that the result ends where the initial temperature was."""
+    """`steps` is even, so that the result is in the array of the initial temperature."""
 
     name = "hotspot"
     kernels = (HEAT,)
@@ -30,7 +30,7 @@ class Hotspot(Application):
         self.expected = self.by_fluxes(power, temperature)
 
     def by_fluxes(self, power: np.ndarray, temperature: np.ndarray) -> np.ndarray:
-        """In double precision, by the heat that flows through each border between two cells."""
+        """The result in double precision, computed from the heat that flows through each border between two cells."""
         now = temperature.astype(np.float64)
         for _ in range(self.steps):
             change = power + (AMBIENT - now) * UP

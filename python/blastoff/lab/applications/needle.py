@@ -27,7 +27,7 @@ class Needle(Application):
         self.expected = self.by_rows(similarity, score[0])
 
     def by_rows(self, similarity: np.ndarray, first: np.ndarray) -> np.ndarray:
-        """Row by row: gaps along a row are a running maximum of scores that are shifted to a common column."""
+        """The scores, computed row by row: gaps along a row are a running maximum of scores that are shifted to a common column."""
         rows = np.empty((self.length + 1, self.length + 1), np.int32)
         rows[0] = first
         shift = PENALTY * np.arange(self.length + 1, dtype=np.int32)

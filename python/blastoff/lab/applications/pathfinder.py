@@ -12,7 +12,7 @@ THREADS = 256
 
 
 class Pathfinder(Application):
-    """`launches` is even, so that the result ends in the array where the first row began."""
+    """`launches` is even, so that the result is in the array of the first row."""
 
     name = "pathfinder"
     kernels = (DESCEND,)
@@ -31,7 +31,7 @@ class Pathfinder(Application):
 
     @staticmethod
     def upwards(weights: np.ndarray) -> np.ndarray:
-        """One row at a time, on a row with a border that no path takes."""
+        """The costs, computed one row at a time. The row has a border so expensive that no path takes it."""
         border = np.iinfo(np.int64).max // 2
         cost = np.full(weights.shape[1] + 2, border, np.int64)
         cost[1:-1] = weights[0]

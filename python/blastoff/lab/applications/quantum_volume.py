@@ -14,12 +14,12 @@ from blastoff.lab.kernels.table import GATE, GATE_ON_PARTS
 
 LAYERS = 5
 CHECKED_QUBITS = 22
-"""Up to here the CPU computes the whole state; above, the inverse circuit must bring the initial state back."""
+"""Most qubits for which the CPU checks the whole state. For more, the inverse circuit must restore the initial state."""
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A unitary matrix on two qubits; row and column 1 have the first qubit set, 2 the second."""
+    """A unitary matrix on two qubits. Row and column 1 are for the first qubit set, row and column 2 for the second."""
 
     first: int
     second: int
@@ -44,7 +44,7 @@ def circuit(qubits: int, layers: int) -> list[Gate]:
 
 
 def arguments(gate: Gate, first: int, second: int, amplitudes: int) -> tuple[Any, ...]:
-    """Of a kernel that applies a gate to the bits `first` and `second` of `amplitudes` amplitudes."""
+    """The arguments of a kernel that applies a gate to the bits `first` and `second` of `amplitudes` amplitudes."""
     entries = np.ascontiguousarray(gate.matrix, np.complex64).view(np.float32).reshape(-1).tolist()
     return amplitudes // 4, *sorted((first, second)), first, second, entries
 
@@ -89,7 +89,7 @@ class QuantumVolume(Application):
         return self.expected is None
 
     def undo(self, device: Device, buffers: Buffers) -> None:
-        """The inverse circuit."""
+        """Runs the inverse circuit."""
         self.apply(device, buffers, [gate.inverse() for gate in reversed(self.gates)])
 
     def apply(self, device: Device, buffers: Buffers, gates: list[Gate]) -> None:
@@ -115,7 +115,7 @@ class QuantumVolume(Application):
                     apply_group(device, arguments(gate, first, second, len(group) << self.local), [parts[number] for number in group], address)
 
     def in_copies(self, device: Device, values: tuple[Any, ...], parts: list[HostBuffer], address: int) -> None:
-        """The chunks come to the device, one behind the other, and go back."""
+        """Copies the chunks to the device, one behind the other, applies the gate, and copies them back."""
         size = parts[0].size
         for place, part in enumerate(parts):
             device.upload(address + place * size, part.host)
@@ -124,7 +124,7 @@ class QuantumVolume(Application):
             device.download(part.host, address + place * size)
 
     def in_place(self, device: Device, values: tuple[Any, ...], parts: list[Buffer], _address: int) -> None:
-        """The chunks are where they are; those that are not on the device come by themselves."""
+        """Applies the gate to the chunks where they are; the system moves those that are not on the device."""
         none = [0] * (4 - len(parts))
         launch(device, GATE_ON_PARTS, device.blocks_for(values[0]), (256, 1), *values, self.local, *parts, *none)
 

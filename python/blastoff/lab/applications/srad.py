@@ -9,17 +9,17 @@ from blastoff.lab.kernels.table import COEFFICIENT, DIFFUSE
 
 RATE = 0.5
 SAMPLE = 128
-"""The side of the uniform part of the image, whose noise is the speckle."""
+"""Side of the part of the image that is taken to be uniform, so that its noise is the speckle."""
 
 
 def speckle_of(sample: np.ndarray) -> float:
-    """The squared coefficient of variation of a uniform part."""
+    """The squared coefficient of variation of a uniform part of the image."""
     part = sample.astype(np.float64)
     return float(part.var() / part.mean() ** 2)
 
 
 class Srad(Application):
-    """`iterations` is even, so that the result ends where the image was."""
+    """`iterations` is even, so that the result is in the array of the image."""
 
     name = "srad"
     kernels = (COEFFICIENT, DIFFUSE)
@@ -36,7 +36,7 @@ class Srad(Application):
         self.expected = self.by_fluxes(image)
 
     def by_fluxes(self, image: np.ndarray) -> np.ndarray:
-        """In double precision, by what flows through each border between two pixels."""
+        """The result in double precision, computed from the flow through each border between two pixels."""
         now = image.astype(np.float64)
         for _ in range(self.iterations):
             speckle = speckle_of(now[:SAMPLE, :SAMPLE])
@@ -51,7 +51,7 @@ class Srad(Application):
             gradient /= now**2
             variation = (gradient / 2 - (laplacian / 4) ** 2) / (1 + laplacian / 4) ** 2
             weight = np.clip(1 / (1 + (variation - speckle) / (speckle * (1 + speckle))), 0, 1)
-            # What flows through a border is weighted by the pixel below or right of it.
+            # The weight of the flow through a border is that of the pixel below the border, or right of it.
             change = np.zeros_like(now)
             change[:-1] += weight[1:] * down
             change[1:] -= weight[1:] * down

@@ -26,7 +26,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 def load(path: str) -> Any:
-    """Opens one NVRTC and declares its functions. Its second file is opened first, since it may lie where nothing looks for it."""
+    """Opens one NVRTC and declares its functions. Opens libnvrtc-builtins first, which the dynamic linker might not find beside it."""
     if os.path.isabs(path):
         for part in sorted(glob.glob(f"{os.path.dirname(path)}/libnvrtc-builtins.so.*")):
             if ".alt" not in os.path.basename(part):
@@ -64,7 +64,7 @@ class Compiler:
             raise DeviceFailed(f"{self.path}: {name} failed with error {status}")
 
     def architectures(self) -> list[int]:
-        """The compute capabilities that it compiles for, as 90 for 9.0."""
+        """The compute capabilities for which it compiles: 90 stands for 9.0."""
         count = c_int()
         self._check("nvrtcGetNumSupportedArchs", ctypes.byref(count))
         found = (c_int * count.value)()
@@ -72,7 +72,7 @@ class Compiler:
         return sorted(found)
 
     def compile(self, source: str, file: str, capability: int) -> bytes:
-        """Machine code for a device; for one that this NVRTC does not know, PTX that the driver compiles."""
+        """Machine code for a device of this compute capability, or PTX, which the driver compiles, if this NVRTC does not know the capability."""
         known = self.architectures()
         older = [architecture for architecture in known if architecture <= capability]
         if not older:

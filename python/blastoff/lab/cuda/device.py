@@ -27,7 +27,7 @@ from blastoff.lab.failures import Cannot, DeviceFailed
 from blastoff.lab.kernels.table import Kernel
 
 STREAM = HANDLE()
-"""The default stream: everything is in one order."""
+"""The default stream, on which all work runs in order."""
 
 
 class CudaDevice(Device):
@@ -106,7 +106,7 @@ class CudaDevice(Device):
         self.driver.call("cuMemcpyDtoDAsync_v2", target, source, size, STREAM)
 
     def _place(self, on_device: bool) -> Any:
-        """The device or the host, as the driver's newer or older entry points take it."""
+        """The device or the host as an argument for the driver's entry points, which differ between newer and older drivers."""
         if self.driver.takes_locations:
             return Location(ON_DEVICE, self.ordinal) if on_device else Location(ON_HOST, 0)
         return self.ordinal if on_device else CPU
@@ -163,7 +163,7 @@ class CudaDevice(Device):
         self.idle_events += marks
 
     def close(self) -> None:
-        """Releases everything, as far as a device that has failed lets us: what is left ends with the process."""
+        """Releases everything. If the device has failed, some releases fail too, and the process's end releases the rest."""
         if not self.is_open:
             return
         self.is_open = False

@@ -10,7 +10,7 @@ SONAMES = ("libnvrtc.so.13", "libnvrtc.so.12")
 
 
 def roots(cuda_path: str = "") -> Iterator[str]:
-    """Installations, best first."""
+    """Folders of CUDA installations, the best first."""
     yield from filter(None, (cuda_path, os.environ.get("BLASTOFF_CUDA_PATH"), *map(os.environ.get, ("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX"))))
     yield "/usr/local/cuda"
     yield from sorted(glob.glob("/usr/local/cuda-*"), reverse=True)

@@ -1,1 +1,1 @@
-"""The laboratory's kernels: CUDA sources, and what each computes in NumPy."""
+"""The laboratory's kernels: CUDA sources, and the same computations in NumPy."""

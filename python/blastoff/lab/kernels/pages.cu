@@ -1,4 +1,4 @@
-// What the experiments with pages run.
+// The kernels of the experiments with pages.
 
 // Writes every word: the index plus `value`.
 extern "C" __global__ void fill(long long words, long long value, long long* data) {
@@ -12,7 +12,7 @@ extern "C" __global__ void walk(long long steps, long long words_per_step, const
   __shared__ volatile long long arrived;
   for (long long i = 0; i < steps; ++i) {
     const long long start = clock64();
-    arrived = data[i * words_per_step];  // the store waits for the value, the clock for the store
+    arrived = data[i * words_per_step];  // the store waits for the value, and the clock waits for the store
     ticks[i] = clock64() - start;
     seen[i] = arrived;
   }

@@ -33,12 +33,12 @@ def walk(_grid: Pair, _block: Pair, steps: int, words_per_step: int, data: int, 
 
 
 def _spread(index: np.ndarray, position: int) -> np.ndarray:
-    """The numbers with a zero put in at a bit."""
+    """The numbers with a zero bit inserted at this position."""
     return ((index >> position) << (position + 1)) | (index & ((1 << position) - 1))
 
 
 def _quads(quads: int, low: int, high: int, first: int, second: int) -> list[np.ndarray]:
-    """Numbers of the amplitudes that a gate mixes, by row of its matrix."""
+    """Indices of the amplitudes that a gate mixes, one array for each row of its matrix."""
     base = _spread(_spread(np.arange(quads), low), high)
     return [base | ((k & 1) << first) | ((k >> 1) << second) for k in range(4)]
 
@@ -102,7 +102,7 @@ def expand(_grid: Pair, _block: Pair, nodes: int, level: int, starts: int, neigh
 
 
 def _neighbours(image: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The values north, south, west and east of each, edges repeated."""
+    """The values north, south, west and east of each pixel; at an edge, the pixel itself."""
     padded = np.pad(image, 1, mode="edge")
     return padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]
 

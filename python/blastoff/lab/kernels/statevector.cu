@@ -37,7 +37,7 @@ extern "C" __global__ void gate(long long quads, int low, int high, int first, i
   }
 }
 
-// The same for a state in up to four parts of 2^part_bits amplitudes each.
+// Applies a gate to a state that is stored in up to four parts of 2^part_bits amplitudes each.
 extern "C" __global__ void gate_on_parts(long long quads, int low, int high, int first, int second, Gate matrix,
                                          int part_bits, float2* part0, float2* part1, float2* part2, float2* part3) {
   const long long stride = (long long)gridDim.x * blockDim.x;

@@ -1,4 +1,4 @@
-"""The table of kernels: where each is written, what it takes, and what it computes."""
+"""The table of kernels: the source file, the arguments and the reference of each."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ INT, LONG, FLOAT, DOUBLE = ctypes.c_int32, ctypes.c_int64, ctypes.c_float, ctype
 
 
 class Intent(Enum):
-    """What is done with an array; the values are those of blastoff_access."""
+    """How an array is used; the values are those of blastoff_access."""
 
     READ = 0
     WRITE = 1  # every byte, and none is read
@@ -29,26 +29,26 @@ class Address(ctypes.c_uint64):
 
 
 class Read(Address):
-    """Of an array that the kernel reads."""
+    """The address of an array that the kernel reads."""
 
     intent = Intent.READ
 
 
 class Write(Address):
-    """Of an array that the kernel writes, every byte of it."""
+    """The address of an array of which the kernel writes every byte."""
 
     intent = Intent.WRITE
 
 
 class Update(Address):
-    """Of an array that the kernel reads and writes, or writes in part."""
+    """The address of an array that the kernel reads and writes, or writes in part."""
 
     intent = Intent.UPDATE
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One __global__ function. `parameters` are the C types of its arguments; `reference` computes the same in host memory."""
+    """One __global__ function. `parameters` are the C types of its arguments; `reference` does the same computation in host memory."""
 
     name: str
     file: str

@@ -49,7 +49,7 @@ def text(document: dict[str, Any]) -> str:
 
 
 def findings_page(document: dict[str, Any]) -> str:
-    """The findings beside the sources', as Markdown."""
+    """The findings here beside those of the sources, as Markdown."""
     lines = ["# Findings", ""]
     lines += [f"* {label}: {value}" for label, value in words.facts(document)]
     lines += ["", "| finding | source | this machine | |", "| --- | --- | --- | --- |"]
@@ -64,7 +64,7 @@ def findings_page(document: dict[str, Any]) -> str:
 
 
 def html_page(document: dict[str, Any]) -> str | None:
-    """The page with figures; None, and a line that names the package, where one is missing."""
+    """The page with figures. If a package is missing, prints a line that names it and returns None."""
     try:
         from blastoff.lab.view import page
     except ImportError as error:
@@ -74,7 +74,7 @@ def html_page(document: dict[str, Any]) -> str | None:
 
 
 def write(document: dict[str, Any], directory: Path) -> None:
-    """lab.json, findings.md, and lab.html where its packages are there."""
+    """Writes lab.json and findings.md, and lab.html if its packages are installed."""
     files = {"lab.json": json.dumps(document, indent=1) + "\n", "findings.md": findings_page(document), "lab.html": html_page(document)}
     for name, contents in files.items():
         if contents is not None:

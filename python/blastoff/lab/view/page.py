@@ -7,7 +7,7 @@ from blastoff.view.page import template
 
 
 def sections(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """One for each set that measured something."""
+    """One section for each set that measured something."""
     found = []
     for name, part in document["sets"].items():
         if part["rows"]:

@@ -81,7 +81,7 @@ TITLES = {
 
 
 def unable(document: dict[str, Any]) -> list[tuple[str, str]]:
-    """What this machine cannot do, and what there was no time for: the reason, and what it concerns."""
+    """What this machine cannot do, and what there was no time for: each with its reason and the cases."""
     concerned: dict[str, list[str]] = {}
     for entry in document["cannot"]:
         concerned.setdefault(entry["why"], []).append(f"{entry['set']}: {entry['what']}")

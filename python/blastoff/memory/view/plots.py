@@ -20,20 +20,20 @@ TO_DEVICE, FROM_DEVICE = "#e09f3e", "#c8553d"
 MARK = "#8d99ae"
 INCHES_WIDE, INCHES_HIGH = 10.6, 2.7
 PLACE = (0.085, 0.19, 0.905, 0.68)
-"""Of the axes in each figure, so that the moments stand below each other."""
+"""Position of the axes in each figure; it is the same in all, so that equal times lie below each other."""
 
 MOST_DRAWN = 700
-"""Points of a line in a figure."""
+"""Most points of a line in a figure."""
 
 MOST_NAMES = 12
-"""Marks with their names; of more, lines alone are drawn."""
+"""Most marks that are drawn with their names. If there are more, only their lines are drawn."""
 
 Figure = tuple[str, str, str]
 """Heading, explanation, SVG."""
 
 
 def chosen(document: Document) -> list[int]:
-    """The places of the samples that are drawn: of neighbours, that with the most memory."""
+    """Indices of the samples that are drawn: in each group of neighbours, the sample with the most memory."""
     lists = document["timeline"]
     count = len(lists["time"])
     step = -(-count // MOST_DRAWN) if count else 1
@@ -45,7 +45,7 @@ def pick(values: Sequence[Any], places: Sequence[int]) -> list[float]:
 
 
 def rates(times: Sequence[float], counts: Sequence[float]) -> list[float]:
-    """Per second, between one sample and the next."""
+    """Growth per second between each sample and the one before."""
     steps = zip(itertools.pairwise(times), itertools.pairwise(counts), strict=True)
     return [0.0, *((later - count) / (until - since) if until > since else 0.0 for (since, until), (count, later) in steps)]
 
@@ -91,7 +91,7 @@ def time_figure(document: Document, fill: Callable[[Any], None], text: Callable[
 
 
 def host(document: Document) -> Figure:
-    """The resident set, stacked by node; how much of it lies in huge pages, and what Blastoff has page-locked."""
+    """The resident set, stacked by node; the part of it in huge pages, and the part that Blastoff has page-locked."""
     lists = document["timeline"]
     places = chosen(document)
     times = pick(lists["time"], places)
@@ -111,7 +111,7 @@ def host(document: Document) -> Figure:
 
 
 def device(document: Document) -> Figure | None:
-    """What Blastoff holds on the device, stacked, and device memory by NVML."""
+    """Device memory that Blastoff holds, stacked, and device memory in use according to NVML."""
     lists = document["timeline"]
     nvml = {"processes": ("device", "the run, by NVML"), "whole": ("device_whole", "all programs, by NVML")}.get(document["device"]["scope"])
     places = chosen(document)
@@ -136,7 +136,7 @@ def device(document: Document) -> Figure | None:
 
 
 def moved(document: Document) -> Figure | None:
-    """Bytes per second to the device and from it."""
+    """Bytes moved to the device and from the device per second."""
     lists = document["timeline"]
     places = chosen(document)
     times = pick(lists["time"], places)
@@ -182,5 +182,5 @@ def faults(document: Document) -> Figure:
 
 
 def figures(document: Document) -> list[Figure]:
-    """All that have data."""
+    """All figures that have data."""
     return [figure for figure in (host(document), device(document), moved(document), faults(document)) if figure is not None]

@@ -12,7 +12,7 @@ POLICIES = {"none": "CPUs"}
 
 
 def answer(result: Mapping[str, Any]) -> str:
-    """The most nodes, on the best machine: one line."""
+    """One line about the largest number of nodes on the best machine."""
     best = result["machines"][0]
     last = best["rows"][-1]
     among = f"; best of {len(result['machines'])} machines" if len(result["machines"]) > 1 else ""
@@ -27,7 +27,7 @@ def title(result: Mapping[str, Any], machine: Mapping[str, Any]) -> str:
 
 
 def shown(result: Mapping[str, Any], key: str) -> bool:
-    """Whether any machine has such seconds."""
+    """Whether any machine has seconds under this key."""
     return any(each[key] for machine in result["machines"] for each in machine["rows"])
 
 
@@ -77,7 +77,7 @@ def plural(count: int, name: str) -> str:
 
 
 def measured(result: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the figures begin with."""
+    """The measured job, from which the figures are computed."""
     base = result["measured"]
     where = f"{plural(base['nodes'], 'node')}, {plural(base['ranks'], 'rank')}"
     if base["from"] == "trace":
@@ -96,7 +96,7 @@ def measured(result: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the computation takes for granted."""
+    """The assumptions of the computation."""
     lines = [("given", f"{each['name']}: {each['value']} ({each['source']})") for each in result["parameters"]]
     given = {each["name"] for each in result["parameters"]}
     if "units" not in given and result["scaling"] == "strong":

@@ -34,7 +34,7 @@ def show(prediction: Mapping[str, Any]) -> None:
 
 
 def show_nodes(result: Mapping[str, Any]) -> None:
-    """What was measured, what is computed from it, and what of the latter was published."""
+    """The measured job, the computed times, and published times beside computed ones."""
     print(nodes_words.answer(result), end="\n\n")
     parts = [Text("measured", style="bold"), terminal.pairs(nodes_words.measured(result))]
     for machine in result["machines"]:

@@ -15,7 +15,7 @@ def times(ratio: float) -> str:
 
 
 def answer(prediction: Mapping[str, Any]) -> str:
-    """Would a GPU node help, which, and how much: one line."""
+    """One line that says whether a GPU node would help, which one, and how much."""
     machines = prediction["machines"]
     best = machines[0]
     before, after = quantities.duration(best["traced_seconds"]), quantities.duration(best["predicted_seconds"])
@@ -74,7 +74,7 @@ def cpu_words(machine: Mapping[str, Any], trace: Mapping[str, Any]) -> str:
 
 
 def facts(prediction: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the figures rest on, for the best machine."""
+    """The basis of the figures for the best machine."""
     best, trace = prediction["machines"][0], prediction["traces"][0]
     count = len(prediction["traces"])
     lines = [("traced", f"{trace['command_line'] or trace['program']} on {trace['host']}{f', {count} processes' if count > 1 else ''}")]
@@ -93,7 +93,7 @@ def facts(prediction: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def remarks(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the trace does not tell."""
+    """Facts that the trace does not tell."""
     lines = []
     if machine["unknown_writes"]:
         unknown = quantities.count(machine["unknown_writes"])
@@ -110,7 +110,7 @@ def remarks(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def counted(row: Mapping[str, Any]) -> str:
-    """So many calls, and why."""
+    """The number of calls, and the reason."""
     calls = round(row["calls"])
     return f"{quantities.count(calls)} call{'s' * (calls != 1)}: {row['reason']}"
 

@@ -10,7 +10,7 @@ COLUMNS = ("calls", "calls", "offloaded", "offloaded", "seconds", "seconds", "ra
 
 
 def elapsed(job: Job) -> float:
-    """Wall time of its longest process."""
+    """Wall time of the job's longest process."""
     return max(process.report["process"]["elapsed_seconds"] for process in job.processes)
 
 
@@ -27,7 +27,7 @@ def cells(before: Sums, after: Sums) -> list[str]:
 
 
 def rows(before: Job, after: Job) -> list[list[str]]:
-    """A row for each routine, those with the most time in either first, and the total."""
+    """A row for each routine, and the total. Routines with the most time in either job come first."""
     names = dict.fromkeys([*before.routines, *after.routines])
     most = {name: max(job.routines[name].seconds for job in (before, after) if name in job.routines) for name in names}
     ordered = sorted(names, key=lambda name: -most[name])

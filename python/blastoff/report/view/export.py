@@ -15,12 +15,12 @@ MICROSECONDS = 1e6
 
 
 def sums_of(sums: Sums) -> dict[str, float]:
-    """All counters, and what is computed from them. Those of several processes are sums over them."""
+    """All counters, summed over processes, and the operand reuse, which is computed from them."""
     return sums.counters | {"operand_reuse": sums.operand_reuse}
 
 
 def verdict_of(job: Job) -> dict[str, Any]:
-    """In seconds of the job's wall time; null: not known. `at_least`: it may be more."""
+    """The verdict in seconds of the job's wall time; null: not known. `at_least`: the saving may be larger."""
     unknown = job.has_own_clock
     return {
         "text": words.verdict(job),
@@ -47,7 +47,7 @@ def site_of(site: CallSite) -> dict[str, Any]:
 
 
 def energy_of(job: Job) -> dict[str, Any] | None:
-    """Joules by kind, for the job and its phases; null where nobody has looked."""
+    """Joules by kind, for the job and its phases; null if no energy was read."""
     sums = metering.energy_of(job)
     if sums is None:
         return None

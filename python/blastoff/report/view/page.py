@@ -10,7 +10,7 @@ from blastoff.report.view import plots
 from blastoff.view.page import template
 
 SHOWN_PROGRAMS = 3
-"""In the title of a job of several programs."""
+"""Most programs that the title of a job names."""
 
 
 def figures(job: Job) -> list[tuple[str, str, str]]:
@@ -85,7 +85,7 @@ DECISION_COLUMNS = ("calls", "seconds", "of one call", "on the CPU", "on the dev
 
 
 def decision_rows(job: Job) -> list[tuple[str, list[str], str]]:
-    """Arguments, numbers and verdict of the decisions that took longest, with --explain."""
+    """Arguments, numbers and verdict of the decisions about the calls that took longest, if the run had --explain."""
     found = sorted((one for process in job.processes for one in process.report.get("decisions", [])), key=lambda one: -one["seconds"])
     rows = []
     for one in found[:MOST_DECISIONS]:

@@ -26,7 +26,7 @@ def largest_first(rows: dict[str, Sums], key: Any) -> dict[str, Sums]:
 
 
 def time_series(rows: Sequence[Sums]) -> list[Series]:
-    """Seconds on the CPU and on the device, the latter computing or waiting for data."""
+    """Seconds on the CPU, seconds of computing on the device, and seconds of waiting there for data."""
     waiting = [min(sums.device_seconds, sums.transfer_seconds) for sums in rows]
     return where_series([(sums.cpu_seconds, sums.device_seconds - wait, wait) for sums, wait in zip(rows, waiting, strict=True)])
 
@@ -66,7 +66,7 @@ def times_of_processes(rows: dict[str, Sums]) -> str:
 
 
 def traffic(rows: dict[str, Sums]) -> str:
-    """Bytes moved, and bytes that residency saved from being moved."""
+    """Bytes that were moved, and bytes that were not moved because they were resident."""
     shown = largest_first(rows, lambda sums: sums.bytes_to_device + sums.bytes_from_device + sums.bytes_reused)
     values = shown.values()
     series = [
@@ -78,13 +78,13 @@ def traffic(rows: dict[str, Sums]) -> str:
 
 
 def classes(sizes: Iterable[float]) -> list[float]:
-    """These classes of average sizes, which double in two steps, and all between them."""
+    """The classes from the smallest to the largest of these average sizes, with the ones between. Two steps double the size."""
     known = {round(2 * math.log2(size)): size for size in sizes}
     return [known.get(number, 2 ** (number / 2)) for number in range(min(known), max(known) + 1)]
 
 
 def sizes(rows: dict[float, Sums]) -> str:
-    """Seconds by average size: a column for each class between the least and the largest."""
+    """Seconds by average size: a column for each class from the smallest to the largest."""
     rows = {size: rows.get(size, Sums()) for size in classes(rows)}
     names = [f"{size:.0f}" for size in rows]
 
@@ -110,7 +110,7 @@ MOMENTS = 240
 
 
 def busy(calls: Sequence[tuple[float, float]], begin: float, width: float) -> list[float]:
-    """Of each of MOMENTS intervals, so many calls ran at the same time on average. `calls`: start and seconds."""
+    """For each of MOMENTS intervals, the average number of calls that ran at the same time. `calls`: start and seconds of each."""
     amounts = [0.0] * MOMENTS
     for start, seconds in calls:
         first = (start - begin) / width
@@ -121,17 +121,17 @@ def busy(calls: Sequence[tuple[float, float]], begin: float, width: float) -> li
 
 
 MOST_TIMELINES = 32
-"""Of a job with more processes, so many are drawn: a time line has thousands of calls."""
+"""Most processes that are drawn in the time line, since each may have thousands of calls."""
 
 
 def drawn_in_timeline(job: Job) -> list[Process]:
-    """Its processes, or some that are spread evenly over its ranks."""
+    """The job's processes; if there are too many, some that are spread evenly over its ranks."""
     step = max(1, -(-len(job.processes) // MOST_TIMELINES))
     return job.processes[::step]
 
 
 def timeline(job: Job) -> str:
-    """Threads in BLAS over time, all processes together that are drawn."""
+    """Number of threads in BLAS over time, summed over the drawn processes."""
     begin = min(process.started for process in job.processes)
     end = max(process.started + process.report["process"]["elapsed_seconds"] for process in job.processes)
     width = max(end - begin, 1e-9) / MOMENTS
