@@ -12,7 +12,7 @@ from blastoff.parser import Parser
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Writes an option that may stand without its value as --verify[=VALUE]."""
+    """Writes an option that may be given without its value as --verify[=VALUE]."""
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         return super()._format_action_invocation(action).replace(" [=", "[=")
@@ -50,7 +50,7 @@ def add_options(accepting: Parser, table: Sequence[Option]) -> None:
 def split(arguments: Sequence[str], table: Sequence[Option]) -> tuple[list[str], list[str]]:
     """Options, each with its value as --name=value, and the program with its own arguments.
 
-    The program is the first word that is neither an option nor the value of one. An option that may stand without a value
+    The program is the first word that is neither an option nor the value of one. An option that may be given without a value
     takes one only after "=", so that `--verify ./a.out` runs ./a.out.
     """
     bare = {option.flag: option.bare for option in table if option.bare is not None}
@@ -70,7 +70,7 @@ def split(arguments: Sequence[str], table: Sequence[Option]) -> tuple[list[str],
 
 
 def check_program(command: Sequence[str], before: str, table: Sequence[Option]) -> None:
-    """Raises CommandError if there is no such program, but the option `before` it accepts the word as its value: `--verify off`."""
+    """Raises CommandError if there is no such program and the option `before` it would accept the word as its value, as in `--verify off`."""
     word = command[0]
     if shutil.which(word) is not None or Path(word).exists():
         return

@@ -31,7 +31,7 @@ def preloadable_library() -> Path:
 
 
 def say(text: str) -> None:
-    """Prints on stderr, if it is open and takes it."""
+    """Prints on stderr. Does nothing if stderr is closed or cannot be written."""
     with contextlib.suppress(OSError, ValueError):
         if sys.__stderr__ is not None:
             os.write(sys.__stderr__.fileno(), printable.lines(text).encode(sys.__stderr__.encoding, errors="replace"))
@@ -53,22 +53,22 @@ def report_memory(member: membership.Member, environment: dict[str, str]) -> Non
 
 
 class Company(NamedTuple):
-    """With whom this launcher reports: the others of its run on this node, and the other nodes of its job."""
+    """The launchers that report together with this one: those of its run on this node, and those on other nodes of its job."""
 
     member: membership.Member
     meeting: "nodes.Meeting | nodes.Apart | None"
-    """None: the program is no rank of a job."""
+    """None if the program is not a rank of a job."""
 
 
 class Preparation:
-    """Imports what report() needs. It would delay the program's start, so it is done while the program runs: module by module, since signals
-    wait meanwhile."""
+    """Imports the modules that report() needs. Does so while the program runs, to start the program sooner, and one module at a time, since
+    signals wait during an import."""
 
     def __init__(self) -> None:
         self.left = ["blastoff.job.reading", "blastoff.run.nodes", "blastoff.run.view", "blastoff.job.metering"]
 
     def idle(self) -> float:
-        """Imports the next one, and returns the seconds until it wants to be called again."""
+        """Imports the next module, and returns the seconds until the next call."""
         if not self.left:
             return watch.FOREVER
         with contextlib.suppress(Exception):  # report() says what is wrong
@@ -77,11 +77,12 @@ class Preparation:
 
 
 Idle = Callable[[], float]
-"""Does something while the program runs, and returns the seconds until it wants to be called again."""
+"""A function that does something while the program runs, and returns the seconds until its next call."""
 
 
 def meanwhile(company: Company | None, environment: dict[str, str], child: int, sampling: watch.Watch | None) -> Idle | None:
-    """What to do while the program runs. Where ranks have launchers of their own, they use all cores, and mostly another launcher reports."""
+    """What to do while the program runs. Imports nothing in advance if ranks have launchers of their own: the ranks use all cores, and usually
+    another launcher reports."""
     chosen: list[Idle] = [sampling.idle] if sampling is not None else []
     if company is not None:
         chosen.append(keeping.Keeper(company.member.directory, environment, child).idle)
@@ -91,7 +92,7 @@ def meanwhile(company: Company | None, environment: dict[str, str], child: int, 
 
 
 def report(company: Company, command: Sequence[str], environment: dict[str, str], known: dict[int, str]) -> None:
-    """Reports for all processes of the run, if this is its last launcher."""
+    """Reports all processes of the run if this is its last launcher."""
     member = company.member
     if not member.leave():
         return
@@ -104,7 +105,7 @@ def report(company: Company, command: Sequence[str], environment: dict[str, str]
 
         metering.attach(metering.collect(member.directory), processes, environment.get("BLASTOFF_REPORT", ""))
     write = keeping.writer(environment)
-    folded = len(folding.read(member.directory))  # theirs have been written
+    folded = len(folding.read(member.directory))  # their reports have been written
     for one in processes[folded:] if write is not None else []:
         if one.worked and one.ended != "exit":
             write(one)
@@ -118,7 +119,7 @@ def report(company: Company, command: Sequence[str], environment: dict[str, str]
 
 
 def say_that_nothing_was_counted(environment: dict[str, str]) -> None:
-    """Says that a run has no directory. One rank says it for all."""
+    """Says that the run has no directory. Only one rank says so."""
     if environment.get("BLASTOFF_SUMMARY") == "never" or library.global_rank(library.find_library()) > 0:
         return
     places = ", ".join(str(base) for base in runs.bases()) or "there is no temporary directory"
@@ -126,7 +127,7 @@ def say_that_nothing_was_counted(environment: dict[str, str]) -> None:
 
 
 def begin_metering(directory: Path, environment: dict[str, str]) -> "energy.Watch | None":
-    """What is imported for that would delay the start of the program."""
+    """Starts to read energy counters. Called after the program has started, because the imports would delay its start."""
     with contextlib.suppress(Exception):
         from blastoff.run import energy
 
@@ -137,7 +138,7 @@ def begin_metering(directory: Path, environment: dict[str, str]) -> "energy.Watc
 
 
 def execute(program: Path, command: Sequence[str], environment: dict[str, str], company: Company | None, kept: set[int]) -> NoReturn:
-    """Runs the program, and ends as it did. `kept`: files that stay open meanwhile."""
+    """Runs the program, and ends this process in the way in which the program ended. `kept`: files that stay open while it runs."""
     member = company.member if company else None
     interval = options.milliseconds(environment.get("BLASTOFF_MEMORY", ""))
     sampling = watch.Watch(interval / 1000, member.directory if member else None, say) if interval else None
@@ -179,7 +180,7 @@ def execute(program: Path, command: Sequence[str], environment: dict[str, str], 
 
 
 def other_nodes(environment: dict[str, str], member: membership.Member) -> "nodes.Meeting | nodes.Apart | None":
-    """The nodes with which this one reports, if the program is a rank of a job."""
+    """The other nodes of the job, if the program is one of its ranks."""
     if library.global_rank(library.find_library()) < 0:
         return None
     from blastoff.run import nodes
@@ -188,7 +189,7 @@ def other_nodes(environment: dict[str, str], member: membership.Member) -> "node
 
 
 def mps_service(environment: dict[str, str], command: Sequence[str], member: membership.Member | None) -> "guardian.Member | None":
-    """The MPS daemon of the program's ranks, if they are to have one. Few runs ask for it, and importing it takes long."""
+    """The MPS daemon of the program's ranks, if the settings ask for one. Imports the code only then, since that takes long."""
     if environment.get("BLASTOFF_MPS") != "auto":
         return None
     from blastoff.run import sharing

@@ -1,6 +1,6 @@
-"""Reading energy counters while the launcher waits for the program: at its begin, at its marks and at its end, and before they wrap around.
-Counters belong to the machine: of the launchers of a run, one at a time reads them. What it reads lies in the run's directory, for the last
-one. Whatever goes wrong here, the program goes on."""
+"""Reads energy counters while the launcher waits for the program: at its beginning, at its marks, at its end, and often enough that no counter
+wraps around unnoticed. Counters belong to the machine, so only one launcher of a run reads at a time. It writes the readings into the run's
+directory for the last launcher. An error here never stops the program."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from blastoff.sampling.energy import Source
 
 BEFORE_ALL, BEFORE_GPUS = 0.02, 0.1
-"""Seconds that a program must run before anything is read: the shortest are not to wait for what is imported here.
-Seconds that a program must run before NVML is loaded, which takes as long as all else that the launcher does."""
+"""Seconds that a program must run before anything is read, so that short programs do not wait for the imports here.
+Seconds that a program must run before NVML is loaded, because loading it takes as long as everything else that the launcher does."""
 BETWEEN_MARKS = 0.02
-"""Seconds between two looks, at least: the counters themselves move a hundred times a second or less."""
+"""Least seconds between two readings. The counters themselves change at most a hundred times a second."""
 CLOSE_ON_EXEC, NONBLOCKING, MODIFIED = 0o2000000, 0o4000, 2
 """Flags of inotify(7)."""
 
@@ -35,7 +35,7 @@ def wants_gpus(environment: Mapping[str, str]) -> bool:
 
 
 class Watch(threading.Thread):
-    """Meters one program, which has just started. `directory`: that of the run, where the processes keep their marks."""
+    """Meters one program, which has just started. `directory`: the run's directory, where the processes keep their marks."""
 
     def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
         super().__init__(name="blastoff-energy", daemon=True)
@@ -49,7 +49,7 @@ class Watch(threading.Thread):
         self._woken, self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def finish(self) -> None:
-        """The program has ended. What it has taken since the last reading is read now, unless another launcher reads."""
+        """Ends metering after the program's end. Reads all counters a last time, unless another launcher is the one that reads."""
         self._over.set()
         os.write(self._wake, b"x")
         with suppress(Exception), self._writing:
@@ -63,7 +63,7 @@ class Watch(threading.Thread):
             if self._over.wait(BEFORE_ALL):
                 return None
             lock = os.open(self.directory / runs.ENERGY_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX)  # until the launcher that reads has ended
+            fcntl.flock(lock, fcntl.LOCK_EX)  # waits until the launcher that reads has ended
             with self._writing:
                 if self._over.is_set():
                     return os.close(lock)
@@ -85,7 +85,7 @@ class Watch(threading.Thread):
             self._add(energy.GPU, energy.Gpus)
 
     def _add(self, kind: str, source: Callable[[], Source]) -> None:
-        """One that cannot be read says why."""
+        """Adds a source of counters, and reads them. If it cannot be read, writes down the reason."""
         from blastoff.sampling import energy
 
         try:
@@ -100,7 +100,7 @@ class Watch(threading.Thread):
         return None
 
     def _follow(self) -> None:
-        """Reads when the program makes a mark, and now and then."""
+        """Reads the counters whenever the program makes a mark, and before they would wrap around."""
         libc = ctypes.CDLL(None)
         marks = libc.inotify_init1(CLOSE_ON_EXEC | NONBLOCKING)
         libc.inotify_add_watch(marks, os.fsencode(self.directory / runs.MARKS), MODIFIED)
@@ -117,7 +117,7 @@ class Watch(threading.Thread):
             self._over.wait(BETWEEN_MARKS)
 
     def _read(self) -> None:
-        """All counters, now."""
+        """Reads all counters, and writes down their values."""
         if not self._sources:
             return
         joules = [value for source in self._sources for value in source.read()]

@@ -15,14 +15,14 @@ from blastoff.run.command import preloadable_library
 from blastoff.run.environment import program_environment, undo_locale_coercion
 
 OF_ONE_RUN = ("BLASTOFF_RUN", "BLASTOFF_RUN_DIRECTORY")
-"""What names one run of the launcher: the programs of a shell are many."""
+"""Variables that name one run of the launcher. They are left out, since a shell starts many programs."""
 
 SHELLS = ("sh", "csh", "fish")
 DIALECTS = {"csh": "csh", "tcsh": "csh", "fish": "fish"}
-"""Of shells by name; the language of all others is that of sh."""
+"""The languages of shells by name; all others have the language of sh."""
 
 Changes = dict[str, str | None]
-"""What a variable becomes; None: it is unset."""
+"""The new values of variables; None: the variable is unset."""
 
 
 def parser(table: Sequence[Option]) -> Parser:
@@ -51,13 +51,13 @@ def quoted(value: str, shell: str) -> str:
     if shell == "fish":
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
     if shell == "csh":
-        # History is substituted within quotes too, and a line ends unless that is escaped.
+        # csh substitutes history within quotes too, and ends a quoted word at the end of the line unless that is escaped.
         return "'" + value.replace("'", "'\\''").replace("!", "\\!").replace("\n", "\\\n") + "'"
     return shlex.quote(value)
 
 
 def line(name: str, value: str | None, shell: str) -> str:
-    """One statement. It ends with a semicolon, since csh reads what it evaluates as one line."""
+    """One statement. It ends with a semicolon, since csh evaluates all statements as one line."""
     if value is None:
         return {"sh": f"unset {name};", "csh": f"unsetenv {name};", "fish": f"set -e {name};"}[shell]
     word = quoted(value, shell)
@@ -65,14 +65,14 @@ def line(name: str, value: str | None, shell: str) -> str:
 
 
 def own_environment() -> dict[str, str]:
-    """The shell's, as far as this process can tell."""
+    """The shell's environment, as far as this process can know it."""
     environment = dict(os.environ)
     undo_locale_coercion(environment)
     return environment
 
 
 def changes(table: Sequence[Option], given: dict[str, str], library_path: Path) -> Changes:
-    """What differs between the shell's environment and that of a program under `blastoff run`."""
+    """The differences between the shell's environment and the environment of a program under `blastoff run`."""
     before = own_environment()
     wanted = program_environment(table, given, library_path)
     wanted["LD_PRELOAD"] = ":".join(dict.fromkeys(wanted["LD_PRELOAD"].replace(" ", ":").split(":")))
@@ -80,7 +80,7 @@ def changes(table: Sequence[Option], given: dict[str, str], library_path: Path) 
 
 
 def taken_back(table: Sequence[Option], library_path: Path) -> Changes:
-    """What removes Blastoff from the shell's environment."""
+    """The changes that remove Blastoff from the shell's environment."""
     before: Mapping[str, str] = own_environment()
     ours = {str(library_path), str(library.allocator_beside(library_path))}
     preloaded = [entry for entry in before.get("LD_PRELOAD", "").replace(" ", ":").split(":") if entry and entry not in ours]

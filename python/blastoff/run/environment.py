@@ -13,7 +13,7 @@ NODES = Path("/sys/devices/system/node")
 
 
 def node_numbers(name: str) -> set[int]:
-    """The NUMA nodes in a list of sysfs ("0-1,8")."""
+    """The NUMA nodes in a list as sysfs writes it ("0-1,8")."""
     try:
         ranges = [part.split("-") for part in (NODES / name).read_text().strip().split(",") if part]
     except OSError:
@@ -22,13 +22,13 @@ def node_numbers(name: str) -> set[int]:
 
 
 def has_device_node(settings: Mapping[str, str]) -> bool:
-    """Whether a device's memory is a NUMA node here, as far as is known without the driver."""
+    """Whether a device's memory is a NUMA node on this machine, as far as can be known without the driver."""
     chosen = settings.get("BLASTOFF_DEVICE_NODE", "")
     return (chosen not in ("", "-1")) or bool(node_numbers("has_memory") - node_numbers("has_cpu"))
 
 
 def needs_allocator(settings: Mapping[str, str], library_path: Path) -> bool:
-    """Whether the program's malloc is to be interposed: to place or to align memory."""
+    """Whether the program's malloc must be interposed to place or align memory."""
     place = settings.get("BLASTOFF_PLACE", "")
     placing = place.startswith("at-malloc") or (place == "auto" and has_device_node(settings))
     if not placing and not settings.get("BLASTOFF_ALIGN"):
@@ -47,7 +47,7 @@ def helped_by_allocator(settings: Mapping[str, str], library_path: Path) -> bool
 
 
 def preloads(settings: Mapping[str, str], library_path: Path) -> list[str]:
-    """What LD_PRELOAD names: our libraries, then what it named before."""
+    """The entries of LD_PRELOAD: our libraries, then the entries that it had before."""
     ours = [str(library_path)]
     if needs_allocator(settings, library_path) or helped_by_allocator(settings, library_path):
         ours.append(str(library.allocator_beside(library_path)))
@@ -55,7 +55,7 @@ def preloads(settings: Mapping[str, str], library_path: Path) -> list[str]:
 
 
 def undo_locale_coercion(environment: MutableMapping[str, str]) -> None:
-    """Removes the LC_CTYPE that Python itself sets in the C locale (PEP 538): the program must not inherit it."""
+    """Removes the LC_CTYPE that Python itself sets in the C locale (PEP 538), since the program must not inherit it."""
     try:
         at_start = Path("/proc/self/environ").read_bytes().split(b"\0")
     except OSError:
@@ -65,7 +65,8 @@ def undo_locale_coercion(environment: MutableMapping[str, str]) -> None:
 
 
 def trace_pattern(path: str) -> str:
-    """Where traces go: a directory gets a file of each process. The directory of a file is made, and must be writable."""
+    """The pattern of the traces' paths. If `path` is a directory, each process writes a file there. The directory is made if it does not exist,
+    and must be writable."""
     given = Path(path).expanduser().absolute()
     if path.endswith("/") or given.is_dir():
         given = given / "%h-%p.trace"
@@ -79,7 +80,7 @@ def trace_pattern(path: str) -> str:
 
 
 def absolute(option: Option, path: str, library_path: Path) -> str:
-    """A path that stays right when the program changes its directory. A report or trace is refused if it cannot be written there."""
+    """The path made absolute, since the program may change its directory. Raises CommandError if no report or trace can be written there."""
     if option.name == "trace":
         return trace_pattern(path)
     if option.name != "report":

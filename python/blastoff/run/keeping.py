@@ -1,4 +1,4 @@
-"""What the launcher does about the counters of processes that have ended, while the program runs: there may be any number of them."""
+"""Folds the counters of ended processes while the program runs, since a run may have any number of processes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from blastoff.job.processes import Process
 
 MANY = 32
-"""Counter files that may lie there: a run with fewer processes costs nothing but looking at the names."""
+"""Number of counter files above which processes are folded. For a run with fewer, the launcher only lists the directory."""
 PAUSE = 0.25
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 
 def number_of_files(directory: Path) -> int:
@@ -31,7 +31,8 @@ def number_of_files(directory: Path) -> int:
 
 
 def writer(environment: Mapping[str, str], of_child: bool = False) -> Callable[[Process], object] | None:
-    """Writes the report of a process that has not done so itself, if there are to be any. `of_child`: its name has the process id."""
+    """A function that writes the report of a process that has not written it itself; None if the run writes no reports. `of_child`: the file's
+    name contains the process id."""
     pattern = environment.get("BLASTOFF_REPORT")
     if not pattern:
         return None
@@ -39,27 +40,27 @@ def writer(environment: Mapping[str, str], of_child: bool = False) -> Callable[[
 
 
 class Keeper:
-    """Of one run. `child`: the program, of which the launcher itself learns how it ended."""
+    """Folds the processes of one run. `child`: the program itself, which is not folded, because the launcher will learn how it ended."""
 
     def __init__(self, directory: Path, environment: Mapping[str, str], child: int) -> None:
         self.directory, self.environment, self.child = directory, environment, child
 
     def idle(self) -> float:
-        """Looks, and returns the seconds until the next look. Whatever goes wrong, the counters stay as they are."""
+        """Folds if there are many files, and returns the seconds until the next call. After an error, the counters stay as they are."""
         with suppress(Exception):
             if number_of_files(self.directory) > MANY:
                 self._fold()
         return PAUSE
 
     def _fold(self) -> None:
-        """Another launcher of the run may be at it."""
+        """Folds the run's processes, unless another launcher of the run is doing so."""
         from blastoff.job import reading
 
         file = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             counting = any(file.pid == self.child for file in runs.counter_files(self.directory))
-            # The path itself is for the program, which still runs.
+            # The report's path without a process id is kept for the program, which still runs.
             reading.fold(self.directory, {self.child}, writer(self.environment, of_child=counting))
         finally:
             os.close(file)

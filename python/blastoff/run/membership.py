@@ -1,4 +1,4 @@
-"""Which run a launcher belongs to: its own, or that of the MPI job whose ranks are each started by a launcher of their own."""
+"""Which run a launcher belongs to: its own, or the run of an MPI job in which each rank has a launcher."""
 
 import contextlib
 import fcntl
@@ -15,7 +15,7 @@ LONGEST_NAME = 100
 
 
 def job_name(environment: Mapping[str, str]) -> str | None:
-    """A name that all ranks of one job have in common, on all nodes; None where the batch system gives none."""
+    """A name that all ranks of one job have in common, on all nodes; None if the batch system gives none."""
     name = environment.get("PMIX_NAMESPACE") or environment.get("PALS_APID") or environment.get("FLUX_JOB_ID")
     if not name and environment.get("SLURM_STEP_ID"):
         name = f"{environment.get('SLURM_JOB_ID')}.{environment['SLURM_STEP_ID']}.{environment.get('SLURM_RESTART_COUNT', '0')}"
@@ -23,8 +23,8 @@ def job_name(environment: Mapping[str, str]) -> str | None:
 
 
 def job_key(environment: Mapping[str, str]) -> str | None:
-    """A name that the ranks of one job have in common on this node; None outside MPI jobs. Where the batch system gives no name, it is
-    the process that has started the ranks."""
+    """A name that the ranks of one job have in common on this node; None outside MPI jobs. If the batch system gives no name, the process that
+    has started the ranks gives one."""
     if library.global_rank(library.find_library()) < 0:
         return None
     return job_name(environment) or f"{os.getppid()}_{runs.started_after(os.getppid())}"
@@ -32,7 +32,7 @@ def job_key(environment: Mapping[str, str]) -> str | None:
 
 @contextlib.contextmanager
 def locked(directory: Path) -> Iterator[bool]:
-    """Alone among the launchers of the run; false if the run has ended meanwhile, so that the directory is another one or none."""
+    """Holds the lock of the run's directory. Yields False if the run has ended before, so that the path names another directory or none."""
     file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -42,14 +42,14 @@ def locked(directory: Path) -> Iterator[bool]:
 
 
 class Member:
-    """This launcher in a run."""
+    """This launcher as a member of a run."""
 
     def __init__(self, directory: Path, entry: Path) -> None:
         self.directory, self.entry = directory, entry
 
     def leave(self) -> bool:
-        """Whether this was the last launcher: it reports for all, from a directory that no other can join, and then removes it. A launcher
-        that was killed does not count."""
+        """Leaves the run, and returns whether this was its last launcher. The last launcher has renamed the directory, so that nobody can join;
+        it reports all processes and removes the directory. Killed launchers do not count."""
         with locked(self.directory):
             own = runs.Launcher.at(self.entry)
             others = any(launcher.alive for launcher in runs.launchers(self.directory) if launcher != own)
@@ -64,8 +64,8 @@ class Member:
 
 
 def _enter(directory: Path, rank: int) -> Member | None:
-    """None if there is a launcher of this rank already: then the run is another one. (Or it has just ended.) None, too, if the run is
-    another version's."""
+    """Enters this launcher into the run. Returns None if the run has a running launcher of this rank, and so is another run; if it has just
+    ended; or if another version has members in it."""
     entry = directory / f"{runs.LAUNCHER}{rank}"
     try:
         with locked(directory) as present:
@@ -79,12 +79,12 @@ def _enter(directory: Path, rank: int) -> Member | None:
 
 
 def join() -> Member | None:
-    """The run of this launcher; None where no directory for it can be made."""
+    """Joins the run of this launcher, or begins it; None if no directory can be made for it."""
     with contextlib.suppress(OSError):
         runs.sweep()
     key = job_key(os.environ)
     rank = library.global_rank(library.find_library())
-    names = [f"job-{key}"] * 2 if key is not None else []  # what an earlier job of that name has left may go just now
+    names = [f"job-{key}"] * 2 if key is not None else []  # twice: the directory of an earlier job of this name may be removed right now
     for name in [*names, f"{os.getpid()}-{time.time_ns()}"]:
         directory = runs.create(name)
         member = _enter(directory, rank) if directory is not None else None

@@ -1,8 +1,8 @@
-"""The nodes of a job whose ranks each have a launcher: they meet in a directory beside the reports, and one of them sums all up.
+"""The nodes of a job in which each rank has a launcher. They meet in a directory beside the reports, and one of them sums up all processes.
 
-Each launcher enters its node before its rank starts. Ranks that use MPI wait for each other at their start, so that all nodes are there
-before the first of them ends. The last launcher of a node leaves the reports of its processes there; the node that finds those of all
-others sums up. Nodes wait a little for others, in case these were killed: all for that of rank 0, and it for the rest.
+Each launcher enters its node before its rank starts. Ranks that use MPI wait for each other at their start, so all nodes are entered before
+the first of them ends. The last launcher of a node leaves the reports of its processes in the directory. The node that finds the reports of
+all other nodes sums up. Other nodes may have been killed, so waiting is limited: the node of rank 0 waits for all, and all others wait for it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 PRESENT, ENDED = ".present", ".ended"
 FIRST, SUMMED = "first", "summed-up"
-"""Files that name the node of rank 0, and the nodes that are in the summary."""
+"""The file that names the node of rank 0, and the file that names the nodes in the summary."""
 SAME_JOB = 3600.0
-"""Seconds within which the launchers of a job begin. What is older is left from another job of that name."""
+"""Seconds within which all launchers of a job begin. Older files are left from another job of the same name."""
 LONGEST_WAIT, POLL_SECONDS = 10.0, 0.1
-"""Seconds for which a node waits for others."""
+"""Seconds for which a node waits for others, and seconds between two checks."""
 SIZES = ("OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "JSM_NAMESPACE_SIZE", "FLUX_JOB_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS")
-"""Variables that tell how many ranks the job has, in the order of those of src/platform/mpi_ranks.h."""
+"""Variables that tell how many ranks the job has, in the order of src/platform/mpi_ranks.h."""
 ONE_SUMMARY = ("auto", "always")
-"""Values of --summary with which there is one."""
+"""Values of --summary with which a summary is printed."""
 
 
 def job_size(environment: Mapping[str, str]) -> int:
-    """Ranks of the job; 0 where nothing tells."""
+    """Number of ranks of the job; 0 if no variable tells it."""
     for name in SIZES:
         value = environment.get(name, "")
         if value.isascii() and value.isdigit() and (not name.startswith("SLURM") or environment.get("SLURM_STEP_ID")):
@@ -54,18 +54,18 @@ def boot_id() -> str:
 
 
 def name_of_node(directory: Path) -> str:
-    """Launchers that share the directory of a run are a node. The name is the same for all of them, and another one on other nodes, which
-    may be containers of one host."""
+    """A name for this node, that is, for the launchers that share this directory of a run. Other nodes have other names, even if they are
+    containers on the same host."""
     status = directory.stat()
     return f"{os.uname().nodename}-{zlib.crc32(f'{boot_id()} {status.st_dev} {status.st_ino}'.encode()):08x}"
 
 
 class Gathered(NamedTuple):
-    """What the last launcher of a node is to sum up."""
+    """The processes that the last launcher of a node must sum up."""
 
     processes: Sequence[Process]
     remark: str = ""
-    """About nodes that are not in it."""
+    """A remark on nodes that are missing."""
 
 
 def alone(why: str) -> str:
@@ -81,33 +81,33 @@ class Apart(NamedTuple):
         return Gathered(processes, self.remark)
 
     def withdraw(self) -> None:
-        """There is nothing to withdraw from."""
+        """Does nothing."""
 
 
 class Meeting(NamedTuple):
-    """This node among those of its job."""
+    """This node among the nodes of its job."""
 
     directory: Path
-    """Where they meet."""
+    """The directory in which the nodes meet."""
     node: str
     began: float
-    """Seconds since 1970."""
+    """When this launcher began, in seconds since 1970."""
     elsewhere: bool
     """Whether the job is known to have ranks on other nodes."""
 
     def enter(self, rank: int) -> None:
-        """For a launcher of this node, before its rank starts."""
+        """Enters this node. Each of its launchers calls it before its rank starts."""
         if self._present(self.directory / f"{self.node}{PRESENT}") is None:
             self._write(PRESENT, {"began": self.began, "host": os.uname().nodename})
         if rank == 0:
             (self.directory / FIRST).write_text(self.node)
 
     def withdraw(self) -> None:
-        """The node has nothing to sum up: no program was started."""
+        """Removes this node again, because no program was started."""
         (self.directory / f"{self.node}{PRESENT}").unlink(missing_ok=True)
 
     def _present(self, path: Path) -> str | None:
-        """The host of a node that is there; None if it is of another job, or cannot be read."""
+        """The host of the node that has written this file; None if the file belongs to another job or cannot be read."""
         try:
             said = json.loads(path.read_text())
             return said["host"] if abs(said["began"] - self.began) < SAME_JOB else None
@@ -115,7 +115,7 @@ class Meeting(NamedTuple):
             return None
 
     def _hosts(self) -> dict[str, str]:
-        """The nodes of this job, with their hosts."""
+        """The hosts of this job's nodes, by node."""
         found = {path.name.removesuffix(PRESENT): self._present(path) for path in self.directory.glob(f"*{PRESENT}")}
         return {node: host for node, host in found.items() if host is not None}
 
@@ -123,13 +123,13 @@ class Meeting(NamedTuple):
         return {path.name.removesuffix(ENDED) for path in self.directory.glob(f"*{ENDED}")}
 
     def _write(self, extension: str, said: Mapping[str, Any]) -> None:
-        """Whole or not at all."""
+        """Writes a file of this node in one step."""
         unfinished = self.directory / f"{self.node}.{os.getpid()}.tmp"
         unfinished.write_text(json.dumps(said))
         unfinished.rename(self.directory / f"{self.node}{extension}")
 
     def _summed(self) -> list[str] | None:
-        """The nodes in the summary, if one of them has begun with it."""
+        """The nodes in the summary, if a node has begun to sum up; else None."""
         path = self.directory / SUMMED
         try:
             return path.read_text().split("\n") if abs(path.stat().st_mtime - self.began) < SAME_JOB else None
@@ -137,10 +137,10 @@ class Meeting(NamedTuple):
             return None
 
     def _claim(self, nodes: Iterable[str]) -> bool:
-        """Whether this node is to sum these up: only one is."""
+        """Claims the summing up of these nodes. Returns False if another node was first."""
         path, unfinished = self.directory / SUMMED, self.directory / f"{self.node}.{os.getpid()}.tmp"
         if self._summed() is None:
-            path.unlink(missing_ok=True)  # of another job
+            path.unlink(missing_ok=True)  # it is left from another job
         unfinished.write_text("\n".join(nodes))
         try:
             os.link(unfinished, path)
@@ -158,12 +158,12 @@ class Meeting(NamedTuple):
             return ""
 
     def _remove(self) -> None:
-        """At once for all who look."""
+        """Removes the directory; renames it first, so that it disappears in one step."""
         with suppress(OSError):
             shutil.rmtree(self.directory.rename(self.directory.with_name(f"{self.directory.name}.{self.node}")), ignore_errors=True)
 
     def gather(self, processes: Sequence[Process]) -> Gathered | None:
-        """The processes to sum up; None where another node does that, or will."""
+        """The processes that this node must sum up; None if another node does so, or will."""
         try:
             self._write(ENDED, {"reports": [process.report for process in processes]})
             found = self._together(time.monotonic() + LONGEST_WAIT)
@@ -172,7 +172,7 @@ class Meeting(NamedTuple):
         return found if found is None or found.processes else Gathered(processes, found.remark)
 
     def _together(self, deadline: float) -> Gathered | None:
-        """Without processes: those of this node alone."""
+        """What this node must sum up; None if nothing. A result without processes stands for the processes of this node alone."""
         while True:
             hosts, ended, in_summary = self._hosts(), self._ended(), self._summed()
             absent = sorted(hosts.keys() - ended)
@@ -186,7 +186,7 @@ class Meeting(NamedTuple):
                 self._remove()
                 return Gathered([], alone(f"the other nodes do not see {self.directory.parent}") if self.elsewhere else "")
             if absent and self._first() != self.node and self._first() in ended:
-                return None  # that node waits
+                return None  # the node of rank 0 waits for the others
             if not absent or time.monotonic() > deadline:
                 present = sorted(hosts.keys() & ended)
                 if self._claim(present):
@@ -224,7 +224,7 @@ def sweep(folder: Path) -> None:
 
 
 def meet(environment: Mapping[str, str], member: membership.Member) -> Meeting | Apart:
-    """This node's place among the others of its job. `environment`: that of the program, which is a rank."""
+    """This node among the others of its job. `environment`: the environment of the program, which is a rank."""
     path = library.find_library()
     rank = library.global_rank(path)
     if (environment.get("BLASTOFF_SUMMARY") or "auto") not in ONE_SUMMARY:

@@ -1,4 +1,4 @@
-"""The program as a child of the launcher: signals go through, and it ends the launcher as it ended itself."""
+"""The program as a child of the launcher. The launcher passes signals on to it, and ends in the way in which the program ended."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ from blastoff.errors import CANNOT_EXECUTE, NOT_FOUND, CommandError
 
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 OWN = {signal.SIGCHLD, signal.SIGTTIN, signal.SIGTTOU, *IGNORED_BY_PYTHON}
-"""What the launcher gets for what it does itself."""
+"""Signals that the launcher gets because of its own actions."""
 FORWARDED = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP} - OWN
 HEARD = {signal.SIGCHLD, *FORWARDED}
 PR_SET_PDEATHSIG = 1
@@ -24,15 +24,15 @@ def prctl(option: int, value: int | bytes) -> None:
 
 
 def end_with(launcher: int) -> None:
-    """In a child of the launcher: if that is killed, the child is too."""
+    """To be called in a child of the launcher: the kernel kills the child when the launcher ends."""
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != launcher:
         os._exit(CANNOT_EXECUTE)
 
 
 def _execute(program: Path, command: Sequence[str], environment: dict[str, str], parent: int) -> None:
-    """In the child. A program that outlived its launcher would outlive its job."""
-    for ignored in IGNORED_BY_PYTHON:  # the program would inherit that
+    """Runs in the child. The program must end with its launcher, since otherwise it might outlive its job."""
+    for ignored in IGNORED_BY_PYTHON:  # the program would inherit that they are ignored
         signal.signal(ignored, signal.SIG_DFL)
     end_with(parent)
     os.execve(program, list(command), environment)
@@ -47,11 +47,11 @@ def why_not_executed(program: Path, code: int) -> CommandError:
 
 
 def start(program: Path, command: Sequence[str], environment: dict[str, str]) -> int:
-    """The process id of the program. From now on the launcher only hears of signals by wait_for()."""
+    """Starts the program and returns its process id. From now on, the launcher gets signals only in wait_for()."""
     failure, failed = os.pipe2(os.O_CLOEXEC)
     parent = os.getpid()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
-    of_children = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, the child's status is lost
+    of_children = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it were ignored, the child's status would be lost
     child = os.fork()
     if child == 0:
         code = 0
@@ -77,7 +77,7 @@ def start(program: Path, command: Sequence[str], environment: dict[str, str]) ->
 
 
 def _open_files() -> Iterable[int]:
-    """Those that may be, where /proc is hidden."""
+    """The numbers of open files; all possible numbers if /proc is hidden."""
     try:
         return [int(name) for name in os.listdir("/proc/self/fd")]
     except OSError:
@@ -85,7 +85,7 @@ def _open_files() -> Iterable[int]:
 
 
 def let_go_of_files(kept: set[int]) -> None:
-    """Closes what the program has inherited too, so that pipes and locks end when the program closes them."""
+    """Closes the files that the program has inherited too, so that pipes and locks end when the program closes them."""
     null = os.open(os.devnull, os.O_RDWR)
     for number in {0, 1} - kept:
         os.dup2(null, number)
@@ -98,14 +98,15 @@ def let_go_of_files(kept: set[int]) -> None:
 
 
 def _stop_as(number: int) -> None:
-    """The program has been stopped: the shell must see that its job has. Once, also where the terminal's own signal still waits."""
+    """Stops the launcher because the program was stopped, so that the shell sees its job stopped. Stops it only once, even if the same signal from
+    the terminal is still pending."""
     signal.raise_signal(number)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
 
 
 def _state(child: int) -> int | None:
-    """The wait status if the program has ended."""
+    """The program's wait status; None if it still runs."""
     while True:
         pid, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
         if pid == 0:
@@ -116,12 +117,12 @@ def _state(child: int) -> int | None:
 
 
 WasForAll = Callable[[int], bool | None]
-"""Whether the signal of that number, which the launcher has just heard, was sent to its whole group; None if that is not known."""
+"""Whether the signal of this number, which the launcher has just got, was sent to its whole process group; None if not known."""
 
 
 def _got_anyway(child: int, heard: signal.struct_siginfo, was_for_all: WasForAll | None) -> bool:
-    """Whether the program got the signal as well: it was sent to the whole group, and the program has not left that. Where it is not known,
-    what comes from the kernel is taken to come from a terminal."""
+    """Whether the program got the signal too, because it was sent to the whole process group and the program is still in the group. If that is
+    not known, a signal from the kernel is taken to come from a terminal, which sends it to the group."""
     whole_group = was_for_all(heard.si_signo) if was_for_all is not None else None
     if whole_group is None:
         whole_group = heard.si_code > 0
@@ -129,8 +130,8 @@ def _got_anyway(child: int, heard: signal.struct_siginfo, was_for_all: WasForAll
 
 
 def wait_for(child: int, was_for_all: WasForAll | None, idle: Callable[[], float] | None = None) -> int:
-    """The wait status of the program. Signals that were sent to the launcher alone are sent on. `idle` is called while nothing happens, and
-    says in how many seconds it wants to be called again."""
+    """Waits for the program and returns its wait status. Passes on signals that were sent to the launcher only. Calls `idle` while nothing
+    happens; it returns the seconds until its next call."""
     while True:
         heard = signal.sigwaitinfo(HEARD) if idle is None else signal.sigtimedwait(HEARD, idle())
         if heard is None:
@@ -145,8 +146,8 @@ def wait_for(child: int, was_for_all: WasForAll | None, idle: Callable[[], float
 
 
 def end_as(status: int) -> NoReturn:
-    """Ends the launcher as the program has ended: with its exit status, or by the signal, without a second core file. Nothing is left in
-    buffers. It ends at once: Python would take its modules apart first, for some 10 ms."""
+    """Ends the launcher as the program has ended: with its exit status, or by its signal, without a second core file. Buffers must be empty. Ends
+    at once, since an ordinary exit of Python would take some 10 ms longer."""
     if not os.WIFSIGNALED(status):
         os._exit(os.waitstatus_to_exitcode(status))
     number = os.WTERMSIG(status)

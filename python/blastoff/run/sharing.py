@@ -1,8 +1,8 @@
 """Ranks that share a GPU: whether there are any in this job, and one MPS daemon for them.
 
-A launcher that starts the ranks (`blastoff run mpirun ...`) starts the daemon for all of them. Where each rank has a launcher of its own
-(`mpirun blastoff run ...`), these tell each other in the directory of the run which GPUs they see, and the first that learns that a GPU
-is shared starts the daemon for the others.
+A launcher that starts the ranks (`blastoff run mpirun ...`) starts the daemon for all of them. If each rank has a launcher
+(`mpirun blastoff run ...`), the launchers tell each other in the directory of the run which GPUs they see, and the first one that finds a
+shared GPU starts the daemon for the others.
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ if TYPE_CHECKING:
     from blastoff.mps.guardian import Member
 
 VIEW, SERVICE = "gpus-", "mps-"
-"""How the files begin in which ranks say which GPUs they see, and where the daemon for these is."""
+"""Prefixes of the files in which ranks tell which GPUs they see, and of the entries that lead to the daemon."""
 LONGEST_WAIT, POLL_SECONDS = 2.0, 0.01
-"""Seconds to wait for what the other ranks see. Those that do not come are taken to see the same."""
+"""Seconds to wait until the other ranks have told what they see, and seconds between two checks. Absent ranks are taken to see the same GPUs."""
 
 MPI_STARTERS = ("mpirun", "mpiexec", "orterun", "prterun")
 OTHER_STARTERS = ("srun", "flux")
 """Programs that start the ranks of a job, also under names such as mpiexec.hydra."""
 NUMBER_OPTIONS = ("-n", "-np", "--np", "--ntasks")
-"""By which they are told how many."""
+"""Options that tell these programs how many ranks to start."""
 DEFAULT_RANKS = 1_000_000
-"""Without a number, they start as many as the machine or the allocation has room for."""
+"""Stands for the number of ranks if the command gives none: as many as the machine or the allocation has room for."""
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class View:
-    """The GPUs that a rank can use: those of this machine, or of its control group, and what CUDA_VISIBLE_DEVICES leaves of them."""
+    """The GPUs that a rank can use. `gpus`: those of this machine or of its control group. `visible`: the list that restricts them
+    (CUDA_VISIBLE_DEVICES)."""
 
     gpus: tuple[str, ...]
     visible: str | None
@@ -53,15 +54,15 @@ class View:
 
     @property
     def key(self) -> str:
-        """The name of the daemon's entry: processes with the same GPUs have the same daemon."""
+        """A name for these GPUs. Processes with the same GPUs use the same daemon."""
         return f"{zlib.crc32(','.join(self.gpus).encode()):08x}"
 
 
 def own_view(environment: Mapping[str, str]) -> View | None:
-    """None where there is no GPU, or a part of one (MIG), which this leaves alone."""
+    """The GPUs that this process can use; None without a GPU, and for a part of a GPU (MIG), for which no daemon is started."""
     from blastoff.sampling import nvml
 
-    chosen = (environment.get("BLASTOFF_DEVICE") or "").partition(":")[2]  # of cuda:N, cuda:LIST or cuda:all
+    chosen = (environment.get("BLASTOFF_DEVICE") or "").partition(":")[2]  # from cuda:N, cuda:LIST or cuda:all
     visible = chosen.removeprefix("all") or environment.get("CUDA_VISIBLE_DEVICES")
     try:
         gpus = nvml.Nvml()
@@ -95,14 +96,15 @@ def number_of_ranks(command: Sequence[str]) -> int | None:
 
 
 def shared(views: Sequence[View], own: View, absent: int) -> bool:
-    """Whether a GPU is used by several of these ranks. Ranks that see the same go round; `absent` ones are taken to see what this one sees."""
+    """Whether several of these ranks use the same GPU. Ranks that see the same GPUs take them in turn. The `absent` ranks are taken to see what this
+    one sees."""
     same = [view for view in views if view.gpus == own.gpus]
     users = {view.visible: sum(other.visible == view.visible for other in same) + (absent if view == own else 0) for view in same}
     return any(number > View(own.gpus, visible).count for visible, number in users.items())
 
 
 def views_of(directory: Path, number: int) -> list[View]:
-    """What the ranks of a job see, when all have told it, or after a while."""
+    """The GPUs that the ranks of a job see. Waits until all ranks have told it, but not longer than LONGEST_WAIT."""
     deadline = time.monotonic() + LONGEST_WAIT
     while True:
         found = [json.loads(path.read_text()) for path in directory.glob(f"{VIEW}*") if path.suffix != ".new"]
@@ -112,7 +114,7 @@ def views_of(directory: Path, number: int) -> list[View]:
 
 
 def tell(directory: Path, rank: int, view: View) -> None:
-    """The others find the file complete, or not at all."""
+    """Writes down what this rank sees, in one step."""
     path = directory / f"{VIEW}{rank}"
     unfinished = path.with_suffix(".new")
     unfinished.write_text(json.dumps({"gpus": view.gpus, "visible": view.visible}))
@@ -133,7 +135,7 @@ def start(environment: Mapping[str, str], say: Say) -> Member | None:
 
 
 def one_for_all(directory: Path, view: View, environment: Mapping[str, str], say: Say) -> Member | None:
-    """The daemon of the ranks that see these GPUs: the first of them starts it."""
+    """The daemon of the ranks that see these GPUs. The first of these ranks starts it."""
     from blastoff.mps import guardian
 
     entry = directory / f"{SERVICE}{view.key}"
@@ -149,7 +151,8 @@ def one_for_all(directory: Path, view: View, environment: Mapping[str, str], say
 
 
 def arrange(environment: dict[str, str], command: Sequence[str], member: membership.Member | None, say: Say) -> Member | None:
-    """Lets the program find an MPS daemon, if ranks of its job share a GPU and no daemon runs. The daemon runs while the member is there."""
+    """Starts an MPS daemon, and tells the program where it is, if ranks of its job share a GPU and no daemon runs. The daemon runs as long as the
+    returned member."""
     if member is None or not wanted(environment):
         return None
     path = library.find_library()

@@ -1,4 +1,4 @@
-"""What is said when a run has ended: its summary, or a line that says why there is nothing to sum up."""
+"""The text at the end of a run: its summary, or a line that says why there is nothing to sum up."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ from blastoff.printable import printable
 
 BELOW_THRESHOLD = "average size below the threshold"
 ALWAYS_TIMED = 64
-"""Below this average size only a sample of the calls is looked at (src/report/recorder.h)."""
+"""Average size below which only a sample of the calls is timed (src/report/recorder.h)."""
 LEVEL_2 = re.compile(r"[sd](gemv|symv)|[cz](gemv|hemv)")
 MOST_REASONS = 3
 

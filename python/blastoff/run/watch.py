@@ -1,4 +1,4 @@
-"""Sampling the program's memory while the launcher waits for it. Whatever goes wrong here, the program goes on, and its exit status counts."""
+"""Samples the program's memory while the launcher waits for the program. An error here changes neither the program nor the exit status."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ FOREVER = 3600.0
 
 
 class Watch:
-    """Of one program, which is about to start. `interval`: seconds. `directory`: that of the run, if there is one. `say`: prints for the user."""
+    """Samples one program, which is about to start. `interval`: seconds. `directory`: the run's directory, if there is one. `say`: prints for the
+    user."""
 
     def __init__(self, interval: float, directory: Path | None, say: Callable[[str], None]) -> None:
         self.interval, self.directory, self.say = interval, directory, say
@@ -27,13 +28,13 @@ class Watch:
         self._attempt(self._listen)
 
     def _listen(self) -> None:
-        """From now on the processes of the run keep their marks."""
+        """Makes the file of marks, so that the processes of the run keep their marks."""
         if self.directory is None:
             raise OSError("there is no place for the directory of a run")
         (runs.bulk(self.directory) / runs.MARKS).touch(mode=0o600)
 
     def begin(self, child: int) -> None:
-        """What is imported for that would delay the start of the program."""
+        """Starts sampling. Called after the program has started, because the imports would delay its start."""
         self.child = child
         if self.directory is not None:
             self._attempt(self._start)
@@ -53,12 +54,12 @@ class Watch:
             return None
 
     def idle(self) -> float:
-        """Samples if it is time to, and returns the seconds until the next sample."""
+        """Takes a sample if it is time for one, and returns the seconds until the next."""
         pause = self._attempt(self.sampler.idle) if self.sampler is not None else None
         return FOREVER if pause is None else pause
 
     def finish(self, command: Sequence[str], run: str) -> None:
-        """Leaves the time line in the run's directory, for the launcher that reports. `run`: its name in reports."""
+        """Leaves the time line in the run's directory for the launcher that reports. `run`: the run's name in reports."""
         self._attempt(lambda: self._leave(command, run))
 
     def _leave(self, command: Sequence[str], run: str) -> None:

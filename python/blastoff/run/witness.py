@@ -1,8 +1,8 @@
-"""Which signals the program got anyway, because they were sent to all processes of the launcher's group.
+"""Which signals the program got without the launcher, because they were sent to all processes of the launcher's group.
 
-Nothing in a signal tells whether it was sent to one process or to its group. So there is a witness: a process in the group which nobody
-knows, and which only listens. What it hears was sent to all: to the group by a terminal, a shell or a batch system, or to each process by a
-batch system that goes through a list.
+Nothing in a signal tells whether it was sent to one process or to the whole group. So the launcher starts a witness: a process in the group
+that nobody knows and that only listens. A signal that the witness gets was sent to all: by a terminal, a shell or a batch system to the
+group, or by a batch system to each process in a list.
 """
 
 import os
@@ -15,22 +15,22 @@ from typing import NoReturn
 from blastoff.run import process
 
 ASK = signal.SIGRTMAX
-"""What the launcher sends to the witness. The kernel hands out lower numbers first: the answer comes after all that was heard before."""
+"""The signal with which the launcher asks the witness. The kernel delivers lower numbers first, so the answer follows all earlier signals."""
 ANSWER = 0
 ENTRY = struct.Struct("=Bd")
-"""A signal, and when it was heard (CLOCK_MONOTONIC)."""
+"""A signal's number, and when the witness got it (CLOCK_MONOTONIC)."""
 LIST_SECONDS = 0.02
-"""How long a sender takes from one process of its list to the next."""
+"""Seconds that a sender may take from one process in its list to the next."""
 LATEST_SECONDS = 5.0
-"""The launcher hears a signal after this time at the latest, also where it imports on a busy machine. What was heard earlier was something else."""
+"""Most seconds until the launcher gets a signal, even if it is importing on a busy machine. An older signal at the witness was another one."""
 ANSWER_SECONDS = 1.0
-"""A witness that was stopped does not answer."""
+"""Seconds to wait for an answer, since a stopped witness does not answer."""
 NAME = b"blastoff-signal"
 PR_SET_NAME = 15
 
 
 def _listen(launcher: int, out: int) -> NoReturn:
-    """In the witness. It ends with the launcher, and keeps no file that others wait for."""
+    """Runs in the witness. The witness ends with the launcher, and keeps no file open on which others wait."""
     process.end_with(launcher)
     process.prctl(PR_SET_NAME, NAME)
     process.let_go_of_files({out})
@@ -41,7 +41,7 @@ def _listen(launcher: int, out: int) -> NoReturn:
 
 
 class Witness:
-    """One for a launcher whose signals are blocked. `pipe`: the file by which it answers."""
+    """The witness of this launcher, whose signals must be blocked. `pipe`: the file from which its answers are read."""
 
     def __init__(self) -> None:
         launcher = os.getpid()
@@ -56,18 +56,18 @@ class Witness:
         os.close(out)
 
     def heard(self, number: int) -> bool | None:
-        """Whether this signal, which the launcher has just heard, was sent to the witness too; None if the witness does not answer."""
+        """Whether this signal, which the launcher has just got, was sent to the witness too; None if the witness does not answer."""
         for pause in (0, LIST_SECONDS):
             time.sleep(pause)
             if not self._ask():
                 return None
             if time.monotonic() - self._heard.pop(number, -LATEST_SECONDS) < LATEST_SECONDS:
-                signal.sigtimedwait({number}, 0)  # the same once more: the kernel joins what comes while one waits
+                signal.sigtimedwait({number}, 0)  # takes the same signal if it came again, as the witness may have got both as one
                 return True
         return False
 
     def _ask(self) -> bool:
-        """Reads what the witness has heard until now."""
+        """Reads which signals the witness has got until now. Returns False if it does not answer."""
         os.kill(self._pid, ASK)
         while select.select([self.pipe], [], [], ANSWER_SECONDS)[0]:
             entry = os.read(self.pipe, ENTRY.size)
@@ -80,7 +80,7 @@ class Witness:
         return False
 
     def _note(self, number: int, when: float) -> None:
-        """A signal that stops processes undoes one that continues them, and conversely, where it has not been heard yet."""
+        """Notes a signal. A signal that stops processes cancels an earlier one that continues them, and conversely, as in the kernel."""
         if number == signal.SIGCONT:
             self._heard.pop(signal.SIGTSTP, None)
         if number == signal.SIGTSTP:
@@ -88,7 +88,7 @@ class Witness:
         self._heard[number] = when
 
     def dismiss(self) -> None:
-        """It ends while the launcher does other things."""
+        """Kills the witness, which ends while the launcher does other things."""
         os.kill(self._pid, signal.SIGKILL)
 
     def end(self) -> None:
@@ -96,7 +96,7 @@ class Witness:
 
 
 def call() -> Witness | None:
-    """None where the machine has no room for one more process."""
+    """Starts a witness; None if the machine allows no further process."""
     try:
         return Witness()
     except OSError:
