@@ -10,7 +10,7 @@ NEEDED_WIDTH = 118
 
 
 def show(*parts: RenderableType) -> None:
-    """Prints to standard output. Lines are as wide as the tables need, so that the terminal wraps long ones and nothing is cut."""
+    """Prints to standard output. Lines are as wide as the tables need. The terminal wraps long lines, so that nothing is cut off."""
     width = max(shutil.get_terminal_size().columns, NEEDED_WIDTH)
     console = Console(width=width, highlight=False)
     with console.capture() as captured:

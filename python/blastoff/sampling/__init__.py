@@ -1,1 +1,1 @@
-"""Sampling the memory of a run while it goes on, and what the samples tell."""
+"""Samples the memory of a run while it goes on, and draws conclusions from the samples."""

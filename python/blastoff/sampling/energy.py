@@ -1,5 +1,5 @@
-"""Energy counters of this machine: of its processors by the kernel, of its GPUs by NVML. All of them are of the whole processor or GPU, whoever
-uses it."""
+"""Energy counters of this machine: those of its processors from the kernel, those of its GPUs from NVML. Each counts the energy of the whole
+processor or GPU, whoever uses it."""
 
 import ctypes
 import os
@@ -17,17 +17,17 @@ POWERCAP = Path("/sys/class/powercap")
 POWER_EVENTS = Path("/sys/bus/event_source/devices/power")
 
 MOST_WATTS = 1000.0
-"""The power of one processor: how soon its counter may wrap around."""
+"""Largest power of one processor, which tells how soon its counter may wrap around."""
 
 
 class UnreadableError(Exception):
-    """The message says why."""
+    """Counters cannot be read; the message says why."""
 
 
 @dataclass(frozen=True)
 class Counter:
-    """What one counts. `wraps_at`: joules at which it begins anew; 0: never. `lasting`: it counts for all who read it; else from the moment
-    on at which it was opened. `bus`: where a GPU is."""
+    """One energy counter. `wraps_at`: joules at which it starts again at 0; 0: never. `lasting`: the count is the same for all who read it;
+    otherwise it starts when the counter is opened. `bus`: PCI address of a GPU."""
 
     kind: str
     name: str
@@ -41,13 +41,13 @@ class Counter:
 
 
 class Source(Protocol):
-    """Counters that are read together. `pause`: seconds after which they are to be read again at the latest, or they lose count."""
+    """Counters that are read together. `pause`: most seconds between two readings; after more, energy may be lost."""
 
     counters: list[Counter]
     pause: float
 
     def read(self) -> list[float]:
-        """Joules of each."""
+        """Joules of each counter."""
 
 
 def _text(path: Path) -> str:
@@ -58,7 +58,7 @@ def _text(path: Path) -> str:
 
 
 class Powercap:
-    """RAPL through /sys/class/powercap (Documentation/power/powercap). A package's count has that of its cores in it, and not that of its memory."""
+    """RAPL through /sys/class/powercap (Documentation/power/powercap). The count of a package includes its cores but not its memory."""
 
     def __init__(self, directory: Path) -> None:
         self.counters: list[Counter] = []
@@ -99,11 +99,11 @@ def _why_none() -> str:
 
 
 class Perf:
-    """RAPL through perf_event_open(2), for those who may count what a whole processor does (kernel.perf_event_paranoid of 0 or less)."""
+    """RAPL through perf_event_open(2), for users who may count the events of a whole processor (kernel.perf_event_paranoid of 0 or less)."""
 
     EVENTS = (("energy-pkg", CPU, "package"), ("energy-ram", MEMORY, "dram"))
     SYSTEM_CALL = 298
-    """Its number on x86-64, where alone there is RAPL."""
+    """Number of perf_event_open on x86-64, the only architecture with RAPL."""
     pause = 60.0
 
     def __init__(self, events: Path = POWER_EVENTS) -> None:
@@ -133,10 +133,10 @@ class Perf:
 
 
 class Gpus:
-    """By NVML: the counter of energy where there is one (Volta and newer), else the power that is drawn, added up."""
+    """GPUs, read by NVML: the energy counter where there is one (Volta and newer), otherwise the sum of the power over time."""
 
     OFTEN = 1.0
-    """Seconds between two looks at the power."""
+    """Seconds between two readings of the power."""
 
     def __init__(self) -> None:
         try:
@@ -160,14 +160,14 @@ class Gpus:
 
 @dataclass
 class _Meter:
-    """The counters of one GPU."""
+    """The energy of one GPU."""
 
     gpus: nvml.Nvml
     place: int
     counts: bool
     joules: float = 0.0
     before: tuple[float, float] | None = None
-    """When the power was looked at, and what it was."""
+    """Time and value of the last reading of the power."""
 
     def read(self) -> float:
         if self.counts:
@@ -181,7 +181,7 @@ class _Meter:
 
 
 def processors(powercap: Path) -> Source:
-    """The counters of the processors, by whichever way is open."""
+    """The counters of the processors, from powercap or from perf, whichever can be read."""
     try:
         return Powercap(powercap)
     except UnreadableError as error:

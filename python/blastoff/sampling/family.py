@@ -1,4 +1,4 @@
-"""The processes of a program: itself and its descendants, with what the kernel counts for each."""
+"""The processes of a program, itself and its descendants, with the kernel's counters of each."""
 
 import os
 from dataclasses import dataclass, field
@@ -7,36 +7,36 @@ from pathlib import Path
 PROC = "/proc"
 PAGE = os.sysconf("SC_PAGE_SIZE")
 MOST_CANDIDATES = 256
-"""Of process ids that were given out since the last look, so many are looked at one by one; of more, all processes are."""
+"""Most new process ids that are checked one by one. If more were given out since the last check, all processes are listed instead."""
 
 STATE, FLAGS, MINOR, MAJOR, THREADS, STARTED, RESIDENT = 0, 6, 7, 9, 17, 19, 21
 """Places in /proc/PID/stat after the name: proc_pid_stat(5)."""
 
 EXITING = 0x4
-"""Of the flags: the process is ending, and its memory is gone or going (PF_EXITING)."""
+"""The flag PF_EXITING: the process is ending, and its memory is being freed or has been."""
 
 
 @dataclass
 class Member:
-    """One process, alive or not, as it was last seen. Sizes are bytes."""
+    """One process, alive or ended, with its latest counters. Sizes are in bytes."""
 
     pid: int
     file: int
-    """Its /proc/PID/stat. It stays that of this process when the id is given to another one; -1 once the process has ended."""
+    """Open file of /proc/PID/stat. It belongs to this process even if another process gets the id; -1 after the process has ended."""
     name: str = ""
     started: int = 0
     resident: int = 0
     minor_faults: int = 0
     major_faults: int = 0
     nodes: dict[int, int] = field(default_factory=dict)
-    """Shares of the resident set by NUMA node, in bytes when they were looked at."""
+    """Resident bytes on each NUMA node when the page table was last read."""
     huge: float = 0.0
     """Share of the resident set that lies in huge pages."""
     last_name: bytes = b""
 
     @property
     def key(self) -> tuple[int, int]:
-        """The process id and when it was started: no other process has both."""
+        """The process id and the time of the start, which together identify the process."""
         return self.pid, self.started
 
     @property
@@ -44,7 +44,7 @@ class Member:
         return self.file >= 0
 
     def look(self) -> None:
-        """Reads the counters; of a process that has ended or is ending, the faults stay."""
+        """Reads the counters. If the process has ended or is ending, its counts of faults stay as they are."""
         try:
             text = os.pread(self.file, 1024, 0)
         except OSError:  # ESRCH
@@ -64,14 +64,14 @@ class Member:
             self.resident = int(values[RESIDENT]) * PAGE
 
     def end(self) -> None:
-        """Nothing of it is in memory any more."""
+        """Notes that the process has ended: none of it is in memory any more."""
         if self.file >= 0:
             os.close(self.file)
         self.file, self.resident, self.nodes, self.huge = -1, 0, {}, 0.0
 
 
 def last_process() -> int:
-    """The process id that was given out last, of processes and threads; 0 where it is not known."""
+    """The id that the kernel gave last to a process or thread; 0 if not known."""
     try:
         with open(f"{PROC}/loadavg", "rb") as file:
             return int(file.read().split()[-1])
@@ -80,7 +80,7 @@ def last_process() -> int:
 
 
 def _parent(pid: int) -> int:
-    """The process that started it; 0 if there is no such process, or the id is a thread's."""
+    """The parent of a process; 0 if there is no such process or the id belongs to a thread."""
     try:
         with open(f"{PROC}/{pid}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split(None, 2)[1])
@@ -97,22 +97,22 @@ def _is_thread(pid: int) -> bool:
 
 
 class Family:
-    """A program and its descendants. A process whose parents have all ended before it was seen is not found, unless it is added."""
+    """A program and its descendants. A process is not found if all its ancestors ended before it was seen, unless somebody adds it."""
 
     def __init__(self, program: int) -> None:
         self.members: dict[int, Member] = {}
-        """Those alive, by process id."""
+        """The processes that are alive, by process id."""
         self.ended: set[int] = set()
-        """The process ids of those that have ended."""
+        """The process ids of processes that have ended."""
         self.past_faults = [0, 0]
-        """Minor and major faults of those."""
+        """Minor and major faults of the processes that have ended."""
         self.newest = last_process()
         self.older = min(program, self.newest)
         self.add(program)
         self.update()
 
     def faults(self) -> tuple[int, int]:
-        """Minor and major faults of all so far."""
+        """Minor and major faults of all processes until now."""
         minor, major = self.past_faults
         for member in self.members.values():
             minor += member.minor_faults
@@ -132,7 +132,7 @@ class Family:
             self.ended.discard(pid)
 
     def update(self) -> None:
-        """Looks for processes that were started since the look before the last one: at the last one, they may not have been visible yet."""
+        """Looks for new processes. Goes back to the last search but one, since some may not have been visible yet at the last search."""
         start, self.older, self.newest = self.older, self.newest, last_process()
         if start == self.newest != 0:
             return
@@ -143,7 +143,7 @@ class Family:
                 self.add(pid)
 
     def look(self) -> None:
-        """Reads the counters of all."""
+        """Reads the counters of all processes."""
         ended = []
         for member in self.members.values():
             member.look()

@@ -1,4 +1,4 @@
-"""What a time line tells: when memory was first touched and by whom, when it moved, what stays."""
+"""What a time line shows: when memory was first touched and by whom, when it moved, and what is still in use at the end."""
 
 import bisect
 import itertools
@@ -9,16 +9,16 @@ from typing import Any
 from blastoff.sampling import timeline
 
 LEAST = 0.02
-"""Growth below this share of the largest value is not told."""
+"""Growth below this share of the largest value is not reported."""
 
 PAUSE = 0.02
 """Two periods of growth are one if less than this share of the run lies between them..."""
 
 SHORTEST_PAUSE = 0.25
-"""...or less than so many seconds."""
+"""...or less than this many seconds."""
 
 HUGE_PAGE = 2 << 20
-"""The most that one page fault maps where pages have 4 KiB."""
+"""Most bytes that one page fault maps if pages have 4 KiB."""
 
 CPU, DEVICE = "CPU", "device"
 
@@ -27,7 +27,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Period:
-    """From one sample to another, by place, and what has been added between them."""
+    """The indices of two samples, and the growth between them."""
 
     first: int
     last: int
@@ -52,18 +52,18 @@ def growth(times: Sequence[float], known: Sequence[float]) -> list[Period]:
 
 
 def between(values: Sequence[float], period: Period) -> float:
-    """What has been added in the period."""
+    """The growth in the period."""
     return values[period.last] - values[period.first]
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The values that findings are made from, with a moment 0 before the first sample, at which nothing was used."""
+    """The values from which findings are made. They begin with an added sample at time 0, when nothing was used."""
 
     times: list[float]
     resident: list[float]
     device: list[float]
-    """Of the run's processes, else of the whole devices, else what Blastoff holds."""
+    """Device memory of the run's processes; if not known, of the whole devices; if not known either, the memory that Blastoff holds."""
     faults: list[float]
     to_device: list[float]
     from_device: list[float]
@@ -75,7 +75,7 @@ class Lines:
 
         def line(*names: str) -> list[float]:
             sums = [float(sum(value or 0 for value in values)) for values in zip(*(lists[name] for name in names), strict=True)]
-            start = sums[0] if sums and names == ("device_whole",) else 0.0  # others may have used it before
+            start = sums[0] if sums and names == ("device_whole",) else 0.0  # other programs may have used the device before
             return [start, *sums]
 
         device = {"processes": "device", "whole": "device_whole", "none": "held"}[document["device"]["scope"]]
@@ -91,13 +91,13 @@ class Lines:
 
 
 def largest_fault(document: Document) -> int:
-    """Bytes that one page fault of the CPU maps at most: a huge page, which is 2 MiB with pages of 4 KiB and 512 MiB with 64 KiB."""
+    """Most bytes that one page fault of the CPU maps: a huge page, which has 2 MiB with pages of 4 KiB, and 512 MiB with pages of 64 KiB."""
     return HUGE_PAGE * (document["page_bytes"] // 4096) ** 2
 
 
 @dataclass(frozen=True)
 class Touch:
-    """Memory that was used for the first time, in seconds since the start."""
+    """Memory that was touched for the first time between two moments, in seconds since the start."""
 
     since: float
     until: float
@@ -105,10 +105,10 @@ class Touch:
     on_device: bool
     """Whether it is device memory."""
     by: str
-    """CPU or device. Host memory that became resident with fewer page faults of the CPU than that takes was touched by the device."""
+    """CPU or device. The device touched host memory that became resident with too few page faults of the CPU."""
     faults: int
     moved: float
-    """Bytes that Blastoff brought to the device meanwhile."""
+    """Bytes that Blastoff brought to the device in this time."""
 
 
 def touches(document: Document) -> list[Touch]:
@@ -127,7 +127,7 @@ def touches(document: Document) -> list[Touch]:
 
 @dataclass(frozen=True)
 class Move:
-    """Bytes that were moved in one go."""
+    """Bytes that were moved in one period."""
 
     since: float
     until: float
@@ -136,7 +136,7 @@ class Move:
 
 
 def moves(document: Document) -> list[Move]:
-    """When memory moved: to the device and from it by Blastoff, and between nodes by the kernel (of the whole machine)."""
+    """When memory moved: to the device and from the device by Blastoff, and between nodes by the kernel (on the whole machine)."""
     lines = Lines.of(document)
     migrated = [pages * document["page_bytes"] for pages in lines.migrated]
     named = (
@@ -153,7 +153,7 @@ def moves(document: Document) -> list[Move]:
 
 @dataclass(frozen=True)
 class Phase:
-    """From one mark to the next. What has been added in it: bytes, but for the faults."""
+    """The time from one mark to the next, and the growth of each value in it: in bytes, except for the number of faults."""
 
     name: str
     since: float
@@ -195,6 +195,6 @@ def phases(document: Document) -> list[Phase]:
 
 
 def stays(document: Document) -> dict[str, float]:
-    """What was still used at the last sample, in bytes, by name of the gauge."""
+    """Bytes that were still in use at the last sample, by gauge."""
     lists = document["timeline"]
     return {name: lists[name][-1] or 0 for name in timeline.GAUGES if name != "processes" and lists[name]}

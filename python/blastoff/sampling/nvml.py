@@ -1,6 +1,6 @@
-"""Device memory, energy and power by NVIDIA's management library (NVML), of which a few functions are used: https://docs.nvidia.com/deploy/nvml-api/
+"""Device memory, energy and power from NVIDIA's management library (NVML): https://docs.nvidia.com/deploy/nvml-api/
 
-`blastoff run` uses the standard library alone, so the functions are called by ctypes.
+`blastoff run` uses only the standard library, so the functions are called by ctypes.
 """
 
 import ctypes
@@ -12,7 +12,7 @@ LIBRARY = "libnvidia-ml.so.1"
 SUCCESS, INSUFFICIENT_SIZE = 0, 7
 UNKNOWN = 2**64 - 1
 TRANSMITTED, RECEIVED = 0, 1
-"""Directions of nvmlDeviceGetPcieThroughput, as the device sees them."""
+"""Directions of nvmlDeviceGetPcieThroughput, seen from the device."""
 MOST_PROCESSES = 1024
 
 
@@ -44,14 +44,14 @@ class NvmlError(Exception):
 
 @dataclass
 class DeviceUse:
-    """One look at all devices. Bytes; bytes per second."""
+    """The state of all devices at one moment: bytes, and bytes per second."""
 
     of_run: int = 0
-    """Of the processes asked for."""
+    """Device memory of the given processes."""
     whole: int = 0
-    """Of all programs, and what the driver takes for itself."""
+    """Device memory of all programs and of the driver itself."""
     seen: bool = False
-    """Whether NVML named one of the processes with its memory."""
+    """Whether NVML told the memory of at least one of the given processes."""
     to_device: float | None = None
     from_device: float | None = None
 
@@ -76,7 +76,7 @@ class Nvml:
         self._before = [self._whole(device) for device in self._devices]
 
     def _try(self, function: str, *arguments: object) -> int | None:
-        """The status; None if this NVML has no such function."""
+        """Calls a function and returns its status; None if this NVML has no such function."""
         try:
             return getattr(self._library, function)(*arguments)
         except AttributeError:
@@ -97,11 +97,11 @@ class Nvml:
         return text.value.decode(errors="replace") if self._try("nvmlDeviceGetName", device, text, ctypes.c_uint(96)) == SUCCESS else "GPU"
 
     def close(self) -> None:
-        """Lets NVML close its files. What is closed behind its back, it would go on using."""
+        """Shuts NVML down, so that it closes its files. If we closed them, NVML would go on using them."""
         self._try("nvmlShutdown")
 
     def identities(self) -> list[str]:
-        """Of each GPU, a name that no other has: "GPU-8932f937-d72c-..."."""
+        """The unique name of each GPU: "GPU-8932f937-d72c-..."."""
         return [self._identity(device) for device in self._devices]
 
     def _identity(self, device: ctypes.c_void_p) -> str:
@@ -110,7 +110,7 @@ class Nvml:
         return text.value.decode(errors="replace")
 
     def buses(self) -> list[str]:
-        """Where each GPU is, as the kernel writes it: "0000:17:00.0"; "" where NVML does not tell."""
+        """The PCI address of each GPU, as the kernel writes it: "0000:17:00.0"; "" if NVML does not tell."""
         return [self._bus(device) for device in self._devices]
 
     def _bus(self, device: ctypes.c_void_p) -> str:
@@ -120,13 +120,13 @@ class Nvml:
         return f"{place.domain:04x}:{place.bus:02x}:{place.device:02x}.0"
 
     def energy(self, place: int) -> float | None:
-        """Joules that a GPU has taken since its driver was loaded; None where it does not count them."""
+        """Joules that a GPU has taken since its driver was loaded; None if it does not count them."""
         millijoules = ctypes.c_ulonglong()
         status = self._try("nvmlDeviceGetTotalEnergyConsumption", self._devices[place], ctypes.byref(millijoules))
         return 1e-3 * millijoules.value if status == SUCCESS else None
 
     def power(self, place: int) -> float | None:
-        """Watts that it draws."""
+        """Watts that a GPU draws now; None if it does not tell."""
         milliwatts = ctypes.c_uint()
         status = self._try("nvmlDeviceGetPowerUsage", self._devices[place], ctypes.byref(milliwatts))
         return 1e-3 * milliwatts.value if status == SUCCESS else None
@@ -136,7 +136,7 @@ class Nvml:
         return memory.used if self._try("nvmlDeviceGetMemoryInfo", device, ctypes.byref(memory)) == SUCCESS else 0
 
     def _of_processes(self, device: ctypes.c_void_p, pids: Collection[int]) -> int | None:
-        """None where NVML names none of them, or does not tell their memory (as inside containers, where it knows other ids)."""
+        """Device memory of these processes; None if NVML names none of them or does not tell their memory. In a container, NVML knows other ids."""
         count = ctypes.c_uint(MOST_PROCESSES)
         if self._try("nvmlDeviceGetComputeRunningProcesses_v3", device, ctypes.byref(count), self._entries) != SUCCESS:
             return None
@@ -144,13 +144,13 @@ class Nvml:
         return sum(known) if known else None
 
     def _link(self, device: ctypes.c_void_p, direction: int) -> float | None:
-        """Bytes per second, averaged by the driver over 20 ms, for which this waits."""
+        """Bytes per second over the link. The driver averages over 20 ms, and this function waits that long."""
         rate = ctypes.c_uint()
         status = self._try("nvmlDeviceGetPcieThroughput", device, ctypes.c_uint(direction), ctypes.byref(rate))
         return 1000.0 * rate.value if status == SUCCESS else None
 
     def look(self, pids: Collection[int]) -> DeviceUse:
-        """Now. The link is looked at for devices that the processes use, or whose memory has changed since the start."""
+        """The state of all devices. Reads the link's rate only for devices that the processes use, or whose memory has changed since the start."""
         use = DeviceUse()
         for device, before in zip(self._devices, self._before, strict=True):
             whole, own = self._whole(device), self._of_processes(device, pids)

@@ -1,4 +1,4 @@
-"""What Blastoff itself holds in the processes of a run, from their counter files, and the marks of the program."""
+"""The memory that Blastoff itself holds in the processes of a run, from their counter files; and the program's marks."""
 
 import ctypes
 import os
@@ -10,7 +10,7 @@ from blastoff import library
 from blastoff.job import runs
 
 MOST_MARK_BYTES = 1 << 20
-"""Of the file of marks (src/report/marks.h)."""
+"""Most bytes in the file of marks (src/report/marks.h)."""
 
 NAMES = ("held", "mirrored", "pinned", "staged", "to_device", "from_device")
 
@@ -22,20 +22,20 @@ class _Memory(ctypes.Structure):
 
 
 Mark = tuple[float, int, str]
-"""Seconds since boot, process id, name."""
+"""A mark: seconds since boot, process id, name."""
 
 
 @dataclass
 class OwnMemory:
-    """Of all processes of a run that keep counters in its directory."""
+    """The memory of Blastoff in all processes of a run that keep counters in the run's directory."""
 
     directory: Path
     files: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Open counter files: process id and descriptor, the oldest first."""
+    """Open counter files by name, the oldest first: process id and file descriptor."""
     known: set[str] = field(default_factory=set)
     changed: list[int] = field(default_factory=list)
     past: list[int] = field(default_factory=lambda: [0, 0])
-    """What ended processes have moved to the device and from it."""
+    """Bytes that ended processes have moved to the device and from the device."""
 
     def __post_init__(self) -> None:
         self._function = ctypes.PyDLL(str(library.find_library()), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_counters_memory
@@ -43,7 +43,7 @@ class OwnMemory:
         self._address = ctypes.byref(self._memory)
 
     def update(self) -> None:
-        """Opens the counter files that are new."""
+        """Opens new counter files."""
         try:
             changed = [place.stat().st_mtime_ns for place in (self.directory, runs.bulk(self.directory))]
             if changed == self.changed:
@@ -63,7 +63,7 @@ class OwnMemory:
             self.known.add(counters.path.name)
 
     def look(self, alive: Container[int], ended: Container[int]) -> dict[str, int]:
-        """The sums by NAMES over the processes with these ids. Those that have ended hold nothing, but what they have moved counts."""
+        """The sums by NAMES over the processes with these ids. Ended processes hold nothing, but the bytes that they have moved count."""
         held, mirrored, pinned, staged = 0, 0, 0, 0
         to_device, from_device = self.past
         memory = self._memory
@@ -93,7 +93,7 @@ class OwnMemory:
 
 
 def marks(directory: Path) -> tuple[list[Mark], bool]:
-    """The marks so far in the order of time, and whether there was no room for more."""
+    """The marks until now in the order of time, and whether the file of marks is full."""
     try:
         text = (runs.bulk(directory) / runs.MARKS).read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""Where the pages of a process lie. The kernel walks its page table for that, so it is asked rarely."""
+"""Where the pages of a process lie. The kernel walks the page table to answer, so the question is asked rarely."""
 
 import os
 import re
@@ -10,7 +10,7 @@ PAGE_KILOBYTES = re.compile(rb" kernelpagesize_kB=(\d+)")
 
 
 def memory_nodes() -> list[int]:
-    """The NUMA nodes that have memory; node 0 where the kernel does not say."""
+    """The NUMA nodes that have memory; node 0 if the kernel does not tell."""
     try:
         ranges = [part.split("-") for part in (NODES / "has_memory").read_text().strip().split(",") if part]
     except OSError:
@@ -19,7 +19,7 @@ def memory_nodes() -> list[int]:
 
 
 def nodes_without_cpus() -> list[int]:
-    """The memory nodes without CPUs: memory of devices on coherent machines."""
+    """The memory nodes without CPUs, which are the memory of devices on coherent machines."""
     try:
         return [node for node in memory_nodes() if not (NODES / f"node{node}" / "cpulist").read_text().strip()]
     except OSError:
@@ -27,7 +27,7 @@ def nodes_without_cpus() -> list[int]:
 
 
 def by_node(text: bytes) -> dict[int, int]:
-    """Bytes on each node, from /proc/PID/numa_maps: numa(7). Pages of hugetlbfs do not count in the resident set, and not here."""
+    """Bytes on each node, from /proc/PID/numa_maps: numa(7). Pages of hugetlbfs do not count, as in the resident set."""
     found: dict[int, int] = {}
     for line in text.splitlines():
         size = PAGE_KILOBYTES.search(line)
@@ -46,7 +46,7 @@ def huge_share(text: bytes) -> float:
 
 
 def read(pid: int, name: str) -> bytes:
-    """A file of the process; empty if it is gone or not ours to read."""
+    """A file in /proc/PID; empty if it does not exist any more or we may not read it."""
     try:
         with open(f"/proc/{pid}/{name}", "rb") as file:
             return file.read()
@@ -55,7 +55,7 @@ def read(pid: int, name: str) -> bytes:
 
 
 class MigrationCounter:
-    """Pages that the kernel has migrated between nodes, for any reason and any process: the whole machine."""
+    """Counts the pages that the kernel has migrated between nodes, for any reason and in all processes of the machine."""
 
     def __init__(self) -> None:
         self.file = -1
@@ -71,7 +71,7 @@ class MigrationCounter:
         return int(text[place + 18 : text.index(b"\n", place)]) if place >= 0 else 0
 
     def look(self) -> int:
-        """Since this was made."""
+        """Pages migrated since this counter was made."""
         return self._count() - self.start if self.file >= 0 else 0
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The documents of a run's memory (share/memory.schema.json): left by each launcher, put together by the last, read again."""
+"""The documents about a run's memory (share/memory.schema.json). Each launcher leaves one, the last launcher merges them, and commands read them."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from blastoff.job import runs
 from blastoff.sampling import own, timeline
 
 FILE = "memory-{}.json"
-"""What a launcher leaves in the run's directory for the last one."""
+"""The file that each launcher leaves in the run's directory for the last launcher."""
 
 SCHEMAS = (library.PACKAGE / "memory.schema.json", library.PACKAGE.parent.parent / "share" / "memory.schema.json")
 
@@ -25,7 +25,7 @@ def leave(document: dict[str, Any], directory: Path) -> None:
 
 
 def collect(directory: Path) -> dict[str, Any] | None:
-    """The documents of all launchers as one, with the marks of all processes; None if there is none."""
+    """The documents of all launchers merged into one, with the marks of all processes; None if there is no document."""
     documents = [json.loads(path.read_text()) for path in sorted(runs.bulk(directory).glob(FILE.format("*")))]
     if not documents:
         return None
@@ -36,12 +36,12 @@ def collect(directory: Path) -> dict[str, Any] | None:
 
 
 def beside(pattern: str) -> str:
-    """The path of the time line, for the pattern of report paths: run.json becomes run.memory.json."""
+    """The path of the time line for a pattern of report paths: run.json gives run.memory.json."""
     return pattern.removesuffix(".json") + runs.MEMORY_SUFFIX
 
 
 def find(path: str) -> Path:
-    """The file of a time line, by its path, by that of the report beside it, or by their directory."""
+    """The file of a time line. `path` is the file itself, the report beside it, or the directory of both."""
     if not Path(path).is_dir():
         return Path(beside(path)) if not path.endswith(runs.MEMORY_SUFFIX) and Path(beside(path)).is_file() else Path(path)
     found = sorted(Path(path).glob(f"*{runs.MEMORY_SUFFIX}"))
@@ -52,7 +52,7 @@ def find(path: str) -> Path:
 
 
 def read(path: str) -> dict[str, Any]:
-    """One document, checked against the published schema."""
+    """Reads one document, and checks it against the published schema."""
     import jsonschema
 
     file = find(path)

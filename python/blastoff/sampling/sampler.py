@@ -15,41 +15,41 @@ from blastoff.sampling import nvml, own, pages, timeline
 from blastoff.sampling.family import PAGE, Family, Member
 
 OFTEN, PAGES, DEVICES = 0.004, 0.0005, 0.0005
-"""The most that looking may cost, as shares of one core: at counters of processes, at page tables, at devices. Half a percent in all."""
+"""Largest cost of reading the counters of processes, page tables, and devices, as shares of one core. Half a percent together."""
 
 PROCESSES_EVERY = 0.2
-"""Seconds between looks for new processes and at the counters of the machine."""
+"""Seconds between two searches for new processes, and between two readings of the machine's counters."""
 
 DEVICES_EVERY = 0.1
-"""Seconds between looks at the devices, at least."""
+"""Least seconds between two readings of the devices."""
 
 PAGES_EVERY = 1.0
-"""Seconds between looks at the page table of one process, at least."""
+"""Least seconds between two readings of the same process's page table."""
 
 NOTICEABLE = 1.25
-"""A mean interval so many times the one asked for is told."""
+"""If the mean interval is this many times the requested one, the summary tells it."""
 
 IN_ADVANCE = 1.0
-"""Seconds for which samples may cost more, so that the start of a program is sampled as asked for."""
+"""Seconds at the start for which samples may cost more, so that a program's start is sampled at the requested interval."""
 
 MOST_LIVES = 500
-"""Of processes that the document tells about, those with the most memory."""
+"""Most processes in the document: those with the most memory."""
 
 
 def now() -> float:
-    """Seconds since boot, the clock of marks and counter files."""
+    """Seconds since boot, on the clock of marks and counter files."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _allow_files() -> None:
-    """For each process that is watched, two files stay open."""
+    """Raises the limit of open files, since two files stay open for each process."""
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit != most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class DeviceWatch(threading.Thread):
-    """Looks at the devices from a thread of its own, because the driver may take long to answer."""
+    """Reads the devices in a thread of its own, because the driver may take long to answer."""
 
     def __init__(self, interval: float) -> None:
         super().__init__(name="blastoff-nvml", daemon=True)
@@ -81,7 +81,7 @@ class DeviceWatch(threading.Thread):
 
     @property
     def scope(self) -> str:
-        """Whose memory is known: of the run's `processes`, of the `whole` devices, or `none`."""
+        """Whose device memory is known: that of the run's `processes`, that of the `whole` devices, or `none`."""
         if self.use is None:
             return "none"
         return "processes" if self.seen else "whole"
@@ -89,7 +89,7 @@ class DeviceWatch(threading.Thread):
 
 @dataclass
 class Life:
-    """One process while it was seen, in seconds since the start."""
+    """When one process was seen, in seconds since the start."""
 
     member: Member
     since: float
@@ -98,8 +98,8 @@ class Life:
 
 
 class Sampler:
-    """Of a program and its descendants. `interval`: seconds. `directory`: that of the run, if there is one; `alone`: no other launcher shares it.
-    `started_at`: when the program started, if not now, in seconds since boot."""
+    """Samples a program and its descendants. `interval`: seconds. `directory`: the run's directory, if there is one. `alone`: no other launcher uses
+    the directory. `started_at`: when the program started, in seconds since boot; None: now."""
 
     def __init__(self, program: int, interval: float, directory: Path | None, alone: bool = True, started_at: float | None = None) -> None:
         self.program, self.interval, self.alone = program, interval, alone
@@ -123,7 +123,7 @@ class Sampler:
         self.thread_before = time.thread_time()
 
     def idle(self) -> float:
-        """Samples if it is time to, and returns the seconds until the next sample."""
+        """Takes a sample if it is time for one, and returns the seconds until the next."""
         moment = now()
         if moment >= self.next_sample:
             pages_cost = self.sample(moment)
@@ -136,7 +136,7 @@ class Sampler:
         return max(0.0, self.next_sample - moment)
 
     def sample(self, moment: float | None = None) -> float:
-        """One sample. Returns the seconds that the page tables took of it."""
+        """Takes one sample. Returns the part of its seconds that was spent on page tables."""
         moment = now() if moment is None else moment
         if moment >= self.next_processes:
             self.next_processes = moment + PROCESSES_EVERY
@@ -152,7 +152,7 @@ class Sampler:
         self.family.update()
         if self.own is not None:
             self.own.update()
-            if self.alone:  # then all of them are the program's, whoever their parents are
+            if self.alone:  # all processes in the directory belong to the program, whoever their parents are
                 for pid, _ in self.own.files.values():
                     if pid not in self.family.ended:
                         self.family.add(pid)
@@ -163,7 +163,7 @@ class Sampler:
         self.devices.pids = frozenset(self.family.members)
 
     def _look_at_pages(self, moment: float) -> float:
-        """At those of one process: the one for which it is longest ago."""
+        """Reads the page table of one process, the one whose last reading is longest ago. Returns the seconds that it took."""
         if moment < self.next_pages or not self.family.members:
             return 0.0
         pid = min(self.family.members, key=lambda pid: self.looked_at.get(pid, 0.0))
@@ -180,7 +180,7 @@ class Sampler:
         return cost
 
     def _by_node(self) -> dict[int, int]:
-        """The resident set by node: of each process as it was spread when its page table was looked at."""
+        """The resident set by node. Each process's present size is spread over the nodes as at the last reading of its page table."""
         if len(self.nodes) == 1:
             return {self.nodes[0]: sum(member.resident for member in self.family.members.values())}
         found = dict.fromkeys(self.nodes, 0)
@@ -191,7 +191,7 @@ class Sampler:
         return found
 
     def _add_point(self) -> None:
-        """What was looked at, as of now: nothing in it has happened after a mark that comes later."""
+        """Adds the latest readings as a sample with the present time, so that everything in the sample happened before any later mark."""
         members = self.family.members
         held = self.own.look(members, self.family.ended) if self.own is not None else dict.fromkeys(own.NAMES, 0)
         use = self.devices.use
@@ -249,13 +249,13 @@ class Sampler:
         ]
 
     def finish(self, command: Sequence[str], run: str) -> dict[str, Any]:
-        """Ends sampling. The document without marks. `run`: the name of the run in reports."""
+        """Ends sampling and returns the document, without marks. `run`: the run's name in reports."""
         self.devices.stop()
         self.family.look()
         seconds = now() - self.started_at
         if self.own is not None:
             last = self.line.points[-1] if self.line.points else None
-            if last is not None:  # the counts at the end, which the files keep
+            if last is not None:  # the counter files keep the final counts
                 moved = self.own.look((), self.family.ended | set(self.family.members))
                 last |= {name: moved[name] for name in ("to_device", "from_device")}
             self.own.close()
@@ -273,7 +273,7 @@ class Sampler:
                 "command_line": " ".join(command),
                 "host": platform.node(),
                 "pid": self.program,
-                "rank": None,  # a time line is that of all ranks on this machine
+                "rank": None,  # a time line covers all ranks on this machine
             },
             "started_at": self.started_at,
             "seconds": seconds,

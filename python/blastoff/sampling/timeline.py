@@ -1,34 +1,34 @@
-"""The samples of a run, as many as there is room for, and the document that they become (share/memory.schema.json)."""
+"""The samples of a run, limited in number, and the document made from them (share/memory.schema.json)."""
 
 from collections.abc import Sequence
 from typing import Any
 
 MOST_POINTS = 8192
-"""Of a time line. Beyond it, of two neighbours the one with less memory is dropped, again and again."""
+"""Most points of a time line. When there are more, half of them are dropped: of two neighbours, the one with less memory."""
 
 GAUGES = ("processes", "resident", "huge", "device", "device_whole", "held", "mirrored", "pinned", "staged")
-"""What is used at a moment: bytes, but for the number of processes."""
+"""Amounts in use at a moment: bytes, except for the number of processes."""
 
 COUNTERS = ("minor_faults", "major_faults", "to_device", "from_device", "migrated_pages")
-"""What has happened since the start."""
+"""Counts since the start."""
 
 RATES = ("link_to_device", "link_from_device")
-"""Bytes per second; null where they are not known."""
+"""Bytes per second; null if not known."""
 
 OF_MACHINE = ("device_whole", "migrated_pages", *RATES)
-"""Not of the run alone, so that several launchers on one machine see the same."""
+"""Values of the whole machine, which are the same for all launchers on it."""
 
 Point = dict[str, Any]
 """One sample: `time` in seconds since the start, the values above, and `nodes`: bytes of the resident set by NUMA node."""
 
 
 def weight(point: Point) -> float:
-    """By which of two neighbours the one that stays is chosen."""
+    """The memory in use. Of two neighbouring points, the one with the larger weight stays."""
     return point["resident"] + (point["device"] or 0)
 
 
 def thinned(points: Sequence[Point]) -> list[Point]:
-    """Half of the points: the first, the last, and of two neighbours between the larger."""
+    """Half of the points: the first, the last, and the larger one of each two neighbours between them."""
     inner = points[1:-1]
     pairs = zip(inner[::2], inner[1::2], strict=False)
     return [points[0], *(max(pair, key=weight) for pair in pairs), *inner[len(inner) // 2 * 2 :], points[-1]]
@@ -41,7 +41,7 @@ class TimeLine:
         self.points: list[Point] = []
         self.most = most
         self.peaks: dict[str, Point] = {}
-        """The sample with the largest value of each gauge; of all samples, also those that were dropped."""
+        """The sample with the largest value of each gauge, among all samples, including those that were dropped."""
 
     def add(self, point: Point) -> None:
         for name in GAUGES:
@@ -53,7 +53,7 @@ class TimeLine:
 
 
 def columns(points: Sequence[Point], nodes: Sequence[int]) -> dict[str, Any]:
-    """The points as one list for each value."""
+    """The points as lists, one list for each value."""
     lists: dict[str, Any] = {name: [point[name] for point in points] for name in ("time", *GAUGES, *COUNTERS, *RATES)}
     lists["time"] = [round(time, 4) for time in lists["time"]]
     lists["resident_by_node"] = {str(node): [point["nodes"].get(node, 0) for point in points] for node in nodes}
@@ -61,12 +61,12 @@ def columns(points: Sequence[Point], nodes: Sequence[int]) -> dict[str, Any]:
 
 
 def peaks(line: TimeLine) -> dict[str, dict[str, float]]:
-    """The largest value of each gauge, and when it was."""
+    """The largest value of each gauge, and its time."""
     return {name: {"value": point[name], "time": round(point["time"], 4)} for name, point in line.peaks.items()}
 
 
 def points_of(document: dict[str, Any]) -> list[Point]:
-    """Back from columns."""
+    """The points of a document; the inverse of columns()."""
     lists = document["timeline"]
     names = ("time", *GAUGES, *COUNTERS, *RATES)
     nodes = {int(node): values for node, values in lists["resident_by_node"].items()}
@@ -84,7 +84,7 @@ def _sum(name: str, values: Sequence[float | None]) -> float | None:
 
 
 def _together(time: float, latest: Sequence[Point | None], ended: Sequence[bool]) -> Point:
-    """What several launchers have seen at one moment: the program of one that has ended uses nothing."""
+    """The samples of several launchers at one moment, added up. If a launcher's program has ended, it uses nothing."""
     points = [point for point in latest if point is not None]
     alive = [point for point, over in zip(latest, ended, strict=True) if point is not None and not over]
     whole: Point = {"time": time}
@@ -97,7 +97,7 @@ def _together(time: float, latest: Sequence[Point | None], ended: Sequence[bool]
 
 
 def merged(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The documents of the launchers of one MPI job on one machine, as one. Times count from the first start."""
+    """The documents of an MPI job's launchers on one machine, merged into one. Times count from the first start."""
     whole = dict(min(documents, key=lambda document: document["started_at"]))
     if len(documents) == 1:
         return whole

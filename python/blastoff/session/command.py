@@ -1,4 +1,4 @@
-"""What a Python session uses: the names that the package `blastoff` offers."""
+"""The names that the package `blastoff` offers to a Python session."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ __all__ = ["disable", "enable", "is_enabled", "load_ipython_extension", "region"
 
 
 class region(Region):  # noqa: N801: used like a function
-    """`with blastoff.region("name"):` counts the calls of the block; see Region. It shows itself as a table."""
+    """`with blastoff.region("name"):` counts the calls of the block (see Region). The object is displayed as a table."""
 
     def __repr__(self) -> str:
         from blastoff.session.view import text
@@ -24,9 +24,9 @@ class region(Region):  # noqa: N801: used like a function
 
 
 def stats(by: str = "routine") -> Any:
-    """The calls of this process up to now: a pandas DataFrame where pandas can be imported, else a list of dicts.
+    """The calls of this process up to now: a pandas DataFrame if pandas can be imported, otherwise a list of dicts.
 
-    One row for each "routine", "region" (all blocks of a name together), or "reason" why calls stayed on the CPU. Seconds are
+    One row for each "routine", "region" (all blocks of the same name together), or "reason" why calls stayed on the CPU. Seconds are
     summed over threads, except those of a region, which are wall time; sizes are bytes.
     """
     from blastoff.session.view import frame

@@ -1,4 +1,4 @@
-"""What happened in this process up to now, or in a part of its time."""
+"""The calls of this process up to now, or in a part of its time."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from blastoff.session import attached
 class Counts:
     """Calls of all threads of this process: by routine, by line of Python, and how many stayed on the CPU for which reason.
 
-    `seconds` is wall time. Of short calls, lines are looked up now and then, so that those of lines are estimates.
+    `seconds` is wall time. The line of a short call is looked up only in a sample of the calls, so the counts by line are estimates.
     """
 
     routines: dict[str, Sums] = field(default_factory=dict)
@@ -23,11 +23,11 @@ class Counts:
     reasons: dict[str, int] = field(default_factory=dict)
     seconds: float = 0
     reasons_by_line: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Line -> reason -> calls, the most frequent first."""
+    """For each line, the number of calls by reason, the most frequent reason first."""
 
     @classmethod
     def from_report(cls, report: Mapping[str, Any], seconds: float) -> "Counts":
-        """Of a report, or of the part of it that counts calls."""
+        """The counts in a report, or in the part of a report that counts calls."""
         routines = {routine["name"]: Sums(routine) for routine in report["routines"]}
         lines: dict[str, Sums] = {}
         reasons: dict[str, Counter[str]] = {}
@@ -40,7 +40,7 @@ class Counts:
 
     @property
     def totals(self) -> Sums:
-        """Over all routines."""
+        """The sums over all routines."""
         return sum(self.routines.values(), Sums())
 
     @property
@@ -49,7 +49,7 @@ class Counts:
         return share(self.totals)
 
     def since(self, before: "Counts") -> "Counts":
-        """What was added to `before`."""
+        """The calls that were added since `before`."""
         by_line = {line: more(reasons, before.reasons_by_line.get(line, {})) for line, reasons in self.reasons_by_line.items()}
         return Counts(
             grown(self.routines, before.routines),
@@ -71,12 +71,12 @@ class Counts:
 
 
 def calls_by_reason(part: Mapping[str, Any]) -> dict[str, int]:
-    """Why calls stayed on the CPU, of a report or of a call site in it."""
+    """Why calls stayed on the CPU: number of calls by reason, in a report or in one of its call sites."""
     return {entry["reason"]: entry["calls"] for entry in part["refusals"]}
 
 
 def more(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
-    """What was added, the most first."""
+    """The numbers that were added since `before`, the largest first."""
     difference = Counter(now)
     difference.subtract(before)
     return {reason: calls for reason, calls in difference.most_common() if calls > 0}
@@ -87,7 +87,7 @@ def both(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def line_name(python: str) -> str:
-    """A line as people know it: of a notebook's cell its number, of a file its name and the number, and the function."""
+    """A line in words: its number, its function, and the name of its file. A line of a notebook's cell has no file name."""
     path, _, rest = python.rpartition(":")
     if "ipykernel_" in path or path.startswith("<"):
         number, _, function = rest.partition(" in ")
@@ -96,7 +96,7 @@ def line_name(python: str) -> str:
 
 
 def grown(now: Mapping[str, Sums], before: Mapping[str, Sums]) -> dict[str, Sums]:
-    """What was added, where calls were."""
+    """The sums that were added since `before`, without routines or lines that had no new calls."""
     differences = {name: difference(sums, before.get(name, Sums())) for name, sums in now.items()}
     return {name: sums for name, sums in differences.items() if sums.calls}
 
@@ -115,6 +115,6 @@ def share(sums: Sums) -> float:
 
 
 def now(seconds: float) -> Counts:
-    """Those of this process; none where the library has not been loaded."""
+    """The counts of this process; empty if the library is not loaded."""
     active = attached.in_process()
     return Counts(seconds=seconds) if active is None else Counts.from_report(active.counts(), seconds)

@@ -1,4 +1,4 @@
-"""Named parts of a program, and what was called in them."""
+"""Named parts of a program, and the calls in them."""
 
 import os
 import threading
@@ -13,15 +13,15 @@ _sums: dict[str, tuple[int, Counts]] = {}
 
 
 class Region:
-    """Counts the calls of this process, of all its threads, while its `with` block runs; `name` sums up blocks of that name in stats().
+    """Counts the calls of all threads of this process while its `with` block runs. stats() sums up all blocks with the same `name`.
 
-    Regions may be nested: a call counts in each region that is open. Regions of several threads that are open at once count each other's calls.
+    Regions may be nested: a call counts in each open region. If several threads have open regions at once, each counts the calls of all threads.
     """
 
     def __init__(self, name: str = "") -> None:
         self.name = name
         self.counts = Counts()
-        """Of the last block."""
+        """The counts of the last block."""
         self._open: list[tuple[int, Counts]] = []
 
     def __enter__(self) -> "Region":
@@ -64,12 +64,12 @@ class Region:
 
     @property
     def bytes_moved(self) -> int:
-        """To the device and from it."""
+        """Bytes moved to the device and from the device."""
         totals = self.counts.totals
         return totals.bytes_to_device + totals.bytes_from_device
 
 
 def all_regions() -> dict[str, tuple[int, Counts]]:
-    """By name: how often it was run, and the sums."""
+    """For each name, how many blocks have run, and their sums."""
     with _lock:
         return dict(_sums)

@@ -12,7 +12,7 @@ from blastoff.session import switch
 
 
 def run(path: str) -> None:
-    """Runs a script as the module __main__, which stays it: runpy would take it back before exit handlers and threads are done with it."""
+    """Runs a script as the module __main__. The module stays, whereas runpy would remove it before exit handlers and threads have finished."""
     with io.open_code(path) as file:
         code = compile(file.read(), path, "exec")
     module = types.ModuleType("__main__")

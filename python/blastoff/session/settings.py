@@ -1,4 +1,4 @@
-"""Options in Python's spelling: enable(min_size=500)."""
+"""Options as Python keywords: enable(min_size=500)."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ def by_keyword(table: Iterable[Option]) -> dict[str, Option]:
 
 
 def refuse_early_options(keyword: str, option: Option) -> None:
-    """Raises CommandError for an option that comes too late in a process that runs."""
+    """Raises CommandError for an option that has no effect in a process that already runs."""
     if option.scope == "launcher":
         raise CommandError(f"enable: {keyword} takes effect before a program starts; give {option.flag} to blastoff run")
     if option.scope == "environment":
@@ -32,7 +32,7 @@ def refuse_early_options(keyword: str, option: Option) -> None:
 
 
 def path(option: Option, value: str, active: Library) -> str:
-    """A path that stays right when the program changes its directory. A report path is refused if no report can be written there."""
+    """The path made absolute, since the program may change its directory. Raises CommandError if no report can be written there."""
     if option.name != "report":
         return value if value in ("", "none") else str(Path(value).expanduser().absolute())
     pattern, obstacle = active.report_path(value)
@@ -42,7 +42,7 @@ def path(option: Option, value: str, active: Library) -> str:
 
 
 def text(option: Option, keyword: str, value: Any, active: Library) -> str:
-    """The value as the library reads it. True means the option without a value (verify=True is --verify)."""
+    """The value as text for the library. True stands for the option without a value (verify=True is --verify)."""
     written = option.bare if value is True and option.bare is not None else os.fspath(value) if isinstance(value, os.PathLike) else str(value)
     if isinstance(value, bool) and option.bare is None:
         raise CommandError(f"enable: invalid value {keyword}={value}; accepted: {option.values}")
@@ -51,7 +51,7 @@ def text(option: Option, keyword: str, value: Any, active: Library) -> str:
 
 
 def texts(table: Sequence[Option], given: Mapping[str, Any], active: Library) -> dict[str, str]:
-    """The variables that stand for these options, checked. An option that is None counts as not given."""
+    """The environment variables for these options, with checked values. An option that is None counts as not given."""
     known = by_keyword(table)
     result = {}
     for keyword, value in given.items():
@@ -66,7 +66,7 @@ def texts(table: Sequence[Option], given: Mapping[str, Any], active: Library) ->
 
 
 def conflict(table: Sequence[Option], given: Iterable[str], in_force: Mapping[str, str], wanted: Mapping[str, str]) -> str:
-    """Why a process cannot have these options, when others are in force; "" if they are the same. `given`: variables."""
+    """Why the process cannot have these options while others are in force; "" if they are equal. `given`: names of variables."""
     for option in table:
         if option.environment in given and in_force[option.name] != wanted[option.name]:
             now, then = (values[option.name] or "not set" for values in (in_force, wanted))

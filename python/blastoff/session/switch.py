@@ -37,7 +37,7 @@ def enable(**given: Any) -> None:
 
 
 def why_inactive() -> str:
-    """Why the library that was loaded must not act."""
+    """Why the loaded library must not act in this process."""
     others = attached.other_copies(library.find_library())
     if others:
         return f"enable: another copy of Blastoff is active in this process: {', '.join(others)}"
@@ -45,7 +45,7 @@ def why_inactive() -> str:
 
 
 def disable() -> None:
-    """Leaves all later calls to the CPU, until enable(). Waits for calls on the device, and gives back its memory of matrices."""
+    """Leaves all later calls to the CPU, until enable(). Waits for calls on the device, and releases the device memory of matrices."""
     with _lock:
         active = attached.in_process()
         if active is not None:

@@ -1,1 +1,1 @@
-"""`blastoff top`: the counters of a run while it goes on."""
+"""`blastoff top`: the counters of a run while it is running."""

@@ -41,7 +41,7 @@ def parser() -> Parser:
 
 
 def chosen(run: str | None, pid: int | None) -> Path:
-    """The directory of the run that is meant."""
+    """The directory of the run that the options name."""
     if run is not None:
         directory = Path(run)
         if not directory.is_dir():
@@ -59,7 +59,7 @@ def chosen(run: str | None, pid: int | None) -> Path:
 
 
 def show(now: frame.Frame, as_json: bool, whole: bool) -> None:
-    """Prints one look."""
+    """Prints one moment of the run."""
     if as_json:
         print(json.dumps(frame.as_json(now)), flush=True)
         return
@@ -75,7 +75,7 @@ def show(now: frame.Frame, as_json: bool, whole: bool) -> None:
 
 
 def watch(directory: Path, seconds: float, once: bool, as_json: bool) -> None:
-    """Looks again and again, until the run has ended."""
+    """Prints the run repeatedly until it has ended."""
     now = frame.read(directory, None)
     whole = once or sys.stdout.isatty()
     while True:

@@ -1,4 +1,4 @@
-"""What a run does at a moment: its counters, and rates since an earlier moment."""
+"""A moment of a run: its counters, and rates since an earlier moment."""
 
 import time
 from collections.abc import Mapping
@@ -37,11 +37,11 @@ class Frame:
 
     @property
     def device_memory(self) -> int:
-        """Bytes that the running processes hold."""
+        """Bytes of device memory that the running processes hold."""
         return sum(process.report["device"]["memory_in_use"] for process in self.processes if process.ended == runs.RUNNING)
 
     def rate(self, name: str, process: Process | None = None) -> float | None:
-        """By how much a counter has grown in a second, of one process or of all; None without an earlier moment."""
+        """Growth of a counter per second, of one process or summed over all; None without an earlier moment."""
         if self.before is None:
             return None
         if process is None:
@@ -53,7 +53,7 @@ class Frame:
         return max(0.0, grown) / max(1e-9, self.time - self.before.time)
 
     def routine_rate(self, routine: str) -> float | None:
-        """Operations of one routine in a second."""
+        """Operations of one routine per second."""
         if self.before is None:
             return None
         now, earlier = self.job.routines[routine], self.before.job.routines.get(routine, Sums())
@@ -61,12 +61,12 @@ class Frame:
 
 
 def printable(frame: Frame) -> Frame:
-    """For a terminal."""
+    """The frame with all its texts made printable for a terminal."""
     return replace(frame, processes=in_order(frame.processes).printable().processes)
 
 
 def read(directory: Path, before: Frame | None) -> Frame:
-    """The run now. Only the latest moment is kept, not all before it."""
+    """Reads the run now. The frame refers to the frame before it, but to no earlier ones."""
     if before is not None:
         before.before = None
     return Frame(directory, time.monotonic(), list(reading.read_run(directory)), before)
@@ -78,13 +78,13 @@ def share(sums: Sums) -> float:
 
 
 def sums_json(sums: Sums, rate: float | None) -> dict[str, Any]:
-    """The counters of a routine or a process, with their share and their rate."""
+    """The counters of a routine or a process, with the device's share and the rate."""
     counters: Mapping[str, float] = sums.counters
     return {**counters, "offloaded_share": share(sums), "flops_per_second": rate}
 
 
 def as_json(frame: Frame) -> dict[str, Any]:
-    """A moment as data."""
+    """A moment as data for JSON."""
     job = frame.job
     moved = [frame.rate("bytes_to_device"), frame.rate("bytes_from_device")]
     return {

@@ -1,4 +1,4 @@
-"""A moment of a run, as lines."""
+"""A moment of a run as lines of text."""
 
 from collections.abc import Iterable
 
@@ -35,7 +35,7 @@ def cells(sums: Sums, now: float | None) -> list[str]:
 
 
 def table(title: str, rows: list[tuple[str, list[str]]]) -> list[str]:
-    """Rows under their headings; of many rows the first."""
+    """Rows under their headings. If there are too many rows, only the first ones."""
     shown = [(title, list(COLUMNS)), *rows[:MOST_ROWS]]
     widths = [max(len(row[1][place]) for row in shown) for place in range(len(COLUMNS))]
     width = max(len(name) for name, _ in shown)

@@ -1,1 +1,1 @@
-"""What the pages of several commands share: their style and the way figures are drawn."""
+"""Code that the pages of several commands share: their style, and drawing figures."""

@@ -10,19 +10,19 @@ from blastoff.view.figures import FAINT, draw
 
 CPU, COMPUTING, MOVING = "#8d99ae", "#0f7b6c", "#e09f3e"
 WHERE = ("on the CPU", "device, computing", "device, waiting for data")
-"""What these three colours stand for."""
+"""The meaning of the three colours."""
 
 INCHES_WIDE = 10.6
 INCHES_A_BAR = 0.36
 LARGEST = 12
-"""The most bars in a plot."""
+"""Most bars in a plot."""
 
 Series = tuple[str, str, Sequence[float]]
 """Name, colour, and one value for each bar."""
 
 
 def where_series(rows: Sequence[tuple[float, float, float]]) -> list[Series]:
-    """Of rows of seconds: on the CPU, on the device computing, and there waiting for data."""
+    """The series of rows of three durations: on the CPU, computing on the device, and waiting there for data."""
     return [(name, colour, [row[place] for row in rows]) for place, (name, colour) in enumerate(zip(WHERE, (CPU, COMPUTING, MOVING), strict=True))]
 
 
@@ -47,17 +47,17 @@ def stacked_bars(names: Sequence[str], series: Sequence[Series], text: Any, labe
 
 
 def scale(axis: Any, text: Any) -> None:
-    """A few ticks with faint lines, as `text` formats them."""
+    """Gives an axis a few ticks with faint lines; `text` formats their values."""
     axis.set_major_locator(matplotlib.ticker.MaxNLocator(5))
     axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: tick(text(value))))
     axis.grid(visible=True, color=FAINT, linewidth=0.8)
 
 
 def legend(axes: Any, columns: int = 3) -> None:
-    """Above the plot, so many names in a line."""
+    """Puts the legend above the plot, with `columns` names in a line."""
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns, frameon=False, borderaxespad=0.1, handlelength=1)
 
 
 def tick(text: str) -> str:
-    """Without trailing zeros: "15 s" for "15.0 s"."""
+    """The text without trailing zeros: "15 s" for "15.0 s"."""
     return re.sub(r"\.0+(?!\d)", "", text)

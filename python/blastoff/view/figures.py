@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 INK, FAINT = "#2b2d42", "#8d99ae59"
 PARAMETERS = {
-    "svg.fonttype": "none",  # text stays text: searchable, and in the page's own font and colour
+    "svg.fonttype": "none",  # text stays text, so that it can be searched and has the page's font and colour
     "svg.hashsalt": "blastoff",
     "font.family": "sans-serif",
     "text.color": INK,
@@ -20,7 +20,7 @@ PARAMETERS = {
 
 
 def draw(width: float, height: float, fill: Callable[[Any], None], sides: tuple[str, ...] = ("left", "bottom"), font_size: float = 10) -> str:
-    """A figure of so many inches that `fill` draws into, with lines at these sides only. The page decides on its size."""
+    """A figure that `fill` draws into, with axis lines only at `sides`. `width` and `height` are inches; the page scales the figure."""
     with matplotlib.rc_context(PARAMETERS | {"font.size": font_size}):
         figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.add_subplot()

@@ -7,10 +7,10 @@ from blastoff.sampling import findings
 from blastoff.sampling.findings import Document, Move, Phase, Touch
 
 MOST_TOLD = 4
-"""Of periods of one kind, the largest."""
+"""Most periods of one kind in a summary: the largest ones."""
 
 SMALL = 0.01
-"""What is below this share is not told."""
+"""Amounts below this share are not mentioned."""
 
 PHASE_COLUMNS = ("from", "time", "host memory", "device memory", "faults", "to device", "from device", "migrated")
 
@@ -28,7 +28,7 @@ def node_name(document: Document, node: int) -> str:
 
 
 def host(document: Document) -> list[str]:
-    """The largest resident set, where it lay, and what of it stayed."""
+    """The largest resident set, where it lay, and how much of it was still there at the end."""
     if not document["timeline"]["time"]:
         return ["the program had ended before the first sample"]
     lists, at = document["timeline"], document["peaks"]["resident"]["time"]
@@ -47,7 +47,7 @@ def host(document: Document) -> list[str]:
 
 
 def device(document: Document) -> list[str]:
-    """Device memory, by NVML and by Blastoff's own account."""
+    """Device memory according to NVML, and according to Blastoff's own counters."""
     scope = document["device"]["scope"]
     stays = findings.stays(document)
     lines = []
@@ -84,13 +84,13 @@ def move(one: Move) -> str:
 
 
 def largest(found: Sequence[Touch] | Sequence[Move]) -> list:
-    """A few of them, in the order of time."""
+    """The largest touches or moves, in the order of time."""
     chosen = sorted(found, key=lambda one: -one.bytes)[:MOST_TOLD]
     return sorted(chosen, key=lambda one: one.since)
 
 
 def sampled(document: Document) -> str:
-    """How often, and at what cost."""
+    """How often samples were taken, and at what cost."""
     sampling = document["sampling"]
     every = quantities.duration(sampling["interval_seconds"])
     cost = f"{quantities.duration(sampling['cpu_seconds'])} of processor time, {100 * sampling['cpu_share']:.2f} % of one core"
@@ -151,12 +151,12 @@ def table(phases: Sequence[Phase]) -> list[str]:
 
 
 def lines(document: Document) -> list[str]:
-    """All that is said of a run's memory."""
+    """The whole text about a run's memory."""
     told = pairs(facts(document))
     phases = findings.phases(document)
     return [*told, "", *table(phases)] if phases else told
 
 
 def summary(document: Document) -> str:
-    """What is printed when the run has ended."""
+    """The text that is printed when the run has ended."""
     return "blastoff: memory\n" + "".join(f"  {line}".rstrip() + "\n" for line in lines(document))

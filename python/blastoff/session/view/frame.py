@@ -1,4 +1,4 @@
-"""Rows as a table of pandas, or of our own where pandas is not installed."""
+"""Rows as a pandas DataFrame, or as our own table if pandas is not installed."""
 
 import html
 import math
@@ -37,7 +37,7 @@ def heading(name: str) -> str:
 
 
 class Rows(list[Row]):
-    """A list of dicts that shows itself as a table."""
+    """A list of dicts that is displayed as a table."""
 
     def _cells(self) -> list[list[str]]:
         names = list(self[0])
@@ -64,7 +64,7 @@ class Rows(list[Row]):
 
 
 def of(rows: list[Row]) -> Any:
-    """A DataFrame where pandas can be imported."""
+    """The rows as a DataFrame if pandas can be imported, otherwise as Rows."""
     try:
         import pandas
     except ImportError:

@@ -55,7 +55,7 @@ class BlastoffMagics(Magics):
         words = line.split()
         try:
             if cell is not None:
-                return self._run(f"# the magic\n{cell}", options(words))  # its first line: lines are counted from there
+                return self._run(f"# the magic\n{cell}", options(words))  # stands for the magic's line, so that line numbers stay right
             if words[:1] == ["on"]:
                 return switch.enable(**options(words[1:]))
             if words == ["off"]:

@@ -1,4 +1,4 @@
-"""The calls of a part of a session, as a part of a notebook's page: bars and a table. It takes the colours of the notebook."""
+"""The calls of a part of a session, as HTML for a notebook: bars and a table, in the colours of the notebook."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ MOST_BARS = 12
 
 @dataclass(frozen=True)
 class Bar:
-    """One routine: widths in percent of the longest bar, for the CPU, for computing and for moving on the device; and its time."""
+    """The bar of one routine. `parts`: widths for the CPU, for computing on the device and for moving, in percent of the longest bar. `label`: its
+    time."""
 
     name: str
     parts: tuple[float, float, float]
@@ -41,12 +42,12 @@ def cells(sums: dict[str, Sums]) -> list[tuple[str, list[str]]]:
 
 
 def routine_table(routines: dict[str, Sums]) -> tuple[str, Sequence[str], list[tuple[str, list[str]]]]:
-    """Title of the first column, those of the others, and rows."""
+    """The table by routine: title of the first column, titles of the other columns, and rows."""
     return "routine", words.COLUMNS, cells(routines)
 
 
 def line_table(counts: Counts) -> tuple[str, Sequence[str], list[tuple[str, list[str]]]]:
-    """Likewise, with what each line saved, and why its calls stayed on the CPU."""
+    """The table by line of Python, in the same form. Further columns tell how much each line saved and why its calls stayed on the CPU."""
     told = text.told_of_lines(counts)
     rows = [(line, [*numbers, *said]) for (line, numbers), *said in zip(cells(text.longest_lines(counts)), *told.values(), strict=True)]
     return "line", (*words.COLUMNS, *told), rows

@@ -39,20 +39,20 @@ def line_reasons(counts: Counts, line: str) -> str:
 
 
 def saved(sums: Sums) -> str:
-    """Wall time that the device saved; with a minus where it lost them, "" where nobody knows what the CPU would have taken."""
+    """Wall time that the device saved, with a minus sign if it lost time; "" if the CPU's time is not known."""
     found = sums.verdict.saved
     return "" if found is None else f"{'-' if found < 0 else ''}{quantities.duration(abs(found))}"
 
 
 def told_of_lines(counts: Counts) -> dict[str, list[str]]:
-    """What is said of the longest lines beside their sums: heading, and a text for each line. Columns that say nothing are left out."""
+    """Further columns of the table of lines: heading, and a text for each line. Columns that would be empty are left out."""
     shown = longest_lines(counts)
     columns = {"saved": [saved(sums) for sums in shown.values()], "stayed on the CPU": [line_reasons(counts, line) for line in shown]}
     return {heading: texts for heading, texts in columns.items() if any(texts)}
 
 
 def line_table(counts: Counts) -> list[str]:
-    """The lines that took longest, each with what it saved and with reasons of its own."""
+    """The lines that took longest, each with its saving and its reasons."""
     heading, rule, *rows = table.sums_table("line", longest_lines(counts), None)
     for title, texts in told_of_lines(counts).items():
         width = max(map(len, (heading, *rows)))
