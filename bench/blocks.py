@@ -4,7 +4,7 @@ pool, and what each feature is worth.
 
     bench/blocks.py [--library FILE] [--program FILE] [--device cuda] [--quick] [--output FILE]
 
-Medians of seconds. On the simulated device the figures show the program at work, and no speed of any GPU.
+The figures are medians of seconds. On the simulated device they only show that the program works; they are not the speed of any GPU.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> list[dict]:
 
 
 def pairs(rows: list[dict], table: str) -> list[tuple[dict, dict]]:
-    """The same size from plain and from page-locked memory."""
+    """For each size, the row for plain memory and the row for page-locked memory."""
     found = [row for row in rows if row["table"] == table]
     plain = {row["doubles"]: row for row in found if not row["pinned"]}
     return [(plain[row["doubles"]], row) for row in found if row["pinned"]]
@@ -68,7 +68,7 @@ def print_pairs(rows: list[dict], table: str, columns: tuple[str, str], title: s
 
 
 def print_between(rows: list[dict]) -> None:
-    """Of two devices."""
+    """Prints the table of copies between two devices."""
     found = [row for row in rows if row["table"] == "between"]
     through_host = {row["doubles"]: row for row in found if not row["direct"]}
     print("\nfrom device to device: microseconds through the host and directly, ratio, GB/s directly")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Blocks of n x n numbers from the device of one MPI process to that of another: through plain memory of the host, through page-locked
-memory, and, where the MPI can, from device to device.
+"""Blocks of n x n numbers from the device of one MPI process to the device of another: through plain host memory, through page-locked
+memory, and, if the MPI can, from device to device.
 
     bench/blocks_mpi.py [--compiler mpicxx] [--starter "mpirun -n 2"] [--program FILE] [--device cuda] [--quick] [--output FILE]
 
-Medians. A message's time is half of that there and back; every block was changed on a device just before, and ends on a device. Puts
-and gets use the memory of the other process. --program: made before, elsewhere, instead of compiled now. On the simulated device the figures
-show the program at work, and no speed of any GPU.
+The figures are medians. A message's time is half of a round trip. Every block was changed on a device just before, and ends on a device. Puts
+and gets use the memory of the other process. --program: a program that was compiled elsewhere, so that nothing is compiled now. On the
+simulated device the figures only show that the program works; they are not the speed of any GPU.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What is measured: each case is one program with its arguments, run in several modes."""
+"""The measured cases. A case is one program with its arguments, which runs in several modes."""
 
 from __future__ import annotations
 
 import dataclasses
 
 ALL = ("cpu", "cpu-own", "cpu-wheel", "nvblas", "nvblas-autopin", "copy", "first-use")
-FAST_CPU = tuple(mode for mode in ALL if mode != "cpu")  # slow cases: the distribution's library only without a wheel
+FAST_CPU = tuple(mode for mode in ALL if mode != "cpu")  # for slow cases, which use the distribution's library only without a wheel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -14,8 +14,8 @@ class Case:
     program: str
     arguments: tuple[str, ...]
     modes: tuple[str, ...] = ALL
-    processes: dict[str, int] = dataclasses.field(default_factory=dict)  # mode -> how often the program runs, else once
-    mode_arguments: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # added after the arguments
+    processes: dict[str, int] = dataclasses.field(default_factory=dict)  # how often the program runs, by mode; once if not given
+    mode_arguments: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # further arguments, by mode
 
     def command(self, folder: str, mode: str) -> list[str]:
         options = [argument for argument in self.arguments if not _is_operation(argument)]
@@ -36,7 +36,7 @@ def gemm(kind: str, n: int) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Suite:
-    """All cases in one size, by name, with the operations that the rows of the table ask for."""
+    """All cases in one size, by name, and the operations in the rows of the table."""
 
     parsec: str
     square: str
@@ -51,7 +51,7 @@ class Suite:
 
 
 def suite(quick: bool) -> Suite:
-    """The cases of the speed targets; `quick`: the same in sizes that take seconds without a GPU."""
+    """The cases of the speed targets. `quick`: the same cases in sizes that take seconds without a GPU."""
     parsec = "dgemm,T,N,32,600,5000" if quick else "dgemm,T,N,32,2400,93536"
     large, half = (500, 300) if quick else (4000, 2000)
     square = gemm("d", large)
@@ -78,13 +78,13 @@ def suite(quick: bool) -> Suite:
 
 
 def modes_for(case: Case, available: set[str]) -> list[str]:
-    """The case's modes that exist here; the distribution's CPU library stands in for a missing wheel."""
+    """The case's modes that are available here. The distribution's CPU library replaces a missing wheel."""
     wanted = ["cpu" if mode == "cpu-wheel" and mode not in available else mode for mode in case.modes]
     return [mode for mode in dict.fromkeys(wanted) if mode in available]
 
 
 def flops(operation: str) -> float:
-    """Floating-point operations (LAPACK Working Note 41); complex ones count four times."""
+    """Floating-point operations (LAPACK Working Note 41); operations on complex numbers count four times."""
     name, *fields = operation.split(",")
     sizes = [int(field) for field in fields if field.isdigit()]
     kind, scale = name[1:], 4 if name[0] in "cz" else 1

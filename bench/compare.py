@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Two builds of the library against each other, in turns on one machine: what a change costs or gains.
+"""Compares two builds of the library, in turns on one machine, to see what a change costs or gains.
 
     bench/compare.py BASE NEW [--device cuda] [--only parsec,square,...] [--rounds 3] [--output FILE]
 
-BASE and NEW are libblastoff.so files. Every case of bench/run.py runs under both policies, base and new alternating, which
-of the two begins changing from round to round. The table shows the median over the calls after the first, in milliseconds,
-and the median over the rounds of new / base.
+BASE and NEW are libblastoff.so files. Every case of bench/run.py runs under both policies with base and new in turns; a different
+one begins in each round. The table shows the median over the calls after the first, in milliseconds, and the median over the
+rounds of new / base.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def seconds_per_call(entry: dict) -> dict[str, float]:
-    """Operation -> median over the calls after the first; of several threads, seconds for a call of all."""
+    """For each operation, the median over the calls after the first. For several threads, the seconds in which each makes one call."""
     figures = {}
     for line in entry["lines"]:
         if isinstance(line.get("seconds"), dict):
@@ -54,7 +54,7 @@ def seconds_per_call(entry: dict) -> dict[str, float]:
 
 
 def measure(options: argparse.Namespace, programs: pathlib.Path, scratch: pathlib.Path) -> dict[tuple[str, str, str], list]:
-    """(case, policy, operation) -> for each round the seconds of base and new."""
+    """For each case, policy and operation, the seconds of base and new in each round."""
     available = {}
     for name, library in (("base", options.base), ("new", options.new)):
         available[name] = modes.available(

@@ -1,5 +1,6 @@
-// What a decision costs: nanoseconds of one judgement by predicted times, above the threshold, by how it ends. At most
-// 200 are asked for. (A call below the threshold makes one comparison instead: bench/interception.py.)
+// The cost of a decision: nanoseconds of one decision by predicted times, for a call above the threshold, by the
+// decision's result. The target is at most 200. (A call below the threshold only makes one comparison:
+// bench/interception.py.)
 //
 //   bench_decide [MODEL]    MODEL: a file of share/machines
 #include <algorithm>
@@ -37,7 +38,7 @@ operation::Operation product_of(std::int64_t m, std::int64_t n, std::int64_t k, 
   return call;
 }
 
-/// The quickest of many batches.
+/// Nanoseconds of one call in the fastest of many batches.
 template <class Work>
 double nanoseconds_of(const Work& work) {
   constexpr int calls = 2000;

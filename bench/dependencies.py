@@ -1,4 +1,4 @@
-"""Packages that the benchmarks need besides Python's own."""
+"""Packages that the benchmarks need besides the standard library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 
 def require(*names: str) -> None:
-    """Ends the program with one line where one of them is missing: before measuring, not after."""
+    """Ends the program with one line if a package is missing, before anything is measured."""
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
         program = pathlib.Path(sys.argv[0]).name

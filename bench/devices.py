@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Several GPUs in one process against one of them and against NVBLAS: single large calls, and eight threads with matrices of their own.
+"""Compares several GPUs in one process with one of them and with NVBLAS: single large calls, and eight threads with separate matrices.
 
     bench/devices.py [--several cuda:0,1] [--device cuda:0] [--only "16000;8000"] [--rounds 1] [--nvblas] [--quick] [--output FILE]
 
-Matrices lie in host memory, results come home, and one element of A changes between two calls. One GPU and several alternate in processes
-of their own. For each row: milliseconds of a call, the median over the rounds of the medians after the first calls, the gain, and whether
-both computed the same. In the rows "A rewritten" the program writes all of A anew before each call; these are measured without exchange between
-the devices, too. With --nvblas, NVBLAS computes on the same GPUs, a few calls of each row: it takes seconds for some.
-`--several simulated:0,1 --device simulated --quick` shows the script at work, and no speed of any GPU.
+Matrices lie in host memory, results are copied back, and one element of A changes between two calls. One GPU and several GPUs alternate in
+separate processes. For each row: milliseconds of a call (the median over the rounds of the medians after the first calls), the gain, and
+whether both computed the same. In the rows "A rewritten" the program writes all of A before each call; these rows are also measured without
+exchange between the devices. With --nvblas, NVBLAS makes a few calls of each row on the same GPUs; some of its calls take seconds.
+`--several simulated:0,1 --device simulated --quick` only shows that the script works; its figures are not the speed of any GPU.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Row:
     operation: str
     threads: int = 1
     rewrite_a: bool = False  # all of A is new in each call, and each device needs it
-    most_ms: float | None = None  # the target of several
-    least_gain: float | None = None  # likewise, against one
+    most_ms: float | None = None  # target for several GPUs: at most this many milliseconds
+    least_gain: float | None = None  # target for several GPUs: at least this gain over one GPU
 
 
 ROWS = (
@@ -76,7 +76,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 CALLS_OF_THREADS = 25
-"""Of each thread, for one call in a row of single calls: what comes first (bringing, page-locking) takes some ten of them."""
+"""Calls of each thread for one call in a row of single calls. There must be many, since the first ten or so include copying and page-locking."""
 NVBLAS_CALLS = 3
 LEAST_GAIN_OVER_NVBLAS = 10
 
@@ -88,7 +88,7 @@ def command(row: Row, programs: pathlib.Path, calls: int) -> list[str]:
 
 
 def milliseconds(line: dict) -> float:
-    """Of a call; of several threads, of one call of each."""
+    """Milliseconds of a call; for several threads, of the time in which each makes one call."""
     return 1e3 * (line["threads"] / line["rate"] if "rate" in line else line["seconds"]["median"])
 
 
@@ -119,7 +119,7 @@ def measure(options: argparse.Namespace, row: Row, ways: dict[str, modes.Mode], 
 
 
 def measure_nvblas(row: Row, way: modes.Mode, recorder: execute.Recorder) -> dict[str, float]:
-    """Nothing where it fails: there are routines that it does not compute."""
+    """Milliseconds of a call by NVBLAS; empty if it fails, since NVBLAS does not have all routines."""
     entry = recorder.run(row.operation, way, command(row, recorder.programs, NVBLAS_CALLS if row.threads == 1 else 1))
     return {} if "failure" in entry else {"nvblas_ms": milliseconds(entry["lines"][-1])}
 

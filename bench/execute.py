@@ -1,4 +1,4 @@
-"""Runs the programs, and records every run as one entry of the results."""
+"""Runs the programs, and records each run as one entry of the results."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def within_checkout(argument: str) -> str:
-    """A file of this checkout by its path there: results say nothing of where a checkout lies."""
+    """The path of a file relative to this checkout, so that results do not contain the checkout's place."""
     path = pathlib.Path(argument)
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else argument
 
 
 def _run(command: list[str], environment: dict[str, str], limit: float) -> tuple[int | None, str, str]:
-    """Exit status (None: killed after `limit` seconds), stdout and stderr; nothing of the program outlives the call."""
+    """Runs a program and returns its exit status (None: killed after `limit` seconds), stdout and stderr. Leaves no process of it running."""
     with subprocess.Popen(
         command,
         env=environment,
@@ -40,13 +40,13 @@ def _run(command: list[str], environment: dict[str, str], limit: float) -> tuple
             os.killpg(process.pid, signal.SIGKILL)
             output, errors = process.communicate()
             return None, output, errors
-        except BaseException:  # interrupted: not a program may go on measuring by itself
+        except BaseException:  # after an interruption, the program must not go on measuring
             os.killpg(process.pid, signal.SIGKILL)
             raise
 
 
 def _json_lines(text: str) -> list[dict]:
-    """The program's JSON lines; NVBLAS and others may print lines of their own between them."""
+    """The program's JSON lines. NVBLAS and other libraries may print further lines between them."""
     lines = []
     for line in text.splitlines():
         try:
@@ -65,7 +65,7 @@ def _failure(status: int | None, limit: float) -> str:
 
 
 class Recorder:
-    """The list of runs, saved after each one: a benchmark that is cut short keeps what it has."""
+    """The list of runs. It is saved after each run, so that an interrupted benchmark keeps its results."""
 
     def __init__(self, results: dict, path: pathlib.Path, scratch: pathlib.Path, programs: pathlib.Path, limit: float):
         self.results, self.path, self.scratch, self.programs, self.limit = results, path, scratch, programs, limit
@@ -107,7 +107,7 @@ class Recorder:
 
 
 def _read_report(path: pathlib.Path) -> dict:
-    """What of Blastoff's report explains a figure."""
+    """The parts of Blastoff's report that explain a figure."""
     try:
         report = json.loads(path.read_text())
     except ValueError:

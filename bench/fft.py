@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""FFTW on one thread and on all, against Blastoff, and against cuFFT on an array that never leaves the GPU.
+"""Compares FFTW on one thread and on all threads with Blastoff, and with cuFFT on an array that never leaves the GPU.
 
     bench/fft.py [--library FILE] [--program FILE] [--sizes 32,...,256] [--only cube,real,sixty] [--repeats 30] [--policy first-use]
                  [--min-size N] [--output FILE]
 
-cube and real are three-dimensional transforms of one array into another, in double precision; sixty is the time of sixty executions of N
-transforms of N points, which stay on the CPU and must lose nothing. The program writes the input before every execution and has the result at
-home after it. Plans are made with FFTW_MEASURE. The limit is CuPy's transform of a resident array plus the time of both arrays on the link,
-where CuPy is installed. (What code a FFTW has is settled when it is built, and it measures which is best: there is no column of a CPU with other
-kernels.) CPU and Blastoff alternate by size in processes of their own. The table shows the median over the second half of the executions
-(Blastoff times the first ones on the CPU), in milliseconds. --program is built by `cmake -S bench -B build/bench`.
+cube and real are three-dimensional transforms of one array into another, in double precision. sixty is the time of sixty executions of N
+transforms of N points, which stay on the CPU and must not become slower. The program writes the input before every execution, and the result
+is in host memory after it. Plans are made with FFTW_MEASURE. The limit is CuPy's transform of a resident array plus the time of both arrays on
+the link, if CuPy is installed. (There is no column for a CPU with other kernels: a build of FFTW has a fixed set of kernels, and FFTW measures
+which of them is best.) CPU and Blastoff alternate by size in separate processes. The table shows the median over the second half of the
+executions in milliseconds, since Blastoff times the first ones on the CPU. --program is built by `cmake -S bench -B build/bench`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def host_seconds(options: argparse.Namespace, row: str, n: int, threads: int, en
 
 
 def limit_seconds(row: str, n: int, repeats: int) -> float | None:
-    """On a resident array, and the arrays on the link once each way."""
+    """Seconds of a transform of a resident array, plus those of the input on the link to the device and the result back."""
     try:
         import cupy as cp
     except ImportError:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures what each interceptor reaches and costs.
+"""Measures which calls each interceptor reaches, and what it costs.
 
     bench/interception.py [--quick] [--device cuda] [--output FILE]
 
-A call below the threshold: direct, through the exported name, and through a patched function of a program that holds its BLAS
-itself. Loading: what patching a process with OpenBLAS takes. Launching: what `blastoff run` (python -m blastoff, of compiled files)
-adds to a program that calls nothing. Programs that exported names cannot serve: Fortran linked
-statically, and NumPy's decompositions, whose products happen inside NumPy's own library; under preload and under patch.
+A call below the threshold: direct, through the exported name, and through a patched function of a program with a static BLAS.
+Loading: the time to patch a process with OpenBLAS. Launching: the time that `blastoff run` (python -m blastoff, from compiled files)
+adds to a program that calls nothing. Programs whose calls exported names cannot reach, under preload and under patch: Fortran linked
+statically, and NumPy's decompositions, whose products happen inside NumPy's own library.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_MILLISECONDS_LAUNCHING = 50
 
 @dataclasses.dataclass
 class Way:
-    """A way to run a program: its mode, and the interceptor ("": without Blastoff)."""
+    """A way to run a program: the mode, and the interceptor ("": without Blastoff)."""
 
     name: str
     mode: modes.Mode
@@ -52,7 +52,7 @@ def ways(found: modes.Available) -> list[Way]:
 
 
 def small(recorder: execute.Recorder, found: modes.Available, quick: bool) -> None:
-    """In turns, one BLAS thread. Exported names where BLAS is shared, patches where it is part of the program."""
+    """Times small calls in turns, with one BLAS thread: through exported names if the BLAS is shared, and patched if it is part of the program."""
     programs = {"": "small_calls", "preload": "small_calls", "patch": "small_calls_static"}
     options = ["--batches", "200", "--calls", "5000"]
     for _ in range(3 if quick else 15):
@@ -63,7 +63,7 @@ def small(recorder: execute.Recorder, found: modes.Available, quick: bool) -> No
 
 
 def reaching(recorder: execute.Recorder, found: modes.Available, quick: bool) -> None:
-    """Programs with their BLAS inside."""
+    """Runs programs that contain their BLAS."""
     order = "200" if quick else "2400"
     cases = {
         "fortran static": [str(recorder.programs / "scf_static"), order, "3" if quick else "10"],
@@ -76,7 +76,7 @@ def reaching(recorder: execute.Recorder, found: modes.Available, quick: bool) ->
 
 
 def loading(recorder: execute.Recorder, found: modes.Available) -> None:
-    """A process with the distribution's OpenBLAS; one offloaded call, for the report."""
+    """Loads the distribution's OpenBLAS in a process, and makes one call, so that there is a report."""
     if "first-use" in found.modes:
         command = [str(recorder.programs / "small_calls"), "--batches", "1", "--calls", "1", SMALL]
         for _ in range(9):
@@ -84,8 +84,8 @@ def loading(recorder: execute.Recorder, found: modes.Available) -> None:
 
 
 def launching(library: pathlib.Path, repeats: int) -> dict[str, float]:
-    """Milliseconds from start to exit of a program that calls nothing, by itself and under `blastoff run`: medians, in turns. Nothing where
-    the launcher fails."""
+    """Milliseconds from start to exit of a program that calls nothing, by itself and under `blastoff run`: medians of runs in turns. Empty if the
+    launcher fails."""
     plain = ["sleep", "0.2"]
     commands = {"plain": plain, "launcher": [sys.executable, "-m", "blastoff", "run", *plain]}
     unwanted = ("BLASTOFF_", "PYTHONDONTWRITEBYTECODE")
@@ -138,7 +138,7 @@ def summarise(results: dict) -> dict:
 
 
 def show(summary: dict) -> list[str]:
-    """Prints the table; the lines of targets that were missed."""
+    """Prints the table. Returns the lines about targets that were missed."""
     from rich.console import Console
     from rich.table import Table
 

@@ -1,7 +1,8 @@
-"""The kernels that the CPU's BLAS runs, and those that the processor could run.
+"""The kernels that the CPU's BLAS uses, and the kernels that the processor could use.
 
-An OpenBLAS that is older than the processor runs kernels of an old one, several times slower (docs/benchmarks.md#the-cpus-kernels). So every
-benchmark compares with the CPU's own kernels: those for which its BLAS has to be told the processor, where it does not find out by itself.
+An OpenBLAS that is older than the processor uses kernels for an old processor, which are several times slower
+(docs/benchmarks.md#the-cpus-kernels). So every benchmark compares with the CPU's own kernels. If the BLAS does not recognise the processor, a
+variable tells it which kernels to use.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ try:
 except ImportError:
     pass
 """
-"""Loads what the benchmarks in Python compute with."""
+"""A program that loads the libraries of the benchmarks in Python."""
 
-# The OpenBLAS libraries of the process, and the kernels that each has chosen.
+# Prints the OpenBLAS libraries of the process, and the kernels that each has chosen.
 ASK = """
 import ctypes, json
 files = {line.split()[-1] for line in open("/proc/self/maps") if "blas" in line}
@@ -42,12 +43,12 @@ print(json.dumps(found))
 
 
 def of_library(path: pathlib.Path | str) -> str:
-    """The program that loads a library of that name or path."""
+    """A program that loads the library with this name or path."""
     return f"import ctypes\nctypes.CDLL({str(path)!r})\n"
 
 
 def in_use(program: str, environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The OpenBLAS libraries that a line of Python loads, with their kernels, in a process of its own."""
+    """The OpenBLAS libraries that a Python program loads, with their kernels. A separate process runs the program."""
     inherited = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     done = subprocess.run(
         [sys.executable, "-c", program + ASK], env=inherited | dict(environment or {}), capture_output=True, text=True, timeout=60, check=False
@@ -57,7 +58,8 @@ def in_use(program: str, environment: Mapping[str, str] | None = None) -> dict[s
 
 @functools.cache
 def processor(cpuinfo: str = "/proc/cpuinfo") -> str:
-    """The value of OPENBLAS_CORETYPE for this processor; "" where it is too old to lose anything, or of another kind. As src/report/cpu.cpp."""
+    """The value of OPENBLAS_CORETYPE for this processor, as in src/report/cpu.cpp; "" for an old processor, which loses nothing, and for another
+    architecture."""
     try:
         text = pathlib.Path(cpuinfo).read_text()
     except OSError:
@@ -76,7 +78,7 @@ OLD = ("prescott", "core2", "penryn", "dunnington", "nehalem", "athlon", "optero
 
 
 def own(program: str) -> dict[str, str]:
-    """The variable with which the libraries of a line of Python run the processor's kernels; {} where they do so unasked, or cannot."""
+    """The variable that makes the libraries of a Python program use the processor's kernels; {} if they do so anyway, or cannot."""
     wanted = processor()
     as_shipped = in_use(program)
     if not wanted or not any(name.lower() in OLD for name in as_shipped.values()):
@@ -85,5 +87,5 @@ def own(program: str) -> dict[str, str]:
 
 
 def describe(program: str) -> dict[str, dict[str, str]]:
-    """For results: the kernels as shipped, and the processor's own."""
+    """The kernels as shipped and the processor's own, for the results."""
     return {"as_shipped": in_use(program), "own": in_use(program, own(program))}

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""LAPACK through NumPy and SciPy: the CPU against Blastoff, and against the same routine on matrices that never leave the GPU.
+"""LAPACK through NumPy and SciPy: compares the CPU with Blastoff, and with the same routine on matrices that never leave the GPU.
 
     bench/lapack.py [--library FILE] [--sizes 32,...,4000] [--only eigh,solve,...] [--repeats 5] [--policy first-use]
                     [--min-size N] [--output FILE]
 
-Each row is one NumPy or SciPy call on arrays of the program, their results at home. The CPU is NumPy's own BLAS on all cores: as shipped, with
-the processor's kernels (bench/kernels.py), and with the huge pages for which `blastoff run` asks malloc, too; Blastoff has both. The gain is
-over the CPU with its kernels, without huge pages. The limit is CuPy's call on resident matrices plus the time of the matrices on the link, where
-CuPy is installed. CPU and Blastoff alternate by size in processes of their own. The table shows the median over the calls after the first two,
-in milliseconds.
+Each row is one NumPy or SciPy call on arrays in host memory, which also get the results. The CPU is NumPy's own BLAS on all cores: as shipped,
+with the processor's kernels (bench/kernels.py), and with these kernels and the huge pages for which `blastoff run` asks malloc. Blastoff has
+both. The gain is over the CPU with its kernels, without huge pages. The limit is CuPy's call on resident matrices plus the time of the matrices
+on the link, if CuPy is installed. CPU and Blastoff alternate by size in separate processes. The table shows the median over the calls after the
+first two, in milliseconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import kernels
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SIZES = (32, 64, 128, 256, 512, 1000, 2000, 4000)
-SLOW = {"svd": 2000, "eig": 2000, "hegv": 2000}  # the largest order that is tried
+SLOW = {"svd": 2000, "eig": 2000, "hegv": 2000}  # the largest order that is measured for a slow routine
 LINK = 50e9  # bytes per second of page-locked copies over PCIe gen5
 ROWS = ("cholesky", "solve", "inv", "qr", "eigh", "svd", "eig", "hegv")
 WARM_UP = 2
@@ -57,7 +57,7 @@ def host_calls(n: int) -> dict[str, Callable[[], object]]:
 
     random = np.random.default_rng(n)
     a, b = random.standard_normal((2, n, n))
-    symmetric, definite = (a + a.T) / 2, np.copy(a @ a.T / n + np.eye(n))  # in memory that no call has used
+    symmetric, definite = (a + a.T) / 2, np.copy(a @ a.T / n + np.eye(n))  # a copy, whose memory no call has used
     complex_pair = symmetric + 1j * (b - b.T), definite + 0j
     return {
         "cholesky": lambda: np.linalg.cholesky(definite),
@@ -72,7 +72,7 @@ def host_calls(n: int) -> dict[str, Callable[[], object]]:
 
 
 def resident_calls(n: int) -> dict[str, Callable[[], object]]:
-    """Of the rows that CuPy computes with the same routines."""
+    """Calls on resident matrices, for the rows that CuPy computes with the same routines."""
     import cupy as cp
 
     random = cp.random.default_rng(n)
@@ -94,7 +94,7 @@ def resident_calls(n: int) -> dict[str, Callable[[], object]]:
 
 
 def measure(options: argparse.Namespace) -> None:
-    """In a process of its own: a line of JSON for each row and size."""
+    """Runs in a separate process. Prints a line of JSON for each row and size."""
     calls_of = host_calls if options.measure == "host" else resident_calls
     for n in options.sizes:
         for name, call in calls_of(n).items():
@@ -109,7 +109,7 @@ def measure(options: argparse.Namespace) -> None:
 
 
 def figures_of(options: argparse.Namespace, n: int, measured: str, environment: dict[str, str]) -> dict[str, float]:
-    """Row -> median seconds."""
+    """Median seconds by row."""
     command = [sys.executable, __file__, f"--measure={measured}", f"--sizes={n}", f"--only={','.join(options.only)}", f"--repeats={options.repeats}",
                f"--library={options.preloaded}"]  # fmt: skip
     done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)
@@ -120,7 +120,7 @@ def figures_of(options: argparse.Namespace, n: int, measured: str, environment: 
 
 
 def link_seconds(row: str, n: int) -> float:
-    """What travels at least: the input there, the output back."""
+    """Seconds of the smallest possible traffic on the link: the input to the device and the output back."""
     matrices = {"cholesky": 1.5, "solve": 3, "inv": 2, "qr": 3, "eigh": 2, "svd": 3, "eig": 3, "hegv": 6}[row]
     return matrices * 8 * n * n / LINK
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Matrices larger than the GPU's memory: single calls block by block, and a working set that is used again and again.
+"""Matrices larger than the GPU's memory: single calls that run block by block, and a working set that is used repeatedly.
 
     bench/larger.py [--device cuda] [--only calls,working-set] [--operations "dgemm;dtrsm"] [--quick] [--output FILE]
 
 *Single calls* (programs/repeat_calls.c) run with less and less memory for matrices (--device-memory). Matrices lie in host memory, results
-come home, and one element of A changes between two calls. Beside them stands what link and arithmetic allow: the longer of the resident cuBLAS
-call and of its operands' way over the link. Of A as much lies on the device at once as the memory holds, and B crosses once for each such part.
+are copied back, and one element of A changes between two calls. The next column is what link and arithmetic allow: the longer of the resident
+cuBLAS call and the transfer of its operands. It assumes that as much of A lies on the device at once as the memory holds, and that B crosses the
+link once for each such part.
 
 The *working set* (programs/working_set.h) consists of pairs of matrices of order 2000, together 0.5 to 4 times as large as the memory for
-them. Milliseconds of a call, by Blastoff and by cuBLAS on managed memory with so much memory left. What link and arithmetic allow there: all
-but what can stay crosses the link for each round, and C each time; managed memory leaves C on the GPU.
-`--device simulated --quick` shows the script at work, and no speed of any GPU.
+them. The figures are milliseconds of a call, by Blastoff and by cuBLAS on managed memory with the same memory left. What link and arithmetic
+allow there: in each round, the matrices that cannot stay cross the link, and C crosses after each call. With managed memory, C stays on the GPU.
+`--device simulated --quick` only shows that the script works; its figures are not the speed of any GPU.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ MIB = 1 << 20
 GIB = 1 << 30
 CALLS = ("dgemm,N,N,16000,16000,16000", "zgemm,N,N,10000,10000,10000", "dsyrk,16000,16000", "dtrsm,16000,16000")
 MEMORIES = ("80%", "4G", "2G", "1G")
-OTHER_MEMORIES = ("80%", "2G")  # of all but the first
+OTHER_MEMORIES = ("80%", "2G")  # for all calls but the first
 QUICK_CALLS = ("dgemm,N,N,800,800,800",)
 QUICK_MEMORIES = ("80%", "8M", "4M")
 RATIOS = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0]
@@ -54,7 +55,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 class Limits:
-    """What the resident cuBLAS calls take, and how fast the link is; nothing without a GPU."""
+    """The seconds of the resident cuBLAS calls, and the speed of the link; nothing without a GPU."""
 
     def __init__(self, recorder: execute.Recorder, found: modes.Available, operations: list[str]):
         self.seconds: dict[str, float] = {}
@@ -70,7 +71,7 @@ class Limits:
                 self.to_device, self.from_device = line["bandwidth"]["to_device"], line["bandwidth"]["from_device"]
 
     def of_call(self, operation: str, sizes: dict[str, int], memory: float) -> float | None:
-        """Seconds. C crosses towards the device only where it is solved for."""
+        """Least seconds of a call. Only trsm also sends C to the device."""
         if operation not in self.seconds:
             return None
         a, b, c = sizes["a"], sizes["b"], sizes["c"]
@@ -79,7 +80,7 @@ class Limits:
         return max(self.seconds[operation], up / self.to_device, c / self.from_device)
 
     def of_pair(self, operation: str, matrix: int, missing: float) -> float | None:
-        """Seconds of one product of a working set of which this share cannot stay on the device."""
+        """Least seconds of one product of the working set, if the share `missing` of it cannot stay on the device."""
         if operation not in self.seconds:
             return None
         return max(self.seconds[operation], 2 * matrix * missing / self.to_device, matrix / self.from_device)

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Products of a matrix and a vector through NumPy and SciPy: the CPU against Blastoff, and against the same product of a resident matrix.
+"""Products of a matrix and a vector through NumPy and SciPy: compares the CPU with Blastoff, and with the same product of a resident matrix.
 
     bench/level2.py [--library FILE] [--sizes 32,...,8000] [--only gemv,symv,...] [--calls 100] [--policy first-use] [--min-size N]
                     [--output FILE]
 
-The matrix stays unchanged, and the program writes x anew before each call. A product of matrices comes first, so that opening the device is not
-part of the figures. CPU and Blastoff alternate by size in processes of their own. The CPU is NumPy's own BLAS on all cores, with the processor's
-kernels (bench/kernels.py), which Blastoff has, too; and as shipped. The limit is CuPy's product on the GPU, where CuPy is installed.
+The matrix stays unchanged, and the program writes x before each call. A product of matrices comes first, so that opening the device is not part
+of the figures. CPU and Blastoff alternate by size in separate processes. The CPU is NumPy's own BLAS on all cores: as shipped, and with the
+processor's kernels (bench/kernels.py), which Blastoff has too. The limit is CuPy's product on the GPU, if CuPy is installed.
 
-For each row: milliseconds per call, the median over --calls calls (of small sizes: over batches), and the gain. `all` is the time of all these
-calls together, from the first on: it contains those that the CPU makes before the matrix is brought, and bringing it.
+For each row: milliseconds per call (the median over --calls calls; for small sizes, over batches), and the gain. `all` is the time of all these
+calls together. It includes the first calls, which the CPU makes before the matrix is on the device, and copying the matrix there.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def host_call(row: str, n: int) -> tuple[Callable[[], object], Callable[[], None]]:
-    """The call, and what the program does before each."""
+    """The call, and a function that the program runs before each call."""
     import numpy as np
     from scipy.linalg import blas
 
@@ -83,7 +83,7 @@ def resident_call(row: str, n: int) -> tuple[Callable[[], object], Callable[[], 
 
 
 def seconds_of(call: Callable[[], object], before: Callable[[], None], n: int, calls: int) -> list[float]:
-    """Of each call, or the mean of each batch."""
+    """Seconds of each call; for small sizes, the mean of each batch."""
     batch = max(1, SMALL * SMALL // (n * n)) * 20 if n <= SMALL else 1
     seconds = []
     for _ in range(calls):
@@ -96,7 +96,7 @@ def seconds_of(call: Callable[[], object], before: Callable[[], None], n: int, c
 
 
 def measure(options: argparse.Namespace) -> None:
-    """In a process of its own: a line of JSON for each row."""
+    """Runs in a separate process. Prints a line of JSON for each row."""
     if options.measure == "host":
         import numpy as np
 

@@ -1,4 +1,4 @@
-"""What was measured on: hardware, kernel, and the versions of everything that takes part."""
+"""The machine of a measurement: hardware, kernel, and the versions of all software that takes part."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def cpu_model() -> str:
 
 
 def openblas_version(library: pathlib.Path | None) -> str:
-    """The configuration line of an OpenBLAS, "" where it is none. Asked in a process of its own: it starts threads."""
+    """The configuration line of an OpenBLAS; "" for another library. A separate process asks, since OpenBLAS starts threads."""
     if library is None:
         return ""
     script = (
@@ -96,7 +96,7 @@ def gpus() -> list[str]:
 
 @functools.cache
 def gpu() -> dict[str, str]:
-    """What nvidia-smi says of the first GPU, {} where there is none."""
+    """What nvidia-smi says about the first GPU; {} without a GPU."""
     fields = ["name", "driver_version", "memory.total", "pcie.link.gen.current", "pcie.link.width.current"]
     line = _output("nvidia-smi", "--query-gpu=" + ",".join(fields), "--format=csv,noheader").splitlines()
     return dict(zip(fields, (field.strip() for field in line[0].split(",")), strict=True)) if line else {}
@@ -117,6 +117,6 @@ def describe() -> dict:
 
 
 def slug(description: dict) -> str:
-    """A file name for this machine: the GPU's, else the processor's."""
+    """A file name for this machine, from the GPU's name or, without a GPU, the processor's."""
     name = description["gpu"].get("name") or "no-gpu-" + description["cpu"]
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What sampling memory costs: `blastoff run --memory` at several intervals, over a program that keeps touching memory.
+"""The cost of sampling memory: `blastoff run --memory` at several intervals, with a program that keeps touching memory.
 
-Of each run: the processor time that sampling took, per second, the mean interval, and the seconds that the program took, in turns with runs
-without sampling. bench/memory_profile.py [--intervals 10ms,100ms,1s] [--megabytes N] [--touches N] [--rounds N] > FILE
+For each run: the processor time of sampling per second, the mean interval, and the program's seconds. Runs without sampling take
+turns with the others. bench/memory_profile.py [--intervals 10ms,100ms,1s] [--megabytes N] [--touches N] [--rounds N] > FILE
 """
 
 import argparse
@@ -28,7 +28,7 @@ print(time.monotonic() - start)
 
 
 def run(interval: str, words: list[str], folder: Path) -> dict[str, float]:
-    """The program's seconds, and those of sampling; interval "": without sampling."""
+    """The seconds of the program, and of sampling. An empty interval means no sampling."""
     options = [f"--memory={interval}", f"--report={folder / 'run.json'}"] if interval else []
     command = [sys.executable, "-m", "blastoff", "run", "--device=none", "--summary=never", *options, sys.executable, "-c", PROGRAM, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": str(ROOT / "python")})

@@ -5,8 +5,8 @@
 
 For each shape it times a call on resident operands under first-use (the result is written back to host memory, as always) and
 the CPU library on all cores and on one. The crossing is the average size (m n k)^(1/3) from which every larger measured
-shape is faster on the device. Depth is the work per element of the result, k for gemm: copying back a large result of little
-work takes longer than computing it on the CPU.
+shape is faster on the device. Depth is the work per element of the result, k for gemm. If it is small, copying a large result
+back takes longer than computing it on the CPU.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def is_square(operation: str) -> bool:
 
 
 def crossing(operations: list[str], device: dict[str, float], cpu: dict[str, float]) -> float | None:
-    """The smallest average size from which the device wins at every larger one; None where it loses at the largest."""
+    """The smallest average size from which the device is faster at every larger size; None if it is slower at the largest."""
     found = None
     for operation in sorted(operations, key=average_size, reverse=True):
         if operation not in device or operation not in cpu:

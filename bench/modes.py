@@ -1,4 +1,4 @@
-"""The ways in which one and the same program runs: CPU library alone, NVBLAS, Blastoff. A mode is an environment."""
+"""The modes in which the same program runs: CPU library alone, NVBLAS, Blastoff. A mode is an environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pathlib
 import kernels
 import machine
 
-# What the launcher sets too. All modes get it, so that a ratio is between tools and not between page sizes.
+# The launcher sets this too. All modes get it, so that a ratio compares tools and not page sizes.
 MEMORY = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 LABELS = {
@@ -28,7 +28,7 @@ BLASTOFF = ("copy", "first-use")
 class Mode:
     name: str
     settings: dict[str, str]  # added to the environment
-    search_path: tuple[str, ...]  # before the LD_LIBRARY_PATH that is there
+    search_path: tuple[str, ...]  # folders to put before the existing LD_LIBRARY_PATH
 
     def environment(self, **more: str) -> dict[str, str]:
         result = {key: value for key, value in os.environ.items() if not key.startswith(("BLASTOFF_", "NVBLAS_"))}
@@ -51,7 +51,7 @@ class Available:
 
 
 def _gpu_list(device: str) -> str:
-    """Blastoff's --device as NVBLAS writes it: cuda:0,1 is "0 1"."""
+    """Blastoff's --device in NVBLAS's form: cuda:0,1 becomes "0 1"."""
     numbers = device.partition(":")[2]
     return "ALL" if numbers == "all" else numbers.replace(",", " ") or "0"
 
@@ -77,7 +77,7 @@ def available(
     wheel_shim: pathlib.Path,
     scratch: pathlib.Path,
 ) -> Available:
-    """`device` is Blastoff's --device; `wheel_shim` the folder of the libblas.so.3 in front of `wheel_blas`."""
+    """`device`: Blastoff's --device. `wheel_shim`: the folder of the libblas.so.3 that calls `wheel_blas`."""
     found = Available({}, {}, machine.find_library("libcublas.so.13", "libcublas.so.12"), {})
     if cpu_blas is None:
         raise SystemExit("no CPU library: name the folder of a libblas.so.3 by --cpu-blas")

@@ -3,17 +3,16 @@
 
     bench/never_slower.py [--library FILE] [--only NAME,...] [--repeats 5] [--modes default,first-use,...] [--seconds N] [--output FILE]
 
-Each program is a process of its own, and the figure is its wall time from start to exit: opening the device, and giving it back, are part of it.
-`cpu` has the processor's kernels (bench/kernels.py), and so have all modes with Blastoff; where NumPy's BLAS does not run them by itself,
-`as-shipped` is the program without them. The modes take turns, forwards and backwards, and the median of the repeats counts. `cpu` is the
-program without Blastoff, and `again` is the same once more: how far its time is from the CPU's shows what the machine's scatter alone does to a
-ratio. `default` has run before, so that it knows its times (--history), and `first` has not. Fixed settings open the device with the first call
-that is large enough, and send every such call there; the smallest size is 250 where the name has none. Programs of less than a second run three
-times as often as the others on the CPU and by default.
+Each program is a separate process, and the figure is its wall time from start to exit, which includes opening and closing the device.
+`cpu` is the program without Blastoff. It has the processor's kernels (bench/kernels.py), and so have all modes with Blastoff. If NumPy's BLAS
+does not use these kernels by itself, `as-shipped` is the program without them. `again` is a second `cpu`: the ratio of both shows the machine's
+scatter. `default` has run before, so that it knows its times (--history); `first` has not. Fixed settings open the device at the first call that
+is large enough, and send every such call there; the smallest size is 250 if the name gives none. The modes take turns, forwards and backwards,
+and the median of the repeats counts. Programs of less than a second run three times as often on the CPU and by default.
 
-For each program: seconds on the CPU, the default's time over the CPU's (at most 1.03 is asked), the same of `again` and of the first run, and
-the default's over that of the best of all fixed settings and the CPU (at most 1.10). Where other programs disturb the machine, the least of the
-repeats says more: the last columns have the default's ratios of these. --seconds: no program is begun later than that.
+For each program: seconds on the CPU; the default's time divided by the CPU's (target: at most 1.03); the same ratio for `again` and `first`; and
+the default's time divided by that of the best of all fixed settings and the CPU (target: at most 1.10). If other programs disturb the machine,
+the fastest repeats are more reliable: the last columns give the default's ratios of these. --seconds: no program is started later.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 FIXED = {"BLASTOFF_START": "now", "BLASTOFF_DECIDE": "size"}
 CPU = ("cpu", "again")
 AS_SHIPPED = "as-shipped"
-SHORT, AS_OFTEN = 1.0, 3  # seconds of a short program; how much more often it runs
+SHORT, AS_OFTEN = 1.0, 3  # a program of fewer seconds is short; it runs this many times as often
 MODES: dict[str, dict[str, str]] = {
     "default": {},
     "first": {"BLASTOFF_HISTORY": "off"},
@@ -60,7 +59,7 @@ def product(n: int, calls: int = 1, kind: str = "d") -> None:
 
 
 def rewritten(n: int, calls: int) -> None:
-    """All matrices are new before each product."""
+    """Products; all matrices are rewritten before each."""
     import numpy as np
 
     a, b, c = (np.ones((n, n)) for _ in range(3))
@@ -72,7 +71,7 @@ def rewritten(n: int, calls: int) -> None:
 
 
 def slices(threads: int, calls: int, m: int = 4000, n: int = 640, k: int = 400) -> None:
-    """Threads share one product; B is new before each."""
+    """Threads that share one product; B is rewritten before each product."""
     import numpy as np
 
     a, b, c = np.ones((m, k), order="F"), np.ones((k, n), order="F"), np.zeros((m, n), order="F")
@@ -88,7 +87,7 @@ def slices(threads: int, calls: int, m: int = 4000, n: int = 640, k: int = 400) 
 
 
 def matrices(n: int, count: int) -> None:
-    """Many small ones, each used once."""
+    """Many small matrices, each used once."""
     import numpy as np
 
     random = np.random.default_rng(1)
@@ -110,7 +109,7 @@ def iteration(n: int, steps: int) -> None:
 
 
 def self_consistent(n: int, steps: int) -> None:
-    """Eigenvectors, a density from them, a new matrix from that."""
+    """Eigenvectors, a density made from them, and a new matrix made from the density."""
     import numpy as np
 
     h = np.random.default_rng(1).random((n, n))
@@ -157,7 +156,7 @@ def learning(what: str) -> None:
     else:
         points = random.random((3000, 4))
 
-        # As many evaluations everywhere: how many an optimizer makes depends on rounding.
+        # The number of evaluations is fixed, since the number that an optimizer makes depends on rounding.
         def search(function, start, bounds):
             tried = [start + step for step in np.linspace(-1, 1, 20)]
             return min(((theta, function(theta)[0]) for theta in tried), key=lambda pair: pair[1])
@@ -207,7 +206,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def wall_seconds(program: str, settings: dict[str, str], folder: str) -> float | None:
-    """In that working directory; nothing where the program fails: a package is missing."""
+    """Runs a program in the working directory `folder`. Returns None if it fails because a package is missing."""
     begin = time.perf_counter()
     done = subprocess.run(
         [sys.executable, str(pathlib.Path(__file__).resolve()), f"--program={program}"],
@@ -226,13 +225,13 @@ def wall_seconds(program: str, settings: dict[str, str], folder: str) -> float |
 def measured(options: argparse.Namespace, program: str) -> dict[str, list[float]] | None:
     """Seconds of each repeat, by mode."""
     preload = {"LD_PRELOAD": str(options.preloaded.resolve()), "BLASTOFF_SUMMARY": "never"}
-    # What `blastoff run` sets for malloc is set for the CPU, too.
+    # `blastoff run` sets this for malloc, so the CPU gets it too.
     shipped = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"} | PROGRAMS[program][1]
     common = shipped | options.kernels
     settings = {AS_SHIPPED: shipped} if options.kernels else {}
     settings |= dict.fromkeys(CPU, common) | {mode: common | preload | MODES[mode] for mode in options.modes}
     seconds: dict[str, list[float]] = {mode: [] for mode in settings}
-    with tempfile.TemporaryDirectory() as folder:  # where no earlier run is known
+    with tempfile.TemporaryDirectory() as folder:  # no earlier run is known in this folder
         if "default" in settings:
             wall_seconds(program, settings["default"], folder)
         repeats, repeat = options.repeats, 0
@@ -250,7 +249,7 @@ def measured(options: argparse.Namespace, program: str) -> dict[str, list[float]
 
 
 def compared(seconds: dict[str, float]) -> tuple[float, float, str]:
-    """The default's time over the CPU's, over that of the best other mode, and which that is."""
+    """The default's time divided by the CPU's, the default's time divided by that of the best other mode, and that mode's name."""
     best = min((mode for mode in seconds if mode not in ("default", "first", "again", AS_SHIPPED)), key=lambda mode: seconds[mode])
     return seconds["default"] / seconds["cpu"], seconds["default"] / seconds[best], best
 
@@ -273,7 +272,7 @@ def main() -> None:
         if taken is None:
             continue
         rows.append({"program": program, "seconds": {mode: [round(value, 4) for value in values] for mode, values in taken.items()}})
-        if options.output:  # after each row: what was measured stays when the time is up
+        if options.output:  # written after each row, so that the rows stay if the time runs out
             options.output.write_text(
                 json.dumps({"repeats": options.repeats, "kernels": kernels.describe(kernels.PYTHON), "rows": rows}, indent=1) + "\n"
             )

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What `blastoff predict` says of programs, against what they take on a device.
+"""Compares the predictions of `blastoff predict` with the times of programs on a device.
 
     bench/predict.py [--device simulated|auto] [--machine NAME] [--only NAME,...] [--output FILE] [--keep FOLDER]
 
-Each program of never_slower.py is traced with --device none, and run on the device. Two figures are compared, of the routines that were
-offloaded, for all calls together: their seconds on the device, and those of all calls. Within 20 % is asked.
+Each program of never_slower.py is traced with --device none, and run on the device. Two figures are compared for the routines that were
+offloaded: the seconds on the device, and the seconds of all calls. They must agree within 20 %.
 
-simulated: the device has a clock, by which both sides count; the rates are those of --rates. Real time plays no part, and threads
+simulated: the device has a clock, which both sides use; its rates are given by --rates. Real time has no influence, and threads
 share the clock. auto: a GPU, predicted by its machine model (--machine).
 """
 
@@ -27,7 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 COMMAND = [sys.executable, "-m", "blastoff"]
 MOST_WRONG = 0.2
 LEAST_SECONDS = 1e-4
-"""Less on the device is no figure."""
+"""Fewer seconds on the device are too few to compare."""
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -56,7 +56,7 @@ def blastoff(*arguments: object, variables: dict[str, str] | None = None) -> str
 
 
 def compare(options: argparse.Namespace, program: str, folder: pathlib.Path) -> dict[str, float]:
-    """Seconds measured and predicted; 0 where nothing was offloaded."""
+    """Measured and predicted seconds; 0 if nothing was offloaded."""
     variables = never_slower.PROGRAMS[program][1]
     name = program.replace(" ", "-")
     command = ["--", sys.executable, never_slower.__file__, f"--program={program}"]

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Ranks that share the GPUs of this machine, all at once: on the CPU, with Blastoff, with its policy copy, with NVIDIA MPS and without.
+"""Ranks that share the GPUs of this machine at the same time: on the CPU, with Blastoff, with its policy copy, with and without NVIDIA MPS.
 
     bench/ranks.py [--ranks 8,16] [--iterations 6] [--modes cpu,default,"--mps=auto",...] [--starter "mpirun --oversubscribe -n"]
                    [--program FILE] [--device cuda] [--command FILE] [--seconds N] [--quick] [--output FILE]
 
-`cpu` is the CPU with the processor's kernels (bench/kernels.py), which all modes with Blastoff have, too; `as-shipped` is the CPU without, where
-that differs.
+`cpu` is the CPU with the processor's kernels (bench/kernels.py), which all modes with Blastoff have too. `as-shipped` is the CPU without these
+kernels, if that differs.
 
 Each rank makes matrices, multiplies and solves with them (zgemm, ztrsm), and frees them (programs/ranks.c). The figure is the slowest rank's
-seconds; the BLAS of each has the cores divided by the ranks. A mode is `as-shipped`, `cpu`, `default`, or options of `blastoff run`. Results
-must agree with the CPU's. --starter: what starts ranks; their number and the program follow. --program: compiled before, elsewhere. --seconds:
-no job is started later than that. --quick: small matrices.
+seconds. The cores are divided among the ranks' BLAS. A mode is `as-shipped`, `cpu`, `default`, or options of `blastoff run`. Results must agree
+with the CPU's. --starter: the command that starts ranks; their number and the program follow it. --program: a program that was compiled
+elsewhere. --seconds: no job is started later. --quick: small matrices.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
 
 
 def measured(options: argparse.Namespace, program: pathlib.Path, ranks: int, mode: str) -> dict:
-    """What each rank says of itself, or why they failed."""
+    """The figures that each rank prints, or why the job failed."""
     settings = [] if mode == "default" else shlex.split(mode)
     launcher = [] if mode in CPU else [options.command, "run", f"--device={options.device}", "--summary=never", *settings, "--"]
     divisor = QUICK_DIVISOR if options.quick else 1
@@ -86,7 +86,7 @@ def agree(row: dict, expected: dict) -> bool:
 
 
 def write(options: argparse.Namespace, rows: list[dict]) -> None:
-    """After each row: what was measured stays when the time is up."""
+    """Writes the results; called after each row, so that the rows stay if the time runs out."""
     if options.output:
         words = {
             "machine": machine.describe(),

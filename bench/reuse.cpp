@@ -1,5 +1,5 @@
-// What it costs under first-use to find operands on the device that were brought before: one operand again and again,
-// parts of one matrix, tiles of it side by side. Nothing is computed; the result is one column. Runs on any device.
+// The cost under first-use of finding operands that are already on the device: one operand repeatedly, parts of one
+// matrix, and tiles of it side by side. Nothing is computed; the result is one column. Runs on any device.
 //
 //   bench_reuse [DEVICE]    DEVICE: simulated (default), cuda, cuda:N
 #include <sys/mman.h>
@@ -45,7 +45,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Host memory as malloc gives it: 16 bytes into huge pages.
+// Host memory as malloc returns it: it begins 16 bytes after the start of a huge page.
 double* host_matrix(std::size_t elements) {
   const std::size_t bytes = elements * sizeof(double) + (std::size_t{4} << 20);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -68,7 +68,7 @@ class Bench {
  public:
   Bench(residency::Policy& policy, device::Lane& lane) : policy_(policy), lane_(lane) {}
 
-  /// Uses the matrices in turn, many times over.
+  /// Uses the matrices in turn, many times.
   void measure(const char* name, const std::vector<Matrix>& matrices) {
     const Cost first = use_all(matrices);
     std::vector<double> times;

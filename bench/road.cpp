@@ -1,11 +1,12 @@
-// Where the time of one offloaded call goes: the steps of the road under first-use, and the bare operation on device
-// memory of each kind and alignment; for triangular results also the ways home and what cutting them into panels costs.
-// Between two calls the CPU does what the benchmark programs do: it reads the result and writes one element of A.
-// Needs a GPU.
+// How long each step of one offloaded call takes under first-use, and how long the bare operation takes on device
+// memory of each kind and alignment; for triangular results also the ways to copy them back, and the cost of cutting
+// them into panels. Between two calls the CPU does what the benchmark programs do: it reads the result and writes one
+// element of A. Needs a GPU.
 //
-//   bench_road [DEVICE [SHAPE [MIB]]]    DEVICE: cuda (default), cuda:N, simulated; SHAPE: only those whose name
-//   contains
-//                                        it; MIB: smallest panels under first-use, instead of the default
+//   bench_road [DEVICE [SHAPE [MIB]]]
+//
+// DEVICE: cuda (default), cuda:N, simulated. SHAPE: only shapes whose name contains this text. MIB: size of the
+// smallest panels under first-use, instead of the default.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -57,7 +58,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Host memory as malloc gives it: 16 bytes into huge pages.
+// Host memory as malloc returns it: it begins 16 bytes after the start of a huge page.
 double* host_matrix(std::size_t elements) {
   const std::size_t bytes = elements * sizeof(double) + (std::size_t{4} << 20);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -116,7 +117,7 @@ double time_bare(device::Lane& lane, const std::vector<operation::Operation>& ca
   });
 }
 
-// Fills device memory from the host, so that the arithmetic is on ordinary numbers.
+// Fills device memory from the host, so that the operation computes with ordinary numbers.
 void fill(device::Lane& lane, device::Address address, const double* from, std::size_t elements) {
   need(lane.upload->copy_to_device(address, from, {elements * sizeof(double)}));
   need(lane.upload->synchronize());
@@ -159,7 +160,7 @@ struct Setup {
   residency::Policy& policy;
 };
 
-// The arithmetic alone, cut into panels as first-use does, and its first panel, for which the way home has to wait.
+// Times the operation alone, cut into panels as under first-use, and its first panel, for which copying back must wait.
 void panels(const Setup& setup, const Shape& shape, const double* a, const std::vector<std::size_t>& elements) {
   const std::size_t bytes_of_a = elements[0] * sizeof(double);
   const device::Address base =
@@ -174,7 +175,8 @@ void panels(const Setup& setup, const Shape& shape, const double* a, const std::
   setup.device.free(base);
 }
 
-// The ways home, each by itself: the triangle kernel on all of a triangle and on diagonal blocks, and the copy engine.
+// Times each way to copy a triangle back: the triangle kernel on the whole triangle and on diagonal blocks, and the
+// copy engine.
 void ways_home(const Setup& setup, const Shape& shape, double* host, std::size_t elements) {
   const auto n = static_cast<std::size_t>(shape.n);
   const std::size_t bytes = elements * sizeof(double), pitch = n * sizeof(double), page = 4096;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures Blastoff against the CPU library, NVBLAS, and the resident cuBLAS loop, and prints the table of targets.
+"""Compares Blastoff with the CPU library, NVBLAS, and the resident cuBLAS loop, and prints the table of targets.
 
     bench/run.py [--quick] [--device cuda] [--only parsec,square,...] [--output FILE]
 
-Writes every run to build/bench/results/<machine>-<date>.json. A full run on a GPU also writes a summary to bench/results/
+Writes all runs to build/bench/results/<machine>-<date>.json. A full run on a GPU also writes a summary to bench/results/
 (bench/summary.py). bench/table.py prints the table of either file.
 """
 
@@ -94,7 +94,7 @@ def new_results(options: argparse.Namespace, found: modes.Available, kind: str) 
 
 
 def output_path(options: argparse.Namespace, results: dict, prefix: str = "") -> pathlib.Path:
-    """Where every run is recorded."""
+    """The file in which all runs are recorded."""
     if options.output:
         return options.output
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H%M")
@@ -102,7 +102,7 @@ def output_path(options: argparse.Namespace, results: dict, prefix: str = "") ->
 
 
 def finish(options: argparse.Namespace, results: dict, path: pathlib.Path) -> None:
-    """Says where the results are. The summary of a full run on a GPU goes where results are kept, unless --output was given."""
+    """Says where the results are. Writes the summary of a full run on a GPU to bench/results/, unless --output was given."""
     say(f"results: {os.path.relpath(path)}")
     if options.device.startswith("cuda") and results["machine"]["gpu"] and not results["quick"] and not options.output:
         kept = summary.RESULTS / path.name
@@ -120,7 +120,7 @@ def run_limit(recorder: execute.Recorder, suite: cases.Suite, cpu: modes.Mode, f
 
 
 def run_small(recorder: execute.Recorder, suite: cases.Suite, found: modes.Available, quick: bool) -> None:
-    """Direct and preloaded in turns, one BLAS thread, so that only the detour differs."""
+    """Times direct and preloaded calls in turns, with one BLAS thread, so that only the interception differs."""
     command = [str(recorder.programs / "small_calls"), "--batches", "200", "--calls", "5000"]
     for _ in range(3 if quick else 15):
         for name in ("cpu", "first-use"):

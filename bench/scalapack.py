@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""ScaLAPACK on the CPUs of this machine, and with Blastoff, by the block size of the distribution.
+"""ScaLAPACK on the CPUs of this machine and with Blastoff, for several block sizes of the distribution.
 
     bench/scalapack.py [--ranks 4] [--order 8000] [--eigen-order N] [--blocks 32,64,128,256] [--only pdgemm,...] [--gather auto,always,never]
                        [--mpi openmpi|mpich] [--starter "mpirun -n"] [--program FILE] [--repeats 3] [--device cuda ...] [--threads N]
                        [--command FILE] [--seconds N] [--output FILE]
 
-The ranks form a square grid. Eigenproblems (pdsyevd, pzheevd, pzhegvx) have --eigen-order, a quarter of the order where it is not given, and a
-row for each value of --gather: whether one rank solves them for all (docs/ranks.md). `gathered` counts the calls, of all repetitions, for which
-it did. The CPU has the processor's kernels (bench/kernels.py), and so has Blastoff; `as shipped` is the CPU without, where that differs. CPU and
-Blastoff take turns, in jobs of their own; the table shows the median in milliseconds of the second half of the repetitions: in the first, the
-GPU is opened, which takes the ranks of a node 0.1 s each, one after the other. Results must agree: the sums of the absolute values of all
-elements are compared. Each value of --device has rows of its own: with two GPUs, "cuda cuda:0" shows what the second is worth. --seconds: no job
-is started later than that.
+The ranks form a square grid. Eigenproblems (pdsyevd, pzheevd, pzhegvx) have the order --eigen-order (a quarter of the order if not given), and a
+row for each value of --gather, which says whether one rank solves them for all (docs/ranks.md). `gathered` counts the calls that one rank solved
+for all, over all repetitions. The CPU has the processor's kernels (bench/kernels.py), and so has Blastoff. `as shipped` is the CPU without these
+kernels, if that differs. CPU and Blastoff take turns, in separate jobs. The table shows the median in milliseconds over the second half of the
+repetitions. The first half includes opening the GPU, which takes 0.1 s for each rank of a node, one after the other. Results must agree: the sums
+of the absolute values of all elements are compared. Each value of --device has its own rows: with two GPUs, "cuda cuda:0" shows what the second
+GPU gains. --seconds: no job is started later.
 
-Needs the compiler of the MPI library and its ScaLAPACK (Debian: libscalapack-openmpi-dev or libscalapack-mpich-dev), or --program, compiled
-before, elsewhere. --starter: what starts ranks; their number and the program follow.
+Needs the compiler of the MPI library and its ScaLAPACK (Debian: libscalapack-openmpi-dev or libscalapack-mpich-dev), or --program, a program
+that was compiled elsewhere. --starter: the command that starts ranks; their number and the program follow it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LONGEST_JOB = 300  # seconds
 
 
 def words(accepted: tuple[str, ...]):
-    """The type of an option that lists some of them."""
+    """The type of an option whose value is a list of accepted words."""
 
     def read(text: str) -> list[str]:
         given = text.split(",")
@@ -95,7 +95,7 @@ def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
 
 
 def calls_gathered(folder: pathlib.Path) -> int:
-    """As rank 0 reports it."""
+    """Number of calls that one rank solved for all, from the report of rank 0."""
     reports = [json.loads(path.read_text()) for path in folder.glob("*.json")]
     refusals = [refusal for report in reports if report["process"]["rank"] == 0 for refusal in report["refusals"]]
     return sum(refusal["calls"] for refusal in refusals if refusal["reason"] == GATHERED)
@@ -104,7 +104,7 @@ def calls_gathered(folder: pathlib.Path) -> int:
 def measured(
     options: argparse.Namespace, program: pathlib.Path, routine: str, block: int, gather: str = "", device: str = "", as_shipped: bool = False
 ) -> dict | None:
-    """Seconds of each repetition, and the sum of the result; nothing if there is no time left. On the CPU where no device is given."""
+    """Seconds of each repetition, and the sum of the result; None if there is no time left. Without a device, on the CPU."""
     if time.monotonic() > options.end:
         return None
     order = options.eigen_order if routine in EIGENSOLVERS else options.order
@@ -121,12 +121,12 @@ def measured(
 
 
 def milliseconds(options: argparse.Namespace, side: dict | None) -> float | None:
-    """The median of the second half of the repetitions; nothing where none was made."""
+    """The median of the second half of the repetitions; None if there were none."""
     return 1e3 * statistics.median(side["seconds"][options.repeats // 2 :]) if side and "seconds" in side else None
 
 
 def compare(row: dict, options: argparse.Namespace) -> str:
-    """Completes the row; the end of its line."""
+    """Completes the row, and returns the end of its line."""
     failed = [f"{side} FAILED: {row[side]['failed']}" for side in ("cpu", "blastoff") if "failed" in row[side]]
     if failed:
         row["agree"] = False
@@ -161,7 +161,7 @@ def main() -> int:
                         continue
                     print(line + compare(row, options), flush=True)
                     rows.append(row)
-                    if options.output:  # after each row: what was measured stays when the time is up
+                    if options.output:  # written after each row, so that the rows stay if the time runs out
                         options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
     return 0 if rows and all(row["agree"] for row in rows) else 1
 

@@ -1,4 +1,4 @@
-"""Starting the ranks of a job that is measured."""
+"""Starts the ranks of a measured job."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def cores_each(ranks: int) -> int:
 
 
 def run(command: Sequence[str], threads: int, limit: float, variables: Mapping[str, str]) -> subprocess.CompletedProcess:
-    """The BLAS of each rank has so many threads, and what the variables tell it. After `limit` seconds, the starter (of Open MPI, MPICH) ends its
-    ranks."""
+    """Runs a job. The BLAS of each rank has `threads` threads and the given environment variables. After `limit` seconds, the starter (of Open MPI,
+    MPICH) ends its ranks."""
     environment = os.environ | {name: str(threads) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
     environment |= variables
     environment |= {"MPIEXEC_TIMEOUT": str(max(1, round(limit)))} | (AS_ROOT if os.getuid() == 0 else {})

@@ -3,7 +3,7 @@
 
     bench/summary.py RESULTS [OUTPUT]     # the file that a benchmark wrote; without OUTPUT into bench/results/
 
-A results file also holds every run with its command, output and report. It stays in build/, or where --output put it.
+A results file also has every run with its command, output and report. It stays in build/ or at the place given by --output.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ QUANTITIES = ("seconds", "nanoseconds", "rate")
 
 
 def spread(values: list[float]) -> dict[str, float]:
-    """What is kept of samples."""
+    """The summary of samples: count, minimum, median and maximum."""
     return {"count": len(values), "min": min(values), "median": statistics.median(values), "max": max(values)}
 
 
 def _rounded(value: Any) -> Any:
-    """Six significant digits: more than any measurement has."""
+    """All numbers rounded to six significant digits, which is more than any measurement has."""
     if isinstance(value, dict):
         return {key: _rounded(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -35,7 +35,7 @@ def _rounded(value: Any) -> Any:
 
 
 def _merged(samples: list) -> dict[str, float]:
-    """One spread of what several runs measured: single values, lists of values, or spreads."""
+    """One spread of the samples of several runs: single values, lists of values, or spreads."""
     if not isinstance(samples[0], dict):
         return spread([value for sample in samples for value in (sample if isinstance(sample, list) else [sample])])
     return {
@@ -49,7 +49,7 @@ def _merged(samples: list) -> dict[str, float]:
 def measurements(runs: list[dict]) -> list[dict]:
     """One entry per case, mode, operation and quantity, in the order in which they were first measured.
 
-    The median is that over runs of the median of each run. Programs that print no figures are measured by their wall time.
+    The median is the median over runs of each run's median. For programs that print no figures, the wall time is the figure.
     """
     samples: dict[tuple[str, str, str, str], list] = {}
     for run in runs:
@@ -65,12 +65,12 @@ def measurements(runs: list[dict]) -> list[dict]:
 
 
 def bandwidth(runs: list[dict]) -> dict[str, float] | None:
-    """Bytes per second over the link, as the first run found that measured it."""
+    """Bytes per second over the link, from the first run that measured it."""
     return next((line["bandwidth"] for run in runs for line in run["lines"] if "bandwidth" in line), None)
 
 
 def summarise(results: dict) -> dict:
-    """What is kept of a benchmark's results."""
+    """The summary of a benchmark's results."""
     kept = {key: value for key, value in results.items() if key != "runs"}
     if found := bandwidth(results["runs"]):
         kept["bandwidth"] = found
@@ -78,7 +78,7 @@ def summarise(results: dict) -> dict:
 
 
 def text(summary: dict) -> str:
-    """JSON; every entry of a list of objects on a line of its own."""
+    """The summary as JSON. Each entry of a list of objects has its own line."""
     parts = []
     for key, value in summary.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):

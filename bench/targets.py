@@ -1,4 +1,4 @@
-"""From recorded runs to the rows of the table: one function per kind of row, each a ratio within one set of results."""
+"""Makes the rows of the table from recorded runs: one function per kind of row. Each row is a ratio within one set of results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = ("cpu", "cpu-own", "cpu-wheel", "nvblas", "nvblas-autopin", "copy", "f
 @dataclasses.dataclass
 class Row:
     case: str
-    unit: str  # of the columns: "ms", "1/s", "ns"
+    unit: str  # unit of the columns: "ms", "1/s", "ns"
     columns: dict[str, float]
     what: str  # the figure that has a target, in words
     figure: float | None
@@ -37,7 +37,7 @@ class Row:
 
 
 class Runs:
-    """Look-ups in the recorded runs."""
+    """Looks up figures in the recorded runs."""
 
     def __init__(self, results: dict):
         self.results = results
@@ -56,7 +56,7 @@ class Runs:
         return [mode for mode in COLUMNS if self.lines(case, mode)]
 
     def per_call(self, case: str, operation: str) -> dict[str, float]:
-        """Milliseconds per call after the first: median over calls, then over processes; and the limit."""
+        """Milliseconds per call after the first, as the median over calls and then over processes; and the limit."""
         columns = {}
         for mode in self.modes(case):
             values = [1e3 * line["seconds"]["median"] for line in self.lines(case, mode, operation) if "seconds" in line]
@@ -68,14 +68,14 @@ class Runs:
         return columns
 
     def limit(self, operation: str) -> float | None:
-        """Seconds of the resident call."""
+        """Seconds of the call on resident matrices."""
         return next((line["seconds"]["median"] for line in self.lines("limit", "limit", operation)), None)
 
     def bandwidth(self, way: str) -> float | None:
         return next((line["bandwidth"][way] for line in self.lines("limit", "limit") if "bandwidth" in line), None)
 
     def write_back(self, operation: str) -> float | None:
-        """Seconds to bring the result back at the measured pinned bandwidth."""
+        """Seconds to copy the result back at the measured bandwidth of page-locked memory."""
         bandwidth = self.bandwidth("from_device")
         return cases.result_bytes(operation) / bandwidth if bandwidth else None
 
@@ -175,7 +175,7 @@ def _small_row(runs: Runs) -> Row:
     for mode in ("cpu", "copy", "first-use"):
         values = [line["nanoseconds"]["min"] for line in runs.lines("small", mode, operation)]
         if values:
-            columns[mode] = min(values)  # what else runs on the machine only ever adds
+            columns[mode] = min(values)  # other programs on the machine can only make a call slower
     overhead = columns["first-use"] - columns["cpu"] if {"cpu", "first-use"} <= columns.keys() else None
     return Row(operation + " small", "ns", columns, "over the direct call", overhead, "ns", 50, False)
 
@@ -190,7 +190,7 @@ def _startup_row(runs: Runs) -> Row:
 
 
 def rows(results: dict) -> list[Row]:
-    """Computed from the runs; a summary has none and holds the rows themselves."""
+    """The rows of the table: computed from the runs, or taken from a summary, which has no runs."""
     if "runs" not in results:
         return [Row.from_json(row) for row in results["rows"]]
     runs = Runs(results)
@@ -206,7 +206,7 @@ def rows(results: dict) -> list[Row]:
 
 
 def _not_as_asked(run: dict) -> list[str]:
-    """What Blastoff's own report says that the run did not do."""
+    """How the run differs from the intended one, according to Blastoff's own report."""
     report = run.get("report")
     if report is None:
         return ["no report: was the library loaded?"]
@@ -222,7 +222,7 @@ def _not_as_asked(run: dict) -> list[str]:
 
 
 def complaints(results: dict) -> list[str]:
-    """What makes figures doubtful: failed runs, results that differ between modes, calls that stayed on the CPU."""
+    """Reasons to doubt the figures: failed runs, results that differ between modes, calls that stayed on the CPU."""
     if "runs" not in results:
         return results["doubtful"]
     found = []

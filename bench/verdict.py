@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""What Blastoff says that it has saved, beside what it has: whole programs on the CPU and with Blastoff, in turns.
+"""Compares the time that Blastoff claims to have saved with the measured saving: whole programs on the CPU and with Blastoff, in turns.
 
     bench/verdict.py [--library FILE] [--only NAME,...] [--program NAME=COMMAND]... [--repeats 5] [--coretype SkylakeX]
                      [--setting NAME=VALUE]... [--seconds N] [--output FILE]
 
-Each program is a process of its own, and its time is wall time from start to exit. The claim is the verdict that `blastoff report` would
-give: wall time saved, of the job. What was measured is the difference of the medians. Before the turns, each program runs once with
-Blastoff and without a device, so that it knows what the CPU takes, and once with both, so that its earlier runs are known.
+Each program is a separate process, and its time is wall time from start to exit. The claim is the verdict of `blastoff report`: the job's
+wall time saved. The measured saving is the difference of the medians. Before the turns, each program runs once with Blastoff but without a
+device, so that the CPU's times are known, and once with a device, so that earlier runs are known.
 
---program runs any command (as /bin/sh reads it) under that name, besides those of `--only`, which are most of never_slower.py, the
-examples, and some of its own. With "blastoff run" in it, as for MPI, it is the command's own affair that reports go to
-$BLASTOFF_REPORT. All runs have the processor's kernels (bench/kernels.py): --coretype names others, for the BLAS of a --program; ""
-leaves the choice to it. --setting is an environment variable of the runs with Blastoff (BLASTOFF_DEVICE=simulated). --seconds: no program
-is begun later than that.
+--program runs any command (which /bin/sh reads) under this name, besides the programs of `--only`: most of never_slower.py, the
+examples, and some of its own. If the command contains "blastoff run", as for MPI, the command itself must send reports to
+$BLASTOFF_REPORT. All runs have the processor's kernels (bench/kernels.py). --coretype names other kernels, for the BLAS of a --program; with
+"" the BLAS chooses. --setting is an environment variable of the runs with Blastoff (BLASTOFF_DEVICE=simulated). --seconds: no program is
+started later.
 
-For each: seconds on the CPU and with Blastoff; seconds saved, claimed and measured; how far the measured one is uncertain (half of the
-sum of both quartile ranges); their ratio; and whether they agree: within 20 %, or within what is uncertain, and with the same sign. "not known" is
-what Blastoff says itself, with the share of the operations on the device for which it knows the CPU's time.
+For each program: seconds on the CPU and with Blastoff; claimed and measured seconds saved; the uncertainty of the measured saving (half of the
+sum of both quartile ranges); the ratio of the savings; and whether they agree: within 20 % or within the uncertainty, and with the same sign.
+"not known" is Blastoff's own answer, with the share of the operations on the device for which it knows the CPU's time.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from blastoff.job.wall import Verdict
 
 ROOT = never_slower.ROOT
 LEAST = 0.01
-"""Seconds that are not worth a word."""
+"""A difference of fewer seconds does not matter."""
 AGREE = 0.2
-"""Share of the measured saving."""
+"""Largest difference that counts as agreement, as a share of the measured saving."""
 
 
 def worker(calls: int) -> None:
@@ -55,13 +55,13 @@ def worker(calls: int) -> None:
 
 
 def pool(processes: int, calls: int) -> None:
-    """Forked workers, all at once."""
+    """Forked workers that run at the same time."""
     with multiprocessing.get_context("fork").Pool(processes) as workers:
         workers.map(worker, [calls] * processes, chunksize=1)
 
 
 def decompositions(n: int, calls: int) -> None:
-    """SciPy's own OpenBLAS."""
+    """Decompositions in SciPy's own OpenBLAS."""
     import numpy as np
     from scipy import linalg
 
@@ -73,7 +73,7 @@ def decompositions(n: int, calls: int) -> None:
 
 
 def transforms(n: int, calls: int) -> None:
-    """No call that Blastoff sees: SciPy's transforms are its own."""
+    """Transforms in SciPy's own code, of which Blastoff sees no call."""
     import numpy as np
     from scipy import fft
 
@@ -92,7 +92,7 @@ EXAMPLES = {
     "decompositions of bench/": [sys.executable, str(ROOT / "bench" / "programs" / "decompositions.py"), "2500", "3"],
 }
 LEFT_OUT = ("no linear algebra", "product 500", "small products 64 x 30000", "matrices 200 x 1000")
-"""Programs of never_slower.py that gain and lose less than times scatter."""
+"""Programs of never_slower.py whose gain or loss is smaller than the scatter of their times."""
 FUNCTIONS = {name: entry for name, entry in never_slower.PROGRAMS.items() if name not in LEFT_OUT} | OWN
 COMMANDS: dict[str, list[str]] = {name: [sys.executable, str(pathlib.Path(__file__).resolve()), f"--run={name}"] for name in FUNCTIONS} | EXAMPLES
 
@@ -133,11 +133,11 @@ def parse_arguments() -> argparse.Namespace:
 
 
 class Program:
-    """One of them, in a working directory where no earlier run is known."""
+    """One of the programs, in a working directory where no earlier run is known."""
 
     def __init__(self, name: str, command: list[str], options: argparse.Namespace, folder: pathlib.Path):
         self.name, self.command, self.folder = name, command, folder
-        # What `blastoff run` sets for malloc is set for the CPU, too.
+        # `blastoff run` sets this for malloc, so the CPU gets it too.
         self.cpu = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "XDG_CACHE_HOME": str(folder / "cache")}
         self.cpu |= FUNCTIONS[name][1] if name in FUNCTIONS else {}
         self.cpu |= options.kernels
@@ -146,7 +146,7 @@ class Program:
         self.runs = 0
 
     def seconds(self, environment: dict[str, str]) -> float | None:
-        """Nothing where the program fails: a package is missing."""
+        """Wall time of a run; None if the program fails, for example because a package is missing."""
         begin = time.perf_counter()
         done = subprocess.run(self.command, cwd=self.folder, env=os.environ | environment, capture_output=True, text=True)
         taken = time.perf_counter() - begin
@@ -156,7 +156,7 @@ class Program:
         return taken
 
     def with_blastoff(self, **changes: str) -> tuple[float | None, Verdict | None]:
-        """What it took, and the verdict; no verdict where it made no call."""
+        """Wall time of a run with Blastoff, and the verdict; None instead of the verdict if the program made no call."""
         self.runs += 1
         reports = self.folder / f"reports-{self.runs}"
         reports.mkdir()
@@ -168,7 +168,7 @@ class Program:
 
 
 def measured(program: Program, repeats: int) -> dict[str, list] | None:
-    """One value for each pair."""
+    """Lists with one value for each pair of runs."""
     program.with_blastoff(BLASTOFF_DEVICE="none")
     program.with_blastoff()
     row: dict[str, list] = {"cpu_seconds": [], "blastoff_seconds": [], "claimed_seconds": [], "known_share": []}
@@ -189,7 +189,7 @@ def measured(program: Program, repeats: int) -> dict[str, list] | None:
 
 
 def spread(values: list[float]) -> float:
-    """The range of the middle half."""
+    """The range of the middle half of the values."""
     if len(values) < 3:
         return max(values) - min(values)
     first, _, last = statistics.quantiles(values, n=4, method="inclusive")
@@ -239,7 +239,7 @@ def main() -> None:
             continue
         found = figures(row)
         rows.append({"program": name, **found, "runs": row})
-        if options.output:  # after each row: what was measured stays when the time is up
+        if options.output:  # written after each row, so that the rows stay if the time runs out
             about = {"repeats": options.repeats, "kernels": options.kernels, "settings": dict(options.setting)}
             options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
         print(line(name, found), flush=True)

@@ -1,5 +1,5 @@
-/* The few driver and cuBLAS entry points of the resident loop, found at run time: building needs no CUDA toolkit.
- * Values from cuda.h and cublas_v2.h of CUDA 12 and 13. */
+/* The few driver and cuBLAS entry points of the resident loop. They are found at run time, so that building needs no
+ * CUDA toolkit. The values are from cuda.h and cublas_v2.h of CUDA 12 and 13. */
 #ifndef BLASTOFF_BENCH_CUDA_H
 #define BLASTOFF_BENCH_CUDA_H
 
@@ -48,11 +48,12 @@ struct Cuda {
   TrsmFunction* trsm[4];
 };
 
-/* Loads libcuda.so.1 and cuBLAS (`cublas`, or where that is NULL libcublas.so.13 or .12 from the search path), and
- * makes the primary context of device 0 current. Returns NULL, or why it cannot (a static text or dlerror()'s). */
+/* Loads libcuda.so.1 and cuBLAS (the file `cublas`; if that is NULL, libcublas.so.13 or .12 from the search path), and
+ * makes the primary context of device 0 current. Returns NULL, or the reason for a failure (a static text, or the text
+ * of dlerror()). */
 const char* open_cuda(struct Cuda* cuda, const char* cublas);
 
-/* Ends the program with status 1 where a driver or cuBLAS call failed. */
+/* Ends the program with status 1 if a driver or cuBLAS call failed. */
 void check(int status, const char* what);
 
 #endif

@@ -1,10 +1,10 @@
-/* The limit: the same operations as cuBLAS calls on matrices that lie in device memory, and what the link gives.
+/* The limit: the same operations as cuBLAS calls on matrices in device memory, and the bandwidth of the link.
  *
  *   limit [--cublas FILE] [--calls N] [--seconds S] [--streams N] [bandwidth] OPERATION...
  *
- * Each call is waited for, as a program that needs the result would; --streams measures instead the rate of N streams
- * that are kept busy, each with matrices of its own. Prints a JSON line for the device, then one per item. Ends with
- * status 69, and one line on stderr, where there is no GPU or no cuBLAS. */
+ * Waits for each call, as a program that needs the result does. --streams measures instead the rate of N busy streams
+ * with separate matrices. Prints a JSON line for the device, then one per item. Ends with status 69 and one line on
+ * stderr if there is no GPU or no cuBLAS. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static void measure_rate(const struct Operation* operation, const struct Options
   if (!residents) fail("out of memory");
   for (size_t i = 0; i < options->streams; ++i) residents[i] = create_resident(operation, 10 * i);
   double seconds = 0;
-  for (size_t round = 0; round <= 1; ++round) { /* the first one warms up */
+  for (size_t round = 0; round <= 1; ++round) { /* the first round warms up */
     double before = now();
     for (size_t call = 0; call < options->calls; ++call)
       for (size_t i = 0; i < options->streams; ++i) enqueue(&residents[i]);

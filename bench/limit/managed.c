@@ -1,9 +1,9 @@
-/* A working set of matrices that is used again and again (programs/working_set.h), by cuBLAS on managed memory, while
- * so much of the GPU's memory is occupied that BUDGET MiB are left.
+/* A working set of matrices that is used repeatedly (programs/working_set.h), by cuBLAS on managed memory. The program
+ * occupies the GPU's memory except for BUDGET MiB.
  *
  *   managed [--cublas FILE] BUDGET ORDER MEBIBYTES ROUNDS
  *
- * Ends with status 69, and one line on stderr, where there is no GPU or no cuBLAS. */
+ * Ends with status 69 and one line on stderr if there is no GPU or no cuBLAS. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ int main(int count, char** arguments) {
   set.b = allocate_managed(set.pairs * bytes);
   set.c = allocate_managed(bytes);
   fill_working_set(&set);
-  multiply(set.order, set.a, set.b, set.c); /* loads the kernel, and cuBLAS takes its workspace */
+  multiply(set.order, set.a, set.b, set.c); /* loads the kernel, and makes cuBLAS allocate its workspace */
   occupy_all_but(strtoul(arguments[1], NULL, 10) << 20);
   go_through("managed", &set, multiply);
 }

@@ -1,4 +1,4 @@
-// What bench/blocks.py measures: a line of JSON for each figure. Arguments: "full" or "quick".
+// The measurements of bench/blocks.py. Prints a line of JSON for each figure. Arguments: "full" or "quick".
 #include "blastoff/blocks.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using blastoff::Tensor;
 bool quick = false;
 int place = blastoff::host;  // the first device, if there is one
 
-/// Restores the usual options at its end.
+/// Changes options; the destructor restores the usual ones.
 class With {
  public:
   explicit With(const std::function<void(Options&)>& change) : usual_(blastoff::options()) {
@@ -49,7 +49,7 @@ std::vector<std::size_t> sizes() {
   return all;
 }
 
-/// Both ways, with the wait for the copy. The memory is there already.
+/// Times copies to the device and back until they are complete. Both memories are allocated before.
 void copies(bool pinned) {
   const With options([&](Options& all) { all.pinned = pinned ? 1 : 0; });
   for (const std::size_t size : sizes()) {
@@ -69,7 +69,8 @@ void copies(bool pinned) {
   }
 }
 
-/// From the first device to the second, as the driver lets them and through the host, with the wait for the copy.
+/// Times copies from the first device to the second until they are complete: directly, if the driver allows it, or
+/// through the host.
 void between(bool direct) {
   const With options([&](Options& all) { all.direct = direct ? -1 : 0; });
   for (const std::size_t size : sizes()) {
@@ -79,12 +80,12 @@ void between(bool direct) {
     const auto before = blastoff::counters().copies_between_devices;
     fill(block, static_cast<double>(size));
     block.read(0);
-    block.read(1);  // the memory is there already
+    block.read(1);  // allocates the memory
     for (int i = 0; i < times; ++i) {
       block.update(0);
       seconds.push_back(seconds_of([&] { block.read(1); }));
     }
-    block.update(1);  // the others forget it
+    block.update(1);  // makes all other copies stale
     if (block.read().as<double>()[size - 1] != static_cast<double>(size)) {
       std::fprintf(stderr, "a wrong copy between devices\n");
       std::exit(1);
@@ -96,7 +97,7 @@ void between(bool direct) {
   }
 }
 
-/// Of host memory, by the first acquisition and by the end of the block, without a pool.
+/// Times allocating host memory (at the first acquisition) and freeing it (at the end of the block), without a pool.
 void allocations(bool pinned) {
   const With options([&](Options& all) {
     all.pinned = pinned ? 1 : 0;
@@ -133,7 +134,8 @@ Work measure(const std::function<void()>& body) {
   return work;
 }
 
-/// Blocks of a coupled-cluster program's sizes come and go: two and four indices of tiles of different lengths.
+/// Creates and destroys blocks with the sizes of a coupled-cluster program: two and four indices of tiles of different
+/// lengths.
 void come_and_go() {
   std::mt19937 random(1);
   const std::size_t tiles[] = {8, 10, 12, 14, quick ? 15U : 24U};
@@ -163,8 +165,8 @@ void pool(const char* name, bool pinned, bool pooled) {
               work.seconds);
 }
 
-/// Ladder terms over tiles. Amplitudes stay; integrals are made on the host for each use and changed in place on the
-/// device; results are read on the host, and set to zero there.
+/// Ladder terms over tiles. Amplitudes are made once. Integrals are made on the host for each use and changed in
+/// place on the device. Results are read on the host, and set to zero there.
 class Ladder {
  public:
   Ladder() {
@@ -181,7 +183,7 @@ class Ladder {
     for (std::size_t i = 0; i < tiles_; ++i) {
       for (std::size_t j = 0; j < tiles_; ++j) {
         fill(integrals_[j], static_cast<double>(i + j));
-        integrals_[j].update(place);  // where a kernel of the program would antisymmetrise them
+        integrals_[j].update(place);  // a kernel of a real program would antisymmetrise them here
         blastoff::contract(1.0, Tensor(integrals_[j], "abcd", {n_, n_, n_, n_}),
                            Tensor(amplitudes_[j], "cdij", {n_, n_, n_, n_}), j == 0 ? 0.0 : 1.0,
                            Tensor(results_[i], "abij", {n_, n_, n_, n_}), place);
@@ -216,7 +218,7 @@ class Ladder {
 void overall(const char* name, const std::function<void(Options&)>& change) {
   const With options(change);
   blastoff::check(blastoff_blocks_trim());
-  Ladder().run();  // libraries and kernels are loaded
+  Ladder().run();  // loads libraries and kernels
   std::vector<double> seconds;
   Work work{};
   for (int i = 0; i < 5; ++i) {

@@ -1,4 +1,5 @@
-// What bench/blocks_mpi.py measures, on two ranks: a line of JSON for each figure. Arguments: "full" or "quick".
+// The measurements of bench/blocks_mpi.py, on two ranks. Prints a line of JSON for each figure. Arguments: "full" or
+// "quick".
 #include "blastoff/blocks_mpi.hpp"
 
 #include <cstdio>
@@ -15,12 +16,12 @@ using blastoff::Block;
 int own_rank = 0;
 int place = blastoff::host;  // the first device, if there is one
 
-/// The newest version is there alone, as a kernel would leave it.
+/// Makes the copy at `place` the only valid one, as a kernel that writes the block would.
 void change(Block& block) {
   block.update(place);
 }
 
-/// To the other rank and back; both times a device has the newest version, and another one needs it.
+/// Sends the block to the other rank and back. Each time, one device has the newest version, and another one needs it.
 void there_and_back(Block& block) {
   if (own_rank == 0) {
     change(block);
@@ -34,7 +35,7 @@ void there_and_back(Block& block) {
   }
 }
 
-/// What the block took one way, in seconds.
+/// The seconds of sending the block one way.
 double message(Block& block, int repeats) {
   std::vector<double> seconds;
   for (int i = 0; i < repeats; ++i) {
@@ -58,7 +59,7 @@ double broadcast(Block& block, int repeats) {
   return median(seconds);
 }
 
-/// Into the other rank's memory, and out of it.
+/// The seconds of a put into the other rank's memory, and of a get from there.
 std::pair<double, double> one_sided(Block& block, int repeats) {
   blastoff::Window window({block.bytes()}, MPI_COMM_WORLD);
   std::vector<double> put;
@@ -79,7 +80,7 @@ std::pair<double, double> one_sided(Block& block, int repeats) {
   return own_rank == 0 ? std::pair(median(put), median(get)) : std::pair(0.0, 0.0);
 }
 
-/// `memory`: through which messages go.
+/// `memory`: the kind of memory through which messages go.
 void measure(const char* memory, long long n, bool pinned, int direct) {
   auto options = blastoff::options();
   options.pinned = pinned ? 1 : 0;
@@ -91,7 +92,7 @@ void measure(const char* memory, long long n, bool pinned, int direct) {
     std::fill_n(home.as<double>(), n * n, 1.0);
   }
   const int repeats = n < 500 ? 50 : 11;
-  (void)message(block, 2);  // connections are made and memory is registered
+  (void)message(block, 2);  // makes connections and registers memory
   const double sent = message(block, repeats);
   const double shared = broadcast(block, repeats);
   const auto [put, get] = one_sided(block, repeats);
@@ -103,7 +104,7 @@ void measure(const char* memory, long long n, bool pinned, int direct) {
 
 void run(bool quick) {
   place = blastoff::devices() > 0 ? 0 : blastoff::host;
-  // Asked while the option is -1: what the MPI says.
+  // The option is still -1 here, so this is what the MPI says.
   const bool can = blastoff::direct_messages();
   char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;

@@ -1,6 +1,6 @@
-"""Decompositions whose matrix products happen inside the library that NumPy brings. Usage: decompositions.py ORDER [ROUNDS]
+"""Decompositions whose matrix products happen inside NumPy's own library. Usage: decompositions.py ORDER [ROUNDS]
 
-Prints one JSON line for each: the seconds of every round, and how far the result is from a decomposition.
+Prints one JSON line for each: the seconds of every round, and the error of the decomposition.
 """
 
 import json

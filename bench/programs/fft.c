@@ -1,10 +1,10 @@
-// Times executions of one FFTW plan, the input written anew before each.
+// Times executions of one FFTW plan. The input is written before each execution.
 //
 // fft cube N THREADS REPEATS     a complex three-dimensional transform of N x N x N points
 // fft real N THREADS REPEATS     the same of real numbers
 // fft sixty N THREADS REPEATS    sixty executions of N transforms of N points, as plane-wave codes make them
 //
-// Prints the seconds of each as a JSON list.
+// Prints the seconds of each execution as a JSON list.
 #include <fftw3.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What all benchmark programs share: a clock, statistics, reproducible data, checksums. */
+/* Code that all benchmark programs share: a clock, statistics, reproducible data, checksums. */
 #ifndef BLASTOFF_BENCH_MEASURE_H
 #define BLASTOFF_BENCH_MEASURE_H
 
@@ -24,15 +24,14 @@ struct Numbers {
   size_t count;
   int single_precision;
 };
-struct Numbers allocate_numbers(size_t count, int single_precision); /* by malloc; ends the program where that fails */
+struct Numbers allocate_numbers(size_t count, int single_precision); /* by malloc; ends the program if that fails */
 double get_number(const struct Numbers* numbers, size_t index);
 void set_number(struct Numbers* numbers, size_t index, double value);
 
 /* Pseudo-random values in [-scale/2, scale/2), the same for the same seed in either precision up to rounding. */
 void fill_numbers(struct Numbers* numbers, uint64_t seed, double scale);
 
-/* A weighted sum, in which every number counts differently, and the sum of magnitudes that scales its rounding error.
- */
+/* A weighted sum with a different weight for each number, and the sum of magnitudes, which scales its rounding. */
 struct Checksum {
   double sum, magnitude;
 };

@@ -75,7 +75,7 @@ void destroy_operands(struct Operands* operands) {
 
 void touch_a(const struct Operation* o, struct Operands* operands, size_t call) {
   size_t index = call * 524287u % operands->a.count;
-  if (o->kind == TRSM) { /* the last row: always in the lower triangle, never on the diagonal */
+  if (o->kind == TRSM) { /* an element of the last row, which is in the lower triangle and not on the diagonal */
     size_t column = o->m > 1 ? call * 131u % (size_t)(o->m - 1) : 0;
     index = (is_complex(o) ? 2u : 1u) * (column * (size_t)o->m + (size_t)o->m - 1);
   }

@@ -23,7 +23,7 @@ struct Operands {
   struct Numbers a, b, c;
 };
 
-struct Operation parse_operation(const char* text); /* ends the program where the text makes no sense */
+struct Operation parse_operation(const char* text); /* ends the program if the text is not valid */
 
 int is_complex(const struct Operation* operation);
 size_t element_bytes(const struct Operation* operation);
@@ -31,15 +31,15 @@ int rows_of_a(const struct Operation* operation);
 int rows_of_b(const struct Operation* operation);
 int rows_of_c(const struct Operation* operation);
 
-/* Allocates and fills. The triangle of trsm is close to the identity, so that repeated solves neither grow nor vanish.
- */
+/* Allocates and fills the operands. The triangle for trsm is close to the identity, so that the solution of repeated
+ * solves neither grows nor vanishes. */
 struct Operands create_operands(const struct Operation* operation, uint64_t seed);
 void destroy_operands(struct Operands* operands);
 
-/* Changes one element of A that counts for the result; which one, and on which page, differs from call to call. */
+/* Changes one element of A that influences the result. Each call changes another element, on another page. */
 void touch_a(const struct Operation* operation, struct Operands* operands, size_t call);
 
-/* Overwrites all of A with values that depend on `call`. Not for trsm. */
+/* Overwrites all of A with values that depend on `call`. Must not be used for trsm. */
 void rewrite_a(struct Operands* operands, size_t call);
 
 /* The Fortran BLAS call. */

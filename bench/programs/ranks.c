@@ -1,6 +1,6 @@
-// One rank of a job whose ranks share a GPU: fresh matrices, a zgemm and a ztrsm on them, freed again. Any starter of
-// ranks will do; the program knows nothing of MPI. usage: ranks ITERATIONS DIVISOR, by which all dimensions are
-// divided.
+// One rank of a job whose ranks share a GPU. Each iteration allocates matrices, runs a zgemm and a ztrsm on them, and
+// frees them. The program does not use MPI, so any command may start the ranks. usage: ranks ITERATIONS DIVISOR (all
+// dimensions are divided by DIVISOR)
 #include <complex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static double now(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-// All elements, those between columns included, are this.
+// A new matrix with all elements equal to `element`, also in the padding between columns.
 static z* matrix(int width, z element) {
   z* first = malloc(sizeof(z) * (size_t)leading * (size_t)width);
   for (size_t i = 0; i < (size_t)leading * (size_t)width; ++i) first[i] = element;
@@ -57,7 +57,7 @@ int main(int count, char** arguments) {
   double sum = 0;
   const double begin = now();
   for (int i = 0; i < atoi(arguments[1]); ++i) sum += product() + solution();
-  // One write, that lines of several ranks do not mix.
+  // A single write, so that the lines of several ranks do not mix.
   printf("{\"seconds\": %.6f, \"sum\": %.15e}\n", now() - begin, sum);
   return 0;
 }

@@ -1,12 +1,12 @@
-/* Calls one BLAS routine again and again on the same matrices, as an iterative solver does: between two calls the CPU
- * reads the whole result and changes one element of A (or, with --rewrite-a, writes all of A anew).
+/* Calls one BLAS routine repeatedly on the same matrices, as an iterative solver does. Between two calls the CPU reads
+ * the whole result and changes one element of A (with --rewrite-a, it overwrites all of A).
  *
  *   repeat_calls [--calls N] [--minimum N] [--seconds S] [--rewrite-a] [--start-device N] OPERATION...
  *
- * At most --calls calls of each operation, at least --minimum, none started after --seconds. Prints one JSON line per
- * operation. The time of a call is that of the BLAS call alone; rewriting is given apart. `checksum` covers the results
- * of the first --minimum calls, so that runs of different length can be compared. --start-device calls dgemm once on
- * other matrices of that size first, so that whatever a library does at its first use is not part of the first call. */
+ * Makes at most --calls calls of each operation, at least --minimum, and starts none after --seconds. Prints one JSON
+ * line per operation. The time of a call is the BLAS call only; the time of rewriting is a separate figure. `checksum`
+ * covers the results of the first --minimum calls, so that runs of different lengths can be compared. --start-device
+ * first calls dgemm once on other matrices of order N, so that the first timed call excludes a library's start. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* Programs whose CPU rewrites what the device has used. usage: rewriting CASE [ORDER [WIDTH [STEPS]]]
-   lu: a right-looking factorization. The CPU factors the panel, the rest is dtrsm and dgemm on smaller and smaller
-   parts. swaps: the same with row exchanges, which touch nearly all pages of the rest. rebuild: one matrix, built anew
-   by the CPU for each zgetrf and its zgetrs. iterate: products with a matrix that stays as it is. The seconds of a step
-   are those of all that the program does in it, page faults included. */
+/* Programs in which the CPU rewrites matrices that the device has used. usage: rewriting CASE [ORDER [WIDTH [STEPS]]]
+   lu: a right-looking factorization. The CPU factors the panel; the rest is dtrsm and dgemm on smaller and smaller
+   parts. swaps: the same with row exchanges, which touch nearly all pages of the rest. rebuild: one matrix, which the
+   CPU rebuilds for each zgetrf and its zgetrs. iterate: products with a matrix that does not change. The seconds of a
+   step include everything that the program does in it, and page faults. */
 #include <complex.h>
 #include <stdio.h>
 #include <stdlib.h>

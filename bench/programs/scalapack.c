@@ -15,8 +15,8 @@ typedef double complex z;
 static const int one = 1, origin = 0, query = -1;
 static const double unit = 1, zero = 0;
 static int n, block, side, row, column, rows, columns, descriptor[9];
-static int reals = 1;      // of an element
-static double *a, *b, *c;  // c: the result; a and b are complex where it is
+static int reals = 1;      // real numbers in an element: 1, or 2 for complex routines
+static double *a, *b, *c;  // the operands and the result c
 static double *values, *work, *real_work, *gaps;
 static int *integers, *failed, *clusters, work_size, real_size, integer_size;
 
@@ -24,7 +24,7 @@ static int is(const char* routine, const char* name) {
   return strcmp(routine, name) == 0;
 }
 
-// Uniform between -0.5 and 0.5, the same on every rank.
+// A pseudo-random number between -0.5 and 0.5, the same on every rank.
 static double noise(unsigned seed, unsigned i, unsigned j) {
   unsigned long long state = (((unsigned long long)seed << 60) ^ ((unsigned long long)i << 30) ^ j) + 1;
   state *= 0x9E3779B97F4A7C15ull, state ^= state >> 29;
@@ -32,7 +32,7 @@ static double noise(unsigned seed, unsigned i, unsigned j) {
   return (double)(state >> 11) / 9007199254740992.0 - 0.5;
 }
 
-// Symmetric or Hermitian, with that added to the diagonal.
+// Fills this rank's part of a symmetric or Hermitian matrix; adds `diagonal` to the diagonal.
 static void fill(double* part, unsigned seed, double diagonal) {
   for (int j = 0; j < columns; ++j)
     for (int i = 0; i < rows; ++i) {
@@ -49,8 +49,9 @@ static double* new_part(void) {
   return malloc(sizeof(double) * ((size_t)rows * (size_t)columns * (size_t)reals + 1));
 }
 
-// pzhegvx, for all of A x = w B x. It makes vectors orthogonal again whose values differ by less than 1e-5 of the norm:
-// with its own default, most of a random matrix's would be one cluster, which one rank works on alone.
+// Solves A x = w B x by pzhegvx for all eigenvalues and vectors. Vectors are orthogonalized again if their eigenvalues
+// differ by less than 1e-5 of the norm. With pzhegvx's own default, most eigenvalues of a random matrix would form one
+// cluster, on which a single rank would work.
 static int generalized(double* space, int* size, double* real_space, int* real_length, int* integer_space,
                        int* integer_length) {
   const double tolerance = 0, orthogonality = 1e-5, none = 0;
@@ -85,7 +86,7 @@ static int compute(const char* routine) {
   return info;
 }
 
-// Asks eigensolvers for the work space that they need; some say too little.
+// Asks eigensolvers how much work space they need, and allocates more, since some ask for too little.
 static void make_room(const char* routine, int ranks) {
   int info = 0, lengths[3] = {query, query, query}, integer = rows + block;
   double size[6] = {0}, real[3] = {0};
@@ -122,7 +123,8 @@ int main(int count, char** arguments) {
   n = atoi(arguments[2]);
   block = atoi(arguments[3]);
   reals = strncmp(arguments[1], "pz", 2) == 0 ? 2 : 1;
-  // Those of eigenproblems have eigenvalues on both sides of zero; all others have a dominant diagonal, fit for each.
+  // Matrices of eigenproblems have eigenvalues on both sides of zero. All others have a dominant diagonal, which suits
+  // every other routine.
   const double diagonal = strstr(arguments[1], "evd") != NULL || strstr(arguments[1], "gvx") != NULL ? 0 : n;
   side = (int)sqrt((double)ranks);
   Cblacs_get(-1, 0, &grid);
@@ -131,7 +133,7 @@ int main(int count, char** arguments) {
   if (row >= 0) {
     rows = numroc_(&n, &block, &row, &origin, &side);
     columns = numroc_(&n, &block, &column, &origin, &side);
-    const int leading = rows > 0 ? rows : 1;  // ranks may have nothing of a small matrix
+    const int leading = rows > 0 ? rows : 1;  // a rank may have no part of a small matrix
     descinit_(descriptor, &n, &n, &block, &block, &origin, &origin, &grid, &leading, &info);
     a = new_part(), b = new_part(), c = new_part();
     make_room(arguments[1], ranks);

@@ -1,4 +1,4 @@
-/* The routines of ScaLAPACK and of its grids that our programs call. */
+/* The routines of ScaLAPACK and BLACS that our programs call. */
 #ifndef BLASTOFF_BENCH_SCALAPACK_H
 #define BLASTOFF_BENCH_SCALAPACK_H
 

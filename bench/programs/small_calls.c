@@ -1,4 +1,4 @@
-/* What one small call costs: batches of dgemm calls on matrices that fit the cache.
+/* The cost of one small call: times batches of dgemm calls on matrices that fit in the cache.
  *
  *   small_calls [--batches N] [--calls N] OPERATION
  *

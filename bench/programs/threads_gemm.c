@@ -1,10 +1,10 @@
-/* Several threads, each calling BLAS on matrices of its own, as an OpenMP program does.
+/* Several threads that call BLAS on separate matrices, as in an OpenMP program.
  *
  *   threads_gemm [--threads T] [--calls N] [--minimum N] [--seconds S] OPERATION
  *
- * After --minimum calls each, whose results make the checksum, the threads start together; each calls until it has made
- * --calls calls or --seconds have passed, reading one element of its result and changing one of A between calls. Prints
- * one JSON line; `rate` is calls per second of all threads together. */
+ * Each thread first makes --minimum calls, whose results give the checksum. Then all start together, and each calls
+ * until it has made --calls calls or --seconds have passed. Between calls it reads one element of its result and
+ * changes one of A. Prints one JSON line; `rate` is calls per second of all threads together. */
 #include <getopt.h>
 #include <pthread.h>
 #include <stdio.h>

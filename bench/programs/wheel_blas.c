@@ -1,5 +1,5 @@
-/* A libblas.so.3 that is the OpenBLAS of SciPy's wheel, whose routines are named scipy_dgemm_ and so on: loads the
- * library that WHEEL_BLAS names and hands the calls of the benchmark programs on to it. */
+/* A libblas.so.3 that stands for the OpenBLAS of SciPy's wheel, whose routines are named scipy_dgemm_ and so on. Loads
+ * the library that WHEEL_BLAS names, and passes the calls of the benchmark programs on to it. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

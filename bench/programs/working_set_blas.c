@@ -1,4 +1,4 @@
-/* A working set of matrices that is used again and again (working_set.h), by dgemm.
+/* A working set of matrices that is used repeatedly (working_set.h), by dgemm.
  *
  *   working_set_blas ORDER MEBIBYTES ROUNDS */
 #include <stdlib.h>
