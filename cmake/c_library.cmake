@@ -1,7 +1,7 @@
-# blastoff_links_without_versions(TARGET LIBRARY file FUNCTIONS name... [DATA name...]): links a target so that it takes these from a part of the
-# C library (libc.so.6, libdl.so.2) and no version of a symbol is recorded. It then gets the first one that glibc has, or what another
-# C library has: names belong here that have not changed since the first version. In the link a library without versions stands for
-# that part.
+# blastoff_links_without_versions(TARGET LIBRARY file FUNCTIONS name... [DATA name...]): links a target so that it takes these names from a part
+# of the C library (libc.so.6, libdl.so.2) without recording versions of symbols. At run time the target gets glibc's first version of each, or
+# the function of another C library. So only names that have not changed since the first version may be listed. For the link, an empty library
+# without versions replaces that part of the C library.
 function(blastoff_links_without_versions target)
   cmake_parse_arguments(FROM "" "LIBRARY" "FUNCTIONS;DATA" ${ARGN})
   set(source "")
@@ -19,7 +19,7 @@ function(blastoff_links_without_versions target)
                                                LIBRARY_OUTPUT_DIRECTORY ${directory})
   target_compile_options(${stand_in} PRIVATE -w -fno-builtin -fno-stack-protector)
   target_link_options(${stand_in} PRIVATE -nostdlib)
-  # By its path: nothing is to be looked for beside it when the target is run.
+  # Named by its path, so that no folder is added to the target's search path at run time.
   add_dependencies(${target} ${stand_in})
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${directory}/${FROM_LIBRARY})
   target_link_options(${target} PRIVATE -nodefaultlibs -Wl,--no-as-needed,${directory}/${FROM_LIBRARY},--as-needed)

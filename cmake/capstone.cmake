@@ -1,4 +1,4 @@
-# The disassembler for patching, as a static archive: libblastoff.so depends on libc alone.
+# The disassembler for patching, as a static archive, because libblastoff.so depends only on libc.
 find_path(CAPSTONE_INCLUDE_DIR capstone/capstone.h)
 find_library(CAPSTONE_ARCHIVE libcapstone.a)
 if(NOT CAPSTONE_INCLUDE_DIR OR NOT CAPSTONE_ARCHIVE)

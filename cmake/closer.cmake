@@ -1,8 +1,8 @@
-# blastoff-closer: closes the device of a short program after its end (src/runtime/closing.h). It lies beside the library or in
-# lib/blastoff, and depends on the C library alone.
+# blastoff-closer: closes the device of a short program after the program's end (src/runtime/closing.h). It lies beside the library or
+# in lib/blastoff, and depends only on the C library.
 add_executable(blastoff-closer ${PROJECT_SOURCE_DIR}/src/closer/main.cpp)
 set_target_properties(blastoff-closer PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-# abort: the start of a program on aarch64 refers to it.
+# abort is needed by the startup code of programs on aarch64.
 blastoff_links_without_versions(blastoff-closer LIBRARY libc.so.6 FUNCTIONS __libc_start_main abort __errno_location read strtol syscall)
 target_link_libraries(blastoff-closer PRIVATE -Wl,-Bstatic -lgcc -Wl,-Bdynamic)
 add_dependencies(blastoff blastoff-closer)

@@ -1,4 +1,4 @@
-# What every target is compiled with.
+# Compile options for all targets.
 find_package(Threads REQUIRED)
 
 # The same warnings in C and C++ and from both compilers: -Wconversion implies -Wsign-conversion, except in C++ with GCC.

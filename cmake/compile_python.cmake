@@ -1,9 +1,10 @@
-# Compiles the package of an installation, at its end: users cannot write there, and Python would compile it at each start.
+# Compiles the installed Python package at the end of an installation. Otherwise Python would compile it at each start, because users cannot
+# write there.
 #
-#   package: where it was installed, under DESTDIR. Sets compiled, a list of files without DESTDIR.
+#   package: the folder where it was installed, under DESTDIR. Sets compiled, a list of files without DESTDIR.
 #
-# The command takes the first Python that is new enough (share/command/blastoff.in), and users may have another one than this machine has.
-# So it is compiled for each. A hash of the source, not its time, tells whether a file is current: copies need not keep times.
+# The command uses the first Python that is new enough (share/command/blastoff.in), and users may have another one than this machine has. So the
+# package is compiled for each version. Compiled files are checked by a hash of the source and not by its time, since copies may change times.
 cmake_minimum_required(VERSION 3.22)
 set(compiled_for)
 foreach(python python3 python3.14 python3.13 python3.12 python3.11 python3.10 /usr/bin/python3)

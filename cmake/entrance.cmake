@@ -1,9 +1,9 @@
-# libblastoff.so with its entrance (src/entrance/entrance.h): an object that any C library can load. It is linked twice. The first link,
-# an ordinary one, tells what the library exports and what it takes from the C library. From these lists its gates and slots are made.
-# The second link knows no C library, so that it records no version of a symbol.
+# libblastoff.so with its entrance (src/entrance/entrance.h): a library that any C library can load. It is linked twice. The first link is an
+# ordinary one. It shows what the library exports and what it takes from the C library, and gates and slots are made from these lists. The
+# second link does without the C library, so that it records no versions of symbols.
 set(entrance ${PROJECT_BINARY_DIR}/entrance)
 
-# GNU ld inserts entrance.ld among its own sections; others do not (lld 14 was tried), or take no such script.
+# GNU ld inserts entrance.ld among its own sections. Other linkers do not (lld 14 was tried), or do not accept such a script.
 include(CheckLinkerFlag)
 check_linker_flag(CXX -fuse-ld=bfd BLASTOFF_CAN_CHOOSE_GNU_LD)
 set(gnu_ld "")
@@ -20,7 +20,7 @@ blastoff_links_as_library(blastoff_plain)
 set_target_properties(blastoff_plain PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${entrance}/plain)
 target_link_options(blastoff_plain PRIVATE -Wl,-u,blastoff_later_functions)
 
-# src/entrance itself refers to the C library's own, in all other objects these are slots too.
+# src/entrance refers to the C library's own functions of these names. In all other objects, they are slots too.
 set(bare dlsym __errno_location)
 add_custom_command(
   OUTPUT ${entrance}/gates.list ${entrance}/imports.list ${entrance}/renamed
@@ -29,8 +29,8 @@ add_custom_command(
   DEPENDS blastoff_plain ${PROJECT_SOURCE_DIR}/cmake/entrance_lists.cmake
   VERBATIM)
 
-# The functions behind the gates lose their names to these, which needs machine code: what was compiled for link-time optimization is
-# optimized here.
+# The gates take the names of the functions behind them, so those functions are renamed. That needs machine code, so objects for link-time
+# optimization are optimized here.
 set(as_machine_code "")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(as_machine_code -flinker-output=nolto-rel)
@@ -44,7 +44,7 @@ add_custom_command(
   DEPENDS blastoff_plain ${entrance}/renamed ${entrance}/objects
   VERBATIM)
 
-# What is part of each program, by the C library that this is built on.
+# The archive of the C library that is linked into each program, on the machine where this is built.
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libc_nonshared.a OUTPUT_VARIABLE part_of_each_program OUTPUT_STRIP_TRAILING_WHITESPACE)
 
 file(GLOB entrance_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/entrance/*.cpp)
@@ -54,7 +54,7 @@ add_library(blastoff SHARED ${entrance_sources} ${PROJECT_SOURCE_DIR}/src/entran
 set_source_files_properties(${entrance}/library.o PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/entrance/gates.S PROPERTIES OBJECT_DEPENDS "${entrance}/gates.list;${entrance}/imports.list;${PROJECT_SOURCE_DIR}/src/entrance/gates_x86_64.inc;${PROJECT_SOURCE_DIR}/src/entrance/gates_aarch64.inc")
 target_include_directories(blastoff PRIVATE ${entrance})
-# Optimized no further, so that no loop becomes a call of the C library.
+# Not optimized further than -O1, so that no loop becomes a call of the C library.
 target_compile_options(
   blastoff PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1;-ffreestanding;-fno-exceptions;-fno-rtti;-fno-threadsafe-statics;-fno-stack-protector;-fno-lto>)
 blastoff_links_as_library(blastoff)
@@ -63,7 +63,7 @@ target_link_options(blastoff PRIVATE ${gnu_ld} -Wl,-T,${PROJECT_SOURCE_DIR}/cmak
 foreach(function IN LISTS bare)
   target_link_options(blastoff PRIVATE -Wl,--wrap=${function})
 endforeach()
-# What cannot be called through a slot: data, and what the compiler refers to by itself. musl has it too.
+# Names that cannot be reached through a slot: data, and functions that the compiler itself refers to. musl has them too.
 blastoff_links_without_versions(
   blastoff LIBRARY libc.so.6
   FUNCTIONS __tls_get_addr

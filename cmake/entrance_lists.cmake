@@ -1,10 +1,11 @@
-# What stands before the library (src/entrance/entrance.h), by what a plain link of it exports and takes from the C library.
-# Run with -DLIBRARY= -DREADELF= -DBARE= -DOUT=. Writes to OUT: gates.list, imports.list, and renamed, the names of the functions behind the gates.
+# Makes the lists for the entrance (src/entrance/entrance.h) from what a plain link of the library exports and takes from the C library.
+# Run with -DLIBRARY= -DREADELF= -DBARE= -DOUT=. Writes to OUT: gates.list, imports.list, and renamed, the new names of the functions behind
+# the gates.
 cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND ${READELF} --dyn-syms -W ${LIBRARY} OUTPUT_VARIABLE table COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" lines "${table}")
 
-# The compiler refers to these by itself (entrance.cmake).
+# The compiler itself refers to these (entrance.cmake).
 set(not_by_slot __tls_get_addr __cxa_finalize)
 set(gates "")
 set(imports "")
@@ -18,7 +19,7 @@ foreach(line IN LISTS lines)
   set(name ${CMAKE_MATCH_4})
   set(version "${CMAKE_MATCH_6}")
   if(section STREQUAL "UND")
-    # Without a version: a weak reference that nobody need define. Data cannot be called.
+    # A name without a version is a weak reference, which need not be defined. Data cannot be called.
     if(version STREQUAL "" OR type STREQUAL "OBJECT" OR name IN_LIST not_by_slot)
       continue()
     endif()

@@ -1,5 +1,5 @@
-# {fmt}, compiled once: as a header it costs each source that formats two seconds. Versions 9 and 10 were tried; where fmt.cpp does
-# not suit another version, every source compiles it.
+# {fmt}, compiled once: as a header, it takes two seconds in each source that formats. Versions 9 and 10 were tried. If fmt.cpp does not
+# compile with another version, every source compiles it.
 set(fmt_use ${PROJECT_BINARY_DIR}/fmt_use.cpp)
 file(WRITE ${fmt_use} [[
 #include <fmt/format.h>

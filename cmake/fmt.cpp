@@ -1,4 +1,4 @@
-// {fmt} for all of our sources: what its headers leave to its own library, which Debian has as a shared library only.
+// The part of {fmt} that its headers leave to a library, for all of our sources. Debian has only a shared library.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

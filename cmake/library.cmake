@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 include(cmake/c_library.cmake)
 
-# Nobody refers to the exported names: whole modules, not what a linker would pick from archives.
+# Takes the modules as whole objects: nothing refers to the exported names, so a linker would not take them from archives.
 set(blastoff_objects)
 get_property(modules GLOBAL PROPERTY blastoff_modules)
 list(REMOVE_ITEM modules allocator)
@@ -10,15 +10,15 @@ foreach(module IN LISTS modules)
   list(APPEND blastoff_objects $<TARGET_OBJECTS:blastoff_${module}>)
 endforeach()
 
-# The C library's functions carry the version with which they came to this processor, and ours must too.
+# The C library's functions have the version of the first C library for this processor, and our replacements must have it too.
 set(BLASTOFF_C_LIBRARY_VERSION GLIBC_2.2.5)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(BLASTOFF_C_LIBRARY_VERSION GLIBC_2.17)
 endif()
 target_compile_definitions(blastoff_tracking PRIVATE BLASTOFF_C_LIBRARY_VERSION="${BLASTOFF_C_LIBRARY_VERSION}")
 
-# The version script gives two names the C library's version and hides what the C++ library's headers export. Everything else that
-# is exported says so in its source.
+# The version script gives two names the C library's version, and hides symbols that the C++ library's headers would export. All other exported
+# functions are marked in their sources.
 set(blastoff_version_script ${PROJECT_BINARY_DIR}/blastoff.map)
 set(blastoff_names ${PROJECT_SOURCE_DIR}/src/intercept/preload/exported_names.in)
 add_custom_command(
@@ -29,12 +29,12 @@ add_custom_command(
   VERBATIM)
 add_custom_target(blastoff_exported_names DEPENDS ${blastoff_version_script})
 
-# blastoff_links_as_library(TARGET): as libblastoff.so is linked.
+# blastoff_links_as_library(TARGET): links a target in the same way as libblastoff.so.
 function(blastoff_links_as_library target)
   add_dependencies(${target} blastoff_exported_names)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME blastoff LINKER_LANGUAGE CXX LINK_DEPENDS ${blastoff_version_script})
   target_link_libraries(${target} PRIVATE blastoff_options capstone lzma_archive)
-  # Capstone's archive refers to the disassemblers of all architectures. The library needs one: with null in place of the others
+  # Capstone's archive refers to the disassemblers of all architectures, but the library needs only one. With null in place of the others,
   # the linker takes only that one from the archive, which saves five megabytes and seventy thousand relocations at each load.
   set(disassembler X86)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
@@ -45,8 +45,8 @@ function(blastoff_links_as_library target)
       target_link_options(${target} PRIVATE -Wl,--defsym=${architecture}_global_init=0 -Wl,--defsym=${architecture}_option=0)
     endif()
   endforeach()
-  # No lazy binding: a preloaded library should not take the dynamic linker's slow path inside the first call. Full RELRO then
-  # protects the entry point table. Undefined symbols are errors: nothing but the C library is there to define them.
+  # No lazy binding: the first call should not take the dynamic linker's slow path. Full RELRO then protects the entry point table.
+  # Undefined symbols are errors, since only the C library could define them.
   target_link_options(${target} PRIVATE -Wl,--version-script=${blastoff_version_script} -Wl,--exclude-libs,ALL
                       -Wl,-z,relro,-z,now,-z,nodelete -Wl,--gc-sections -Wl,--as-needed)
   if(NOT BLASTOFF_SANITIZE)
@@ -54,7 +54,7 @@ function(blastoff_links_as_library target)
   endif()
 endfunction()
 
-# Under a sanitizer, whose run-time library is one of this machine, the library is what a plain link makes.
+# With a sanitizer, whose run-time library belongs to this machine, the library is linked plainly.
 if(BLASTOFF_SANITIZE)
   add_library(blastoff SHARED ${blastoff_objects})
   blastoff_links_as_library(blastoff)
@@ -67,7 +67,7 @@ install(TARGETS blastoff LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 file(GLOB headers ${PROJECT_SOURCE_DIR}/include/*.h ${PROJECT_SOURCE_DIR}/include/*.f90)
 install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/blastoff DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-# Relative to the file itself, so that an installed tree can be moved.
+# The path is relative to the pkg-config file, so that an installed tree can be moved.
 file(RELATIVE_PATH BLASTOFF_PC_INCLUDEDIR ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/blastoff.pc.in ${PROJECT_BINARY_DIR}/blastoff.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/blastoff.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

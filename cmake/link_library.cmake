@@ -1,6 +1,6 @@
-# lib/blastoff/libblastoff.so: what programs are linked with. It has the name of the real library and its functions of include/, but no
-# BLAS names. So the linker takes these from a BLAS, whatever the order, and does not drop that BLAS as not needed. At run time the
-# program loads the real library.
+# lib/blastoff/libblastoff.so: the library that programs are linked with. It has the name of the real library and its functions of include/,
+# but no BLAS names. So the linker takes BLAS names from a BLAS, whatever the order, and does not drop that BLAS as unneeded. At run time
+# the program loads the real library.
 set(link_library_source ${PROJECT_BINARY_DIR}/link/blastoff.c)
 set(source "")
 set(functions "")

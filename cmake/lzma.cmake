@@ -1,5 +1,5 @@
-# liblzma reads the compressed symbols of stripped programs (.gnu_debugdata). The static archive: libblastoff.so depends on the
-# C library alone.
+# liblzma reads the compressed symbols of stripped programs (.gnu_debugdata). It is a static archive, because libblastoff.so depends only on
+# the C library.
 find_path(LZMA_INCLUDE_DIR lzma.h)
 find_library(LZMA_ARCHIVE liblzma.a)
 if(NOT LZMA_INCLUDE_DIR OR NOT LZMA_ARCHIVE)

@@ -1,5 +1,5 @@
-# Manual pages and completions, made from the option table of the library by the command (python/blastoff/manual). They need a Python
-# that can load the library: not one for another processor, and not a library with a sanitizer.
+# Manual pages and completions, which the command makes from the library's option table
+# (python/blastoff/manual). This needs a Python that can load the library, so they are not made for another processor or with a sanitizer.
 find_package(Python3 3.10 COMPONENTS Interpreter)
 if(NOT Python3_Interpreter_FOUND OR CMAKE_CROSSCOMPILING OR BLASTOFF_SANITIZE)
   message(STATUS "Blastoff: no manual pages and completions (they need Python 3.10 or newer that runs here; Debian, Ubuntu: python3)")
@@ -18,6 +18,6 @@ add_custom_command(
   VERBATIM)
 add_custom_target(blastoff-manual ALL DEPENDS ${manual_stamp})
 
-# Optional: who builds the target blastoff alone has none.
+# Optional, because they do not exist if only the target blastoff was built.
 install(DIRECTORY ${manual}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
 install(DIRECTORY ${manual}/bash-completion ${manual}/zsh ${manual}/fish DESTINATION ${CMAKE_INSTALL_DATADIR} OPTIONAL)

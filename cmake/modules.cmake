@@ -1,5 +1,5 @@
-# blastoff_module(NAME [KNOWS MODULE...]): the static library blastoff_NAME of all sources under src/NAME, which may include headers
-# of the modules that it knows (tools/check/modules holds the includes against these lines).
+# blastoff_module(NAME [KNOWS MODULE...]): makes the static library blastoff_NAME from all sources under src/NAME. They may include headers
+# of the modules that NAME knows (tools/check/modules compares the includes with these lines).
 function(blastoff_module name)
   cmake_parse_arguments(MODULE "" "" "KNOWS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)

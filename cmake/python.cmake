@@ -1,5 +1,6 @@
-# What `pip install .` (scikit-build-core) puts beside the Python files: libraries, schemas, machine models and published jobs, and for the environment
-# manual pages and completions. Only what belongs to the component `wheel` is installed; COMPONENT holds for the one kind of file that it follows.
+# Installs the files that `pip install .` (scikit-build-core) puts beside the Python files: libraries, schemas, machine models and published jobs;
+# and manual pages and completions into the Python environment. Only files of the component `wheel` are installed. In install(TARGETS), each
+# COMPONENT applies only to the kind of file before it.
 if(NOT SKBUILD)
   return()
 endif()

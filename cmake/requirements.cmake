@@ -1,10 +1,10 @@
-# Says what is missing, and the Debian package of each, before anything else fails for lack of it. The table is that of tools/install.
+# Lists missing requirements with their Debian packages before the build fails without them. The table is in tools/install.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/install)
 file(READ ${PROJECT_SOURCE_DIR}/tools/install needs)
 string(REGEX MATCH "build\\) cat <<END\n.*\nEND\n      ;;\n    test\\)" needs "${needs}")
 string(REGEX MATCHALL "header_there [^\n]*" needs "${needs}")
 
-# Whether the compiler finds a header by itself, or with the flags that it was given.
+# Sets `result` to whether the compiler finds a header, with the flags that it was given.
 function(blastoff_preprocesses header result)
   separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
   file(WRITE ${PROJECT_BINARY_DIR}/requirement.cpp "#include <${header}>\n")
@@ -26,7 +26,7 @@ foreach(need IN LISTS needs)
   blastoff_preprocesses(${header} there)
   string(MAKE_C_IDENTIFIER "BLASTOFF_INCLUDES_${header}" includes)
   if(NOT there)
-    # Where CMAKE_PREFIX_PATH says.
+    # Looks in the folders of CMAKE_PREFIX_PATH.
     find_path(${includes} ${header})
     if(${includes})
       include_directories(SYSTEM ${${includes}})

@@ -1,4 +1,4 @@
-# What a site installs beside the library: the command, modulefiles, schemas, licences.
+# Files that a site installs beside the library: the command, modulefiles, schemas, licences.
 file(RELATIVE_PATH BLASTOFF_LIBDIR_FROM_BINDIR ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 configure_file(${PROJECT_SOURCE_DIR}/share/command/blastoff.in ${PROJECT_BINARY_DIR}/command/blastoff @ONLY)
 install(PROGRAMS ${PROJECT_BINARY_DIR}/command/blastoff DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -20,7 +20,7 @@ foreach(place ${CMAKE_INSTALL_LIBDIR}/blastoff/python/blastoff ${CMAKE_INSTALL_D
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES ${PROJECT_SOURCE_DIR}/CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# The prefix is known when it is installed: cmake --install --prefix may choose another one.
+# The prefix is known only at installation, since cmake --install --prefix may choose another one.
 file(RELATIVE_PATH prefix_from_module ${CMAKE_INSTALL_FULL_DATADIR}/modulefiles/blastoff ${CMAKE_INSTALL_PREFIX})
 foreach(name blastoff blastoff-preload)
   set(installed "\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/modulefiles/${name}/${PROJECT_VERSION}")

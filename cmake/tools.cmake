@@ -1,4 +1,4 @@
-# Before project(), which would say less: a compiler, and Ninja where it is to be used.
+# Checks for a compiler, and for Ninja if it is to be used, before project(), whose message would say less.
 if(NOT CMAKE_CXX_COMPILER AND NOT CMAKE_TOOLCHAIN_FILE AND NOT DEFINED ENV{CXX})
   find_program(blastoff_compiler NAMES c++ g++ clang++)
   if(NOT blastoff_compiler)

@@ -1,12 +1,12 @@
-// A block tensor program of the shape of coupled cluster (CCSD): the particle-particle ladder and the ring of the
+// A block tensor program with the structure of coupled cluster (CCSD): the particle-particle ladder and the ring of the
 // doubles amplitudes, in blocks, on all MPI ranks and their devices (docs/blocks.md, "An example").
 //
 //   T(a,b,i,j) = [ v(a,b,i,j) + sum_cd v(a,b,c,d) T(c,d,i,j) + sum_ck T(a,c,i,k) v(c,k,b,j) ] / D(a,b,i,j)
 //
-// a, b, c, d are virtual and i, j, k occupied orbitals, cut into tiles; a block has a tile of each of four indices. A
-// rank computes the blocks of its pairs of tiles (a, b), which are then broadcast to all. Integrals v of more virtual
-// orbitals are made on the fly; the v(c,k,b,j) are made once, and fetched from the rank that has them. (Simple
-// functions stand for integrals: this program shows how data moves.)
+// a, b, c, d are virtual and i, j, k occupied orbitals, which are cut into tiles. A block covers one tile of each of
+// its four indices. A rank computes the blocks of its pairs of tiles (a, b), and then broadcasts them to all ranks.
+// Integrals v with more virtual orbitals are made on the fly. The v(c,k,b,j) are made once and fetched from the rank
+// that has them. (The integrals are simple functions, since this program only shows how data moves.)
 //
 //   mpicxx -std=c++17 -O2 examples/ccsd.cpp -o ccsd -lblastoff
 //   g++ -DWITHOUT_MPI -std=c++17 -O2 examples/ccsd.cpp -o ccsd -lblastoff     one rank
@@ -35,7 +35,7 @@
 using blastoff::Block;
 using blastoff::Tensor;
 
-// ---- The ranks, and a store of blocks that all of them reach
+// ---- The ranks, and a store of blocks that all ranks can access
 
 #ifdef WITHOUT_MPI
 struct Ranks {
@@ -78,7 +78,7 @@ struct Ranks {
   int own = 0, count = 1;
   double sum(double value) const { return reduce(value, MPI_SUM); }
   double greatest(double value) const { return reduce(value, MPI_MAX); }
-  /// Everybody gets the block of one.
+  /// Broadcasts the block of rank `owner`.
   void share(Block& block, int owner, int place) const { blastoff::bcast(block, place, owner, MPI_COMM_WORLD); }
 
  private:
@@ -104,7 +104,7 @@ struct Settings {
 
 const char* const features[] = {"intents", "pinning", "pool", "asynchronous", "direct"};
 
-/// False: `argument` is none that is accepted.
+/// Returns false if `argument` is not accepted.
 bool read_argument(const std::string& argument, Settings& settings) {
   const std::size_t equals = argument.find('=');
   const std::string name = argument.substr(0, equals);
@@ -125,7 +125,7 @@ bool read_argument(const std::string& argument, Settings& settings) {
   return *number->second > 0;
 }
 
-/// The options of blocks without one feature, or ("") with all.
+/// The options of blocks without one feature; with all features if `feature` is "".
 blastoff::Options options_without(const std::string& feature) {
   blastoff::Options options = blastoff::options();
   options.intents = feature != "intents" ? 1 : 0;
@@ -148,7 +148,7 @@ std::vector<Tile> tiles(int first, int count, int size) {
   return all;
 }
 
-/// The occupied orbitals first, then the virtual ones.
+/// The energy of an orbital. Occupied orbitals come first, then virtual ones.
 double orbital_energy(int orbital, const Settings& settings) {
   return orbital < settings.occupied ? -2.0 - 0.01 * orbital : 1.0 + 0.02 * (orbital - settings.occupied);
 }
@@ -163,7 +163,7 @@ double integral(int p, int q, int r, int s) {
   return near(p - r) * wave(q - s + 1);
 }
 
-/// v(p,q,r,s) of four tiles; the first index is contiguous.
+/// Writes v(p,q,r,s) for four tiles; the first index is contiguous.
 void fill_integrals(double* to, const Tile& p, const Tile& q, const Tile& r, const Tile& s) {
   std::vector<double> nearby(static_cast<std::size_t>(p.size));
   for (int l = 0; l < s.size; ++l) {
@@ -213,7 +213,7 @@ class Amplitudes {
     });
   }
 
-  /// T = v / D, and the integrals that are kept.
+  /// Computes T = v / D, and the integrals that are kept.
   void start() {
     for_own_pairs([&](int a, int b) {
       for_pairs(o_, [&](int i, int j) {
@@ -226,7 +226,7 @@ class Amplitudes {
     (void)next([](int, int, std::vector<Block>&) {});
   }
 
-  /// The norm of T afterwards, of all ranks.
+  /// Makes one iteration. Returns the norm of the new T over all ranks.
   double iterate() {
     return next([&](int a, int b, std::vector<Block>& sums) {
       ladder(a, b, sums);
@@ -236,7 +236,7 @@ class Amplitudes {
 
   Seconds seconds() const { return seconds_; }
 
-  /// From T as plain_loops() returns it: the greatest difference of an element.
+  /// The largest difference between an element of T and of `expected`, which plain_loops() has returned.
   double difference(const std::vector<double>& expected) {
     double greatest = 0;
     const int os = orbitals(o_), vs = orbitals(v_);
@@ -250,7 +250,7 @@ class Amplitudes {
               for (int p = v(a).begin - os; p < v(a).begin - os + v(a).size; ++p) {
                 const double apart =
                     std::fabs(*element++ - expected[static_cast<std::size_t>(((p * vs + q) * os + k) * os + l)]);
-                greatest = apart <= greatest ? greatest : apart;  // not a number counts
+                greatest = apart <= greatest ? greatest : apart;  // a NaN counts as a difference
               }
       });
     });
@@ -263,7 +263,7 @@ class Amplitudes {
   static int orbitals(const std::vector<Tile>& all) { return all.back().begin + all.back().size - all.front().begin; }
   std::size_t pair(int i, int j) const { return static_cast<std::size_t>(i) * o_.size() + static_cast<std::size_t>(j); }
 
-  /// Of tiles of one kind.
+  /// Visits all pairs of tiles of one kind.
   template <class Visit>
   static void for_pairs(const std::vector<Tile>& all, Visit&& visit) {
     for (int first = 0; first < static_cast<int>(all.size()); ++first)
@@ -310,7 +310,7 @@ class Amplitudes {
     return amplitudes_[static_cast<std::size_t>(pair_number(a, b)) * o_.size() * o_.size() + pair(i, j)];
   }
 
-  /// v(c,k,b,j) of the rank that has it.
+  /// Fetches v(c,k,b,j) from the rank that has it.
   Block kept_integrals(int c, int k, int b, int j) {
     const Stopwatch timed(seconds_.transfers);
     Block block = make(v(c), o(k), v(b), o(j));
@@ -341,7 +341,7 @@ class Amplitudes {
     }
   }
 
-  /// The next T out of v and what add(a, b, sums of all i and j) adds. Its norm.
+  /// Computes the next T from v and the terms that add(a, b, sums) adds to the sums of all i and j. Returns its norm.
   template <class Add>
   double next(Add&& add) {
     std::vector<Block> all;
@@ -366,7 +366,7 @@ class Amplitudes {
     return std::sqrt(ranks_.sum(squares));
   }
 
-  /// By D. The sum of the squares.
+  /// Divides a block by D. Returns the sum of the squares of its elements.
   double divide(Block& block, const Tile& a, const Tile& b, const Tile& i, const Tile& j) {
     double squares = 0;
     const auto energies = energies_.read();
@@ -391,13 +391,13 @@ class Amplitudes {
   const int place_;
   Seconds seconds_;
   Block energies_;
-  std::vector<Block> amplitudes_;  // all of T
-  Store kept_;                     // v(c,k,b,j)
+  std::vector<Block> amplitudes_;  // all blocks of T
+  Store kept_;                     // the integrals v(c,k,b,j)
 };
 
 // ---- Check
 
-/// T after all iterations by plain loops, a slowest.
+/// T after all iterations, computed by plain loops. The index a varies slowest.
 std::vector<double> plain_loops(const Settings& settings) {
   const int o = settings.occupied;
   const int v = settings.virtuals;
@@ -424,7 +424,7 @@ std::vector<double> plain_loops(const Settings& settings) {
 
 // ---- Runs
 
-/// False: the result is wrong.
+/// Returns false if the result is wrong.
 bool run(const Settings& settings, const std::string& without, const Ranks& ranks) {
   blastoff::check(blastoff_blocks_trim());
   blastoff::set_options(options_without(without));

@@ -1,4 +1,4 @@
-# Factorizations of one matrix: what R's solve, chol, eigen and svd pass to LAPACK. Usage: Rscript factorizations.R [ORDER [ROUNDS]]
+# Factorizations of one matrix, which R's solve, chol, eigen and svd pass to LAPACK. Usage: Rscript factorizations.R [ORDER [ROUNDS]]
 arguments <- as.integer(commandArgs(trailingOnly = TRUE))
 order <- if (length(arguments) > 0) arguments[1] else 1000L
 rounds <- if (length(arguments) > 1) arguments[2] else 3L

@@ -1,4 +1,4 @@
-"""Block power iteration on a symmetric matrix, as a NumPy script would have it. Usage: power_iteration.py [ORDER [ITERATIONS]]"""
+"""Block power iteration on a symmetric matrix, as in a NumPy script. Usage: power_iteration.py [ORDER [ITERATIONS]]"""
 
 import sys
 import time
@@ -16,10 +16,10 @@ vectors = numpy.sin(1.0 + numpy.outer(i, numpy.arange(block)) % 17.0)
 
 start = time.perf_counter()
 for iteration in range(iterations):
-    vectors = matrix @ vectors  # the same matrix every time: uploaded once
-    vectors /= numpy.linalg.norm(vectors, axis=0)  # on the CPU
+    vectors = matrix @ vectors  # the matrix is the same every time, so it is uploaded once
+    vectors /= numpy.linalg.norm(vectors, axis=0)  # computed on the CPU
     gram = vectors.T @ vectors
-    matrix[iteration % order, iteration % order] += 1e-3  # one page of it is written
+    matrix[iteration % order, iteration % order] += 1e-3  # writes one page of the matrix
 image = matrix @ vectors
 seconds = time.perf_counter() - start
 

@@ -1,4 +1,4 @@
-"""Puts the `blastoff` command into the virtual environment that runs this, without building or copying anything.
+"""Puts the `blastoff` command into the virtual environment that runs this script, without building or copying anything.
 
 pyproject.py dependencies: prints the project's run-time dependencies, one a line.
 pyproject.py install:      writes the .pth file and the scripts.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 try:
     import tomllib
-except ModuleNotFoundError:  # Python 3.10: pip carries the same parser
+except ModuleNotFoundError:  # Python 3.10 has no tomllib, but pip contains the same parser
     from pip._vendor import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
