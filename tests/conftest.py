@@ -6,7 +6,7 @@ import signal
 import offload
 import pytest
 
-# A shell without job control starts what it leaves in the background with Ctrl-C ignored, and all programs inherit that.
+# A shell without job control starts background programs with Ctrl-C ignored, and all programs inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -28,7 +28,7 @@ def device(request: pytest.FixtureRequest) -> str:
 
 
 def track_by(tracker: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the test offloads is tracked in this way, or the test is skipped where the kernel cannot."""
+    """Makes the test use this kind of tracking, or skips it if the kernel does not have it."""
     if reason := offload.why_not_tracked_by(tracker):
         pytest.skip(reason)
     monkeypatch.setattr(offload, "TRACKER", tracker)
@@ -36,7 +36,7 @@ def track_by(tracker: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["first-use", "first-use-soft-dirty", "copy"])
 def policy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The policies, first-use once more on the tracker of older kernels."""
+    """Each policy; first-use a second time, with the tracker of older kernels."""
     if request.param == "first-use-soft-dirty":
         track_by("soft-dirty", monkeypatch)
         return "first-use"
@@ -45,6 +45,6 @@ def policy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 @pytest.fixture(params=["uffd", "soft-dirty"])
 def tracker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """For tests of first-use alone."""
+    """Each tracker, for tests of first-use only."""
     track_by(request.param, monkeypatch)
     return request.param

@@ -1,4 +1,4 @@
-"""Debian's arm64 packages, fetched and unpacked below build-aarch64/: the machine itself stays as it is."""
+"""Fetches Debian's arm64 packages and unpacks them below build-aarch64/, without changing the machine itself."""
 
 import shutil
 import sys
@@ -20,7 +20,7 @@ PACKAGES = [*RUNTIME, *BLAS, *BUILD]
 
 
 def fetch() -> None:
-    """Fills SYSROOT, unless that is done. This machine's release, so that what its cross-compiler builds runs with these packages."""
+    """Fills SYSROOT unless it is filled already. Takes packages of this machine's release, so that programs of its cross-compiler run with them."""
     DIRECTORY.mkdir(exist_ok=True)
     stamp = DIRECTORY / "packages"
     wanted = "\n".join(PACKAGES)

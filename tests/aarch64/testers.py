@@ -1,4 +1,4 @@
-"""Netlib's level-3 testers: Debian's, which load a BLAS, and the same linked to static archives."""
+"""Netlib's level-3 testers: Debian's programs, which load a BLAS, and the same testers linked to static archives."""
 
 import subprocess
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ class Tester:
     input: Path
     blas: Path | None  # folder of the BLAS that it loads
     routines: int
-    computations: int  # of each routine
-    summary: str  # the file that it writes; empty: it prints
+    computations: int  # number of computations of each routine
+    summary: str  # the file that it writes; empty: it prints its results
 
 
 def fortran(name: str, program: Path, blas: Path | None, precision: str) -> Tester:
@@ -34,7 +34,7 @@ def cblas(name: str, program: Path, blas: Path | None, precision: str) -> Tester
 
 
 def loading() -> Iterator[Tester]:
-    """The CBLAS testers need symbols that only the reference BLAS has."""
+    """Testers that load a BLAS. The CBLAS testers need symbols that only the reference BLAS has."""
     for precision in ROUTINES:
         yield fortran(f"xblat3{precision}, reference BLAS", REFERENCE / f"xblat3{precision}", REFERENCE, precision)
         yield fortran(f"xblat3{precision}, OpenBLAS", REFERENCE / f"xblat3{precision}", OPENBLAS, precision)
@@ -49,7 +49,8 @@ def link(program: Path, *parts: object) -> Path:
 
 
 def static(directory: Path) -> Iterator[Tester]:
-    """Linked into `directory`. The C library stays a shared one: a program that loads nothing cannot be preloaded."""
+    """Testers with a static BLAS, which are made in `directory`. The C library stays shared, since nothing can be preloaded into a fully static
+    program."""
     directory.mkdir(exist_ok=True)
     sources = netlib_sources.fetch(DIRECTORY / "netlib")
     testing = sources / "CBLAS" / "testing"

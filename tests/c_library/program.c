@@ -1,4 +1,5 @@
-// Products that the simulated device verifies, by C's BLAS interface of Fortran. Ends with 0 if the last one is right.
+// Makes products by Fortran BLAS names from C; the simulated device verifies them. Ends with 0 if the last one is
+// right.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// Copies move exactly the block, from and to every kind of host memory, in the order of their queue.
+// Copies move exactly the block, from and to every kind of host memory, in the order in which they were queued.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +20,7 @@ std::size_t span_of(const Block& block, std::size_t pitch) {
   return block.columns == 0 ? 0 : (block.columns - 1) * pitch + block.column_bytes;
 }
 
-/// Copies a block between byte vectors as the contract says.
+/// Copies a block between byte vectors in the way that the contract demands.
 void expect_block(Bytes& to, std::size_t to_pitch, const Bytes& from, std::size_t from_pitch, const Block& block) {
   for (std::size_t column = 0; column < block.columns; ++column) {
     for (std::size_t byte = 0; byte < block.column_bytes; ++byte) {
@@ -31,7 +31,7 @@ void expect_block(Bytes& to, std::size_t to_pitch, const Bytes& from, std::size_
 
 class DeviceCopiesTest : public DeviceTest {
  protected:
-  /// Uploads a block into patterned device memory and downloads it into patterned host memory; all else stays.
+  /// Uploads a block into patterned device memory and downloads it into patterned host memory. Nothing else may change.
   void round_trip(const Block& block, unsigned char* host, std::size_t host_bytes) {
     SCOPED_TRACE(testing::Message() << block.columns << " columns of " << block.column_bytes << " bytes, pitches "
                                     << block.host_pitch << " and " << block.device_pitch);
@@ -65,14 +65,14 @@ class DeviceCopiesTest : public DeviceTest {
   void round_trips(unsigned char* host, std::size_t host_bytes) {
     const Block blocks[] = {
         {1000, 1, 1000, 1000},  // one run
-        {1000, 1, 7, 9},        // pitches of one run mean nothing
+        {1000, 1, 7, 9},        // the pitches of a single run are ignored
         {96, 10, 96, 96},       // contiguous on both sides
         {96, 10, 200, 96},      // gaps on the host
         {96, 10, 96, 160},      // gaps on the device
         {96, 10, 200, 112},     // gaps on both
         {8, 500, 40, 16},       // many short columns
         {3, 7, 5, 4},           // odd sizes
-        {4093, 3, 5000, 4099},  // pages in part
+        {4093, 3, 5000, 4099},  // parts of pages
         {0, 5, 8, 8},           // nothing
         {8, 0, 8, 8},
     };
@@ -109,7 +109,7 @@ TEST_P(DeviceCopiesTest, FromAndToPinnedMemory) {
   std::free(host);
 }
 
-/// Pages of a large matrix, say: few and many, of one length and of several, aligned or not.
+/// Runs such as the pages of a large matrix: few and many, of equal and of different lengths, aligned or not.
 TEST_P(DeviceCopiesTest, ManyRunsAtOnce) {
   constexpr std::size_t host_bytes = std::size_t{4} << 20;
   const auto staging = device_->allocate_staging(host_bytes);
@@ -310,7 +310,7 @@ TEST_P(DevicePinTest, CanBeEndedAfterTheMemoryWentAway) {
   ASSERT_OK(device_->pin(host, bytes));
   munmap(host, bytes);
   device_->unpin(host, bytes);
-  // The address is free for another life.
+  // The address is free again and can be mapped.
   void* again = mmap(host, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   ASSERT_EQ(again, host);
   EXPECT_OK(device_->pin(again, bytes));

@@ -1,4 +1,4 @@
-// What a program that uses CUDA itself must not notice, and which GPU is taken. Without a GPU these are skipped.
+// Effects that a program which uses CUDA itself must not notice, and the choice of the GPU. Skipped without a GPU.
 #include <csignal>
 #include <cstdlib>
 
@@ -26,7 +26,7 @@ class CudaTest : public DeviceTest {
     driver_ = *loaded;
   }
 
-  /// Everything that a call does with a device.
+  /// Does everything with a device that a call does.
   void use_device() {
     const auto stream = queue();
     const auto point = event();
@@ -114,7 +114,7 @@ TEST_P(CudaTest, ItsContextIsCurrentForTheOneWhoEnters) {
 }
 
 TEST_P(CudaTest, MemoryThatTheProgramRegisteredIsKnown) {
-  // Nobody is asked while only we have the driver, and this program opens it behind our back.
+  // No library is asked while only we use the driver. This program opens it without our notice.
   device::note_library({"libcuda.so.1", "libmpi.so.40"});
   api::CUdevice ordinal = 0;
   api::CUcontext own = nullptr;
@@ -173,7 +173,7 @@ TEST_P(CudaTest, AGpuThatIsNotThereIsRefusedWithThoseThatAre) {
   }
 }
 
-/// In a process of its own, for the context is ruined afterwards. The exit status says what went wrong.
+/// Runs in a separate process, because the context is unusable afterwards. The exit status says what went wrong.
 [[noreturn]] void lose_a_device() {
   device::Choice choice;
   auto opened = device::open(choice);
@@ -236,7 +236,7 @@ TEST(ListDevices, FaultsMayBeThoseOfOne) {
   }
 }
 
-/// The program's streams, by their handles, in order with our queues.
+/// Work on the program's streams, given by their handles, is in order with our queues.
 TEST_P(CudaTest, StreamsOfTheProgramTakePart) {
   const auto ours = queue();
   const auto uploaded = event();

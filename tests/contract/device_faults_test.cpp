@@ -1,4 +1,4 @@
-// The simulated device fails where it is told to, and notices what a GPU would not forgive.
+// The simulated device fails where it is told to, and detects errors that would break a GPU's work.
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +24,7 @@ std::unique_ptr<device::Device> open_simulated(const std::string& fault, std::si
   return opened ? std::move(*opened) : nullptr;
 }
 
-/// Performs every operation once; the names of those that failed, in order.
+/// Performs every operation once. Returns the names of the operations that failed, in order.
 std::vector<std::string> failures_of_one_round(device::Device& device, ErrorKind kind) {
   std::vector<std::string> failed;
   const auto note = [&](const char* name, const auto& result) {
@@ -241,7 +241,7 @@ TEST(SimulatedMemory, GivingBackWhatOneDoesNotHoldLosesTheDevice) {
     if (which == 0) device->free(reserved);
     if (which == 1) device->unback(reserved, std::size_t{2} << 20);
     if (which == 2) device->release(reserved, std::size_t{4} << 20);
-    if (which == 3) device->release(reserved, std::size_t{8} << 20);  // while part of it is backed
+    if (which == 3) device->release(reserved, std::size_t{8} << 20);  // a part of it is still backed
     EXPECT_EQ(device->allocate(MemoryClient::copies, 8).error().kind, ErrorKind::lost) << which;
   }
 }

@@ -1,4 +1,4 @@
-// Transforms on every device: results, what must not be written, and failures.
+// Transforms on every device: results, bytes that must not be written, and failures.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -27,7 +27,7 @@ const bool fftw_added = [] {
   return true;
 }();
 
-/// In place of FFTW's: its plan is the transform.
+/// Replaces FFTW's execution; the plan is a pointer to the transform.
 void execute_naively(void* plan, void* in, void* out) {
   naive_transform(*static_cast<const fft::Transform*>(plan), in, out);
 }
@@ -39,7 +39,7 @@ struct Case {
   std::vector<Dimension> batches;
 };
 
-/// Row-major, tight; padded where a real array is transformed in place.
+/// A transform of row-major arrays without gaps. A real array that is transformed in place is padded.
 Case row_major(const std::string& name, fft::Request request, const std::vector<std::int64_t>& lengths) {
   const auto transform = fft::basic(request, lengths);
   const auto dims = transform->dims.all();
@@ -75,7 +75,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-/// The arrays of one side in host memory and on the device; elements nobody has to touch hold bytes of their own.
+/// The arrays of one side, in host memory and on the device. Bytes that must not be touched hold a pattern.
 class Side {
  public:
   Side(device::Device& device, const operation::Operand& operand, unsigned seed)
@@ -98,7 +98,7 @@ class Side {
     return placed;
   }
 
-  /// Whether no byte but those of the operand's elements differs.
+  /// Whether all bytes outside the operand's elements are unchanged.
   bool gaps_untouched(const Bytes& after) const {
     Bytes expected = after;
     for (std::int64_t column = 0; column < operand_.columns; ++column) {
@@ -127,7 +127,7 @@ class DeviceFftTest : public DeviceTest {
     std::vector<std::unique_ptr<Side>> sides;
   };
 
-  /// `wider`: elements that the device's columns have more than the host's.
+  /// `wider`: number of elements by which a column on the device is longer than on the host.
   void check(const Case& test, std::int64_t wider) {
     SCOPED_TRACE(test.name + " kind " + std::to_string(static_cast<int>(test.request.kind)) +
                  (test.request.in_place ? " in place" : "") + " wider " + std::to_string(wider));
@@ -168,7 +168,7 @@ class DeviceFftTest : public DeviceTest {
     return transform;
   }
 
-  /// That of real numbers: what libraries make of others is their own business.
+  /// Makes the spectrum of real numbers. For other spectra, the result of a library is not defined.
   static void make_spectrum(const operation::Operation& operation, Bytes& input) {
     fft::Transform forward = moved(operation);
     forward.request.kind = Kind::r2c;
@@ -253,7 +253,7 @@ TEST_P(DeviceFftTest, ManyShapesAreUnderWayAtOnce) {
   for (Prepared& one : transforms) compare(one.operation, *stream, one.sides);
 }
 
-/// See Queue::copies_heap_memory().
+/// Only executions that make a plan forbid page-locking: see Queue::copies_heap_memory().
 TEST_P(DeviceFftTest, OnlyTheMakingOfPlansForbidsPins) {
   const auto stream = queue();
   const fft::HostTransform host;

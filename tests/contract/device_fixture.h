@@ -1,4 +1,4 @@
-// What the contract tests of devices share: each runs on every implementation that exists here.
+// Code that the contract tests of devices share. Each test runs on every implementation that this machine has.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ std::string message_of(const device::Result<T>& result) {
 
 using Bytes = std::vector<unsigned char>;
 
-/// `count` bytes that depend on the seed and are not the same twice in a row.
+/// `count` bytes that depend on the seed; no two neighbours are equal.
 inline Bytes pattern(std::size_t count, unsigned seed) {
   Bytes bytes(count);
   std::uint32_t state = seed * 2654435761U + 1;
@@ -38,9 +38,9 @@ inline Bytes pattern(std::size_t count, unsigned seed) {
   return bytes;
 }
 
-/// Suites instantiated with BLASTOFF_EVERY_DEVICE. Devices are opened once and left open, as the library does. Where
-/// there is no GPU its tests are skipped with the reason, unless REQUIRE_GPU is set, or
-/// FAKE_GPU_ACCESS, which says what form the fake GPU takes.
+/// Base of suites that are instantiated with BLASTOFF_EVERY_DEVICE. Devices are opened once and stay open, as in the
+/// library. Without a GPU, its tests are skipped with the reason, unless REQUIRE_GPU is set, or FAKE_GPU_ACCESS, which
+/// chooses the form of the fake GPU.
 class DeviceTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -77,7 +77,7 @@ class DeviceTest : public testing::TestWithParam<const char*> {
   device::Device* device_ = nullptr;
 };
 
-/// Device memory that is freed at the end of a test.
+/// Device memory that the destructor frees.
 class DeviceMemory {
  public:
   DeviceMemory(device::Device& device, std::size_t bytes) : device_(device) {
@@ -95,7 +95,7 @@ class DeviceMemory {
   device::Address address_ = 0;
 };
 
-/// All bytes as one run.
+/// A block that consists of one run of bytes.
 inline device::Block run_of(std::size_t bytes) {
   return {bytes, 1, bytes, bytes};
 }

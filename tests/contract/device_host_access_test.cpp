@@ -1,4 +1,5 @@
-// Devices that reach the program's own memory, and those that do not. The fake GPU takes each form (FAKE_GPU_ACCESS).
+// Devices that can access the program's own memory, and devices that cannot. The fake GPU can be of each kind
+// (FAKE_GPU_ACCESS).
 #include <cstdlib>
 #include <string_view>
 

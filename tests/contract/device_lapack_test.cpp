@@ -1,4 +1,4 @@
-// LAPACK on devices with a library of their own: residuals of every routine, what must not be written, and failures.
+// LAPACK on devices with their own library: residuals of every routine, bytes that must not be written, and failures.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -33,7 +33,7 @@ const bool lapack_added = [] {
 
 using Complex = std::complex<double>;
 
-/// Column-major, computed with in double precision whatever the routine's type.
+/// A column-major matrix. Its elements are complex numbers in double precision, whatever the routine's type.
 struct Matrix {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -78,7 +78,7 @@ Matrix columns_of(const Matrix& a, std::int64_t first, std::int64_t count) {
   return result;
 }
 
-/// One triangle, zeros elsewhere.
+/// One triangle of a matrix, with zeros elsewhere.
 Matrix triangle_of(const Matrix& a, bool upper, bool unit = false) {
   Matrix result(a.rows, a.columns);
   for (std::int64_t j = 0; j < a.columns; ++j)
@@ -90,7 +90,7 @@ Matrix triangle_of(const Matrix& a, bool upper, bool unit = false) {
   return result;
 }
 
-/// The Hermitian matrix that a triangle stands for.
+/// The Hermitian matrix that a triangle represents.
 Matrix hermitian_of(const Matrix& a, bool upper) {
   Matrix result = triangle_of(a, upper);
   for (std::int64_t j = 0; j < a.columns; ++j)
@@ -107,7 +107,7 @@ double difference(const Matrix& a, const Matrix& b) {
   return largest;
 }
 
-/// A call and its memory: the arguments in host memory, the matrices with gaps between their columns.
+/// A call and its memory: the arguments are in host memory, and matrices have gaps between their columns.
 class LapackCall {
  public:
   LapackCall(lapack::Routine routine, std::uint8_t integer_bytes) : routine_(routine), integer_bytes_(integer_bytes) {
@@ -138,7 +138,7 @@ class LapackCall {
     strides_[argument] = stride;
   }
 
-  /// A matrix of which the routine takes the triangle that `uplo` names, packed where it takes that.
+  /// Sets a matrix of which the routine takes the triangle that `uplo` names, in packed form if the routine takes that.
   void set_symmetric(Argument argument, Argument leading_dimension, const Matrix& matrix) {
     if (!packed()) return set(argument, leading_dimension, matrix);
     auto& to = bytes(argument);
@@ -146,7 +146,7 @@ class LapackCall {
     each_packed(matrix.rows,
                 [&](std::size_t index, std::int64_t i, std::int64_t j) { write(to, index, matrix(i, j)); });
   }
-  /// That triangle; what else is in the matrix means nothing.
+  /// The matrix with this triangle; the elements outside the triangle have no meaning.
   Matrix symmetric(Argument argument, std::int64_t order) {
     if (!packed()) return matrix(argument, order, order);
     Matrix result(order, order);
@@ -251,8 +251,8 @@ class LapackTest : public DeviceTest {
     if (device_ != nullptr) queue_ = queue();
   }
 
-  /// Runs the call's operation on the device. What it may not write is as before: operands that are only read, the
-  /// other triangle, and after a failure every vector.
+  /// Runs the call's operation on the device. Checks that everything else is unchanged: operands that are only read,
+  /// the other triangle, and after a failure every vector.
   device::Status execute(LapackCall& call) {
     const operation::Operation on_host = call.operation();
     operation::Operation on_device = on_host;
@@ -280,7 +280,7 @@ class LapackTest : public DeviceTest {
     return done;
   }
 
-  /// Runs it, or skips the test where the device has no such routine.
+  /// Runs the call, or skips the test if the device does not have the routine.
   bool run(LapackCall& call) {
     const auto done = execute(call);
     if (!done && done.error().kind == ErrorKind::unsupported) {
@@ -324,20 +324,20 @@ class LapackTest : public DeviceTest {
     std::uniform_real_distribution<double> values(-1, 1);
     Matrix result(rows, columns);
     for (Complex& element : result.elements) {
-      // Exact in single precision.
+      // The numbers are exact in single precision.
       const double real = static_cast<float>(values(generator_));
       element = {real, complex ? static_cast<float>(values(generator_)) : 0};
     }
     return result;
   }
-  /// A triangle of a Hermitian matrix with eigenvalues around `shift`; the other one holds something else.
+  /// A matrix with a triangle of a Hermitian matrix with eigenvalues around `shift`. The other triangle differs.
   Matrix hermitian(std::int64_t order, bool complex, double shift) {
     Matrix result = random(order, order, complex);
     for (std::int64_t i = 0; i < order; ++i) result(i, i) = static_cast<float>(result(i, i).real() + shift);
     return result;
   }
 
-  /// Its triangles are well conditioned, with their own diagonal as with ones there.
+  /// A matrix whose triangles are well conditioned, both with their own diagonal and with a unit diagonal.
   Matrix near_identity(bool complex) {
     Matrix result = hermitian(n, complex, 10);
     for (std::int64_t j = 0; j < n; ++j)
@@ -348,7 +348,7 @@ class LapackTest : public DeviceTest {
 
   static constexpr blas::Scalar scalars[] = {blas::Scalar::s, blas::Scalar::d, blas::Scalar::c, blas::Scalar::z};
 
-  /// Calls test(scalar, call, complex, tolerance) for every type, each with another width of integers.
+  /// Calls test(scalar, call, complex, tolerance) for every type. The width of integers alternates between types.
   template <class Test>
   void each_type(Kind kind, Test&& test) {
     for (const blas::Scalar scalar : scalars) {
@@ -373,7 +373,7 @@ class LapackTest : public DeviceTest {
     return upper ? adjoint(part) * part : part * adjoint(part);
   }
 
-  /// Every form of gesdd and gesvd.
+  /// Tests every form of gesdd and gesvd.
   void try_singular_values() {
     for (const Kind kind : {Kind::gesdd, Kind::gesvd})
       for (const auto& [rows, columns] : {std::pair{n, n}, std::pair{tall, n}, std::pair{n, tall}})
@@ -534,7 +534,7 @@ TEST_P(LapackTest, AZeroOnTheDiagonalOfATriangleFails) {
   }
 }
 
-/// P L U, with the interchanges of ipiv.
+/// The product P L U, with P from the interchanges in ipiv.
 Matrix product_of_lu(LapackCall& call, std::int64_t rows, std::int64_t columns) {
   const std::int64_t low = std::min(rows, columns);
   const Matrix factors = call.matrix(Argument::a, rows, columns);
@@ -787,12 +787,12 @@ TEST_P(LapackTest, GeneralizedEigenproblems) {
   }
 }
 
-/// A problem whose eigenvalues are known, and one of its routines.
+/// A problem whose eigenvalues are known, and a routine that solves it.
 class RangeOfValuesTest : public LapackTest {
  protected:
   static constexpr unsigned char untouched = 0x7f;
 
-  /// Calls test(call, upper, complex, tolerance) once a_, b_ and values_ are there.
+  /// Calls test(call, upper, complex, tolerance) after a_, b_ and values_ have been set.
   template <class Test>
   void each_problem(Test test) {
     for (const Kind kind : {Kind::syevr, Kind::syevx, Kind::sygvx, Kind::spevx, Kind::spgvx}) {

@@ -1,4 +1,4 @@
-// Device memory: plain, reserved and backed, and the limits of both.
+// Device memory: plain, reserved and backed memory, and their limits.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -99,7 +99,7 @@ TEST_P(DeviceMemoryTest, BeyondItsBudgetAClientIsOutOfMemory) {
 
 TEST_P(DeviceMemoryTest, PageLockedMemoryIsAccountedFor) {
   constexpr std::size_t bytes = std::size_t{1} << 20;
-  static platform::MemoryGauge gauge{};  // outlives the device
+  static platform::MemoryGauge gauge{};  // static, because it must outlive the device
   device_->accountant().show_in(gauge);
   const std::uint64_t staged = gauge.staged;
   const std::uint64_t pinned = gauge.pinned;
@@ -117,7 +117,7 @@ TEST_P(DeviceMemoryTest, PageLockedMemoryIsAccountedFor) {
   std::free(memory);
 }
 
-/// Small and large memory is obtained in different ways.
+/// Small and large staging memory is allocated in different ways.
 TEST_P(DeviceMemoryTest, StagingOfEverySizeTakesCopiesBothWays) {
   const auto stream = queue();
   for (const std::size_t bytes : {std::size_t{100}, std::size_t{1} << 20, (std::size_t{5} << 20) + 12}) {
@@ -157,7 +157,7 @@ TEST_P(DeviceReservationTest, BacksAnyPartAndTakesItAway) {
   ASSERT_OK(address);
   EXPECT_EQ(*address % granularity_, 0U);
   const auto stream = queue();
-  // Out of order, with a hole, the middle last: neighbours keep their contents.
+  // Backs pieces out of order, the middle one last. Neighbours must keep their contents.
   const Address first = *address;
   const Address third = *address + 2 * granularity_;
   ASSERT_OK(device_->back(MemoryClient::mirrors, third, 3 * granularity_));
@@ -174,7 +174,7 @@ TEST_P(DeviceReservationTest, BacksAnyPartAndTakesItAway) {
   upload(*stream, first + granularity_ / 2, across);
   EXPECT_EQ(download(*stream, first + granularity_ / 2, across.size()), across);
 
-  // Taking the middle away leaves both neighbours; it can come back.
+  // Unbacking the middle piece leaves both neighbours, and the piece can be backed again.
   device_->unback(first + granularity_, granularity_);
   const auto half = download(*stream, first, granularity_ / 2);
   EXPECT_TRUE(std::equal(half.begin(), half.end(), pattern(granularity_, 1).begin()));
@@ -228,7 +228,7 @@ TEST_P(DeviceReservationTest, ReservesTheLargestThatItPromises) {
   ASSERT_GE(bytes, std::size_t{1} << 30);
   const auto address = device_->reserve(bytes);
   ASSERT_OK(address);
-  // Its far end can be used like any other part.
+  // The far end can be used like any other part.
   const Address last = *address + bytes - granularity_;
   ASSERT_OK(device_->back(MemoryClient::mirrors, last, granularity_));
   const auto stream = queue();
@@ -247,7 +247,7 @@ TEST_P(DeviceReservationTest, BackingMoreThanThereIsIsOutOfMemory) {
   const auto refused = device_->back(MemoryClient::mirrors, *address, bytes);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::out_of_memory) << refused.error().message;
-  // Nothing was left behind: the same range can be backed in part.
+  // The failure has left nothing behind: a part of the same range can be backed.
   ASSERT_OK(device_->back(MemoryClient::mirrors, *address, granularity_));
   device_->unback(*address, granularity_);
   device_->release(*address, bytes);
@@ -268,7 +268,7 @@ TEST_P(DeviceMemoryTest, CopiesStayWithinWhatIsBacked) {
   ASSERT_OK(queue->copy_to_device(*base, host.data(), {64, 1, 64, 64}));
   ASSERT_OK(queue->copy_to_device(*base + 2 * granule, host.data() + 64, {64, 1, 64, 64}));
 
-  // An operation touches the elements alone: two columns, with a hole between them.
+  // An operation touches only the elements: two columns, with a hole between them.
   struct Set final : blas::HostRoutine {
     bool can_compute(const blas::Call&) const override { return true; }
     void compute(const blas::Call& call) const override {

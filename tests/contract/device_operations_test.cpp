@@ -1,4 +1,4 @@
-// Every routine with every combination of options gives what its definition says, and writes nothing else.
+// Every routine with every combination of options gives the result of its definition, and writes nothing else.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class DeviceOperationsTest : public DeviceTest {
     if (device_ != nullptr) queue_ = queue();
   }
 
-  /// Computes the call on the device, operands with everything around them, into `result`.
+  /// Computes the call on the device. The operands include the bytes around them; these go into `result` too.
   void compute(const Call& call, std::vector<std::byte>& result) {
     std::vector<std::unique_ptr<DeviceMemory>> memories;
     Call on_device = call;
@@ -104,7 +104,7 @@ TEST_P(DeviceOperationsTest, TriangularProductsAcrossTheirBlocks) {
   }
 }
 
-/// Gives the diagonal of a complex operand imaginary parts that must not count.
+/// Gives the diagonal of a complex operand imaginary parts, which the routine must ignore.
 template <class Real>
 void spoil_diagonal(const Operand& operand, std::byte* memory) {
   for (std::int64_t j = 0; j < std::min(operand.rows, operand.columns); ++j) {
@@ -150,7 +150,7 @@ TEST_P(DeviceOperationsTest, UnitDiagonalsAreNotRead) {
   for (const auto routine : {Routine::strmm, Routine::dtrsm, Routine::ctrsm, Routine::ztrmm}) {
     for (auto options : all_options(routine)) {
       if (options.diagonal != blas::Diagonal::unit) continue;
-      // TestCall has put NaN on the diagonal already; a finite number would be multiplied unseen.
+      // TestCall has put NaN on the diagonal, since a finite number might be used unnoticed.
       const TestCall test(routine, options, 90, 70, 0, {0.75, -0.5}, {});
       compare(test);
     }

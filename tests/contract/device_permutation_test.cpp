@@ -1,4 +1,4 @@
-// Tensors whose indices take another order, and streams of the program's own.
+// Permutations of a tensor's indices, and streams of the program.
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -31,7 +31,7 @@ Bytes reordered(const Bytes& source, const Permutation& permutation) {
   return result;
 }
 
-/// Source index i becomes number order[i] of the destination.
+/// The permutation that makes source index i the index order[i] of the destination.
 Permutation permutation_of(const std::vector<std::int64_t>& extents, const std::vector<std::size_t>& order,
                            std::size_t element_size) {
   Permutation permutation;

@@ -1,4 +1,4 @@
-// Many threads at once, each with a lane of its own.
+// Many threads at once, each with its own lane.
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -17,7 +17,7 @@ namespace {
 class DeviceThreadsTest : public DeviceTest {};
 BLASTOFF_EVERY_DEVICE(DeviceThreadsTest);
 
-/// One product through a lane's three queues, as a policy runs it. "" if the result is right.
+/// Runs one product through a lane's three queues, as a policy does. Returns "" if the result is right.
 std::string run_product(device::Device& device, device::Lane& lane, std::uint64_t seed) {
   const reference::ReferenceRoutine host;
   const TestCall test(blas::Routine::dgemm, {}, 40, 30, 20, 1, 0.5, seed);

@@ -1,5 +1,5 @@
-// A page is current for the bytes that were used: a device may write the others unseen, if it was set to do so before
-// the page was last protected.
+// A page is current only for the bytes that were used: a device may write its other bytes unseen, if it got their
+// addresses before the page was last protected.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -24,7 +24,7 @@ using support::Outcome;
 using support::Rig;
 using support::RigOptions;
 
-/// Doubles in a mapping of their own: the pages beside it keep the kernel from joining it to another.
+/// Doubles in their own mapping. The pages beside it keep the kernel from joining it to another mapping.
 class Arena {
  public:
   explicit Arena(std::size_t bytes) : pages_(bytes) {
@@ -43,7 +43,7 @@ class Arena {
   double* begin_ = nullptr;
 };
 
-/// A matrix of doubles somewhere.
+/// A matrix of doubles.
 struct Place {
   double* first;
   std::int64_t rows, columns, leading_dimension;
@@ -61,7 +61,7 @@ class ResidencyBytes : public testing::TestWithParam<Flavour> {
     for (std::int64_t i = 0; i < largest_; ++i) *identity_.at(static_cast<std::size_t>(i * largest_ + i)) = 1;
   }
 
-  /// The operand as the first of a product with the identity, or of a symmetric one: bytes that were uploaded.
+  /// Uses the matrix as the first operand of a product with the identity. Returns the uploaded bytes.
   std::uint64_t use(const Place& a) { return run(product(a, Routine::dgemm)); }
   std::uint64_t use_lower_triangle(const Place& a) { return run(product(a, Routine::dsymm)); }
 
@@ -74,7 +74,7 @@ class ResidencyBytes : public testing::TestWithParam<Flavour> {
     return call;
   }
 
-  /// Compares the result with what the CPU computes.
+  /// Makes the call and compares the result with the CPU's. Returns the uploaded bytes.
   std::uint64_t run(const blas::Call& call) {
     const operation::Operand& result = call.result();
     std::vector<double> expected(result.span_bytes() / sizeof(double));
@@ -93,7 +93,7 @@ class ResidencyBytes : public testing::TestWithParam<Flavour> {
     return outcome.traffic.bytes_to_device;
   }
 
-  /// C := A A^T + C in the lower triangle. `meanwhile` runs before the result comes home.
+  /// C := A A^T + C in the lower triangle. `meanwhile` runs before the result is copied back.
   void update(const Place& a, const Place& c, const std::function<void()>& meanwhile) {
     for (std::int64_t i = 0; i < a.rows * a.columns; ++i) a.first[i] = static_cast<double>(i % 5) - 2;
     blas::Call call = options_of(Routine::dsyrk, c.rows, c.columns, a.columns, 1);
@@ -133,7 +133,7 @@ class ResidencyBytes : public testing::TestWithParam<Flavour> {
     std::vector<Span> written;
     return rig_->tracker().scan(pages, false, written) != tracking::PageTracker::Scan::ok || !written.empty();
   }
-  /// Writes as a device does that got the addresses before their pages were last protected.
+  /// Writes like a device that got the address before the page was last protected.
   void write_unseen(double* to, double value) {
     const auto begin = reinterpret_cast<std::uintptr_t>(to);
     const Span page = platform::outward_to_pages({begin, begin + sizeof value});
@@ -156,7 +156,7 @@ TEST_P(ResidencyBytes, ANeighbourOnTheSamePageIsAMatterOfItsOwn) {
   const Place d{arena.at(256), 40, 40, 40};
   const Place a{arena.at(256 + 1600), 40, 40, 40};
   use(d);
-  d.first[1599] = 7;  // a device is given the page to write to
+  d.first[1599] = 7;  // stands for a device that gets the page for writing
   use(a);
   write_unseen(d.first + 1599, 8);
   EXPECT_GT(use(d), 0U);
@@ -210,7 +210,7 @@ TEST_P(ResidencyBytes, TilesSideBySideAreReused) {
     };
     std::uint64_t first = 0;
     for (int i = 0; i < 16; ++i) first += use(tile(i % 4, i / 4));
-    // A page is brought for each of the tiles on it, and no more often; beside them the identity.
+    // A page is uploaded at most once for each tile on it; the identity is uploaded too.
     const std::uint64_t pages_of_a_column_of_tiles =
         40 * static_cast<std::uint64_t>(leading) * sizeof(double) / page_ + 2;
     const std::uint64_t identity = identity_.elements() * sizeof(double);
@@ -245,29 +245,29 @@ TEST_P(ResidencyBytes, AResultThatComesHomeUnseenIsCurrentToItsLastByte) {
   call.result().address = c.first;
   call.result().leading_dimension = c.leading_dimension;
   run(call);
-  use(c);  // since it is read, results of its kind stay
+  use(c);  // the result is read, so later results of this kind stay on the device
   for (int round = 0; round < 3; ++round) run(call);
   EXPECT_EQ(use(c), 0U);
-  write_unseen(c.first + 65, 3);  // between its columns
+  write_unseen(c.first + 65, 3);  // an element between its columns
   EXPECT_EQ(use(c), 0U);
   EXPECT_GT(use({c.first, 70, 49, 70}), 0U);
 }
 
-/// Of a symmetric update, by the CPU's copy or by the device itself.
+/// The triangle is the result of a symmetric update. The CPU copies it back, or the device writes it.
 TEST_P(ResidencyBytes, ATriangleThatComesHomeIsCurrent) {
   if (GetParam().soft_dirty()) GTEST_SKIP() << "what the CPU copies home counts as written";
   for (const std::int64_t n : {65, 200}) {
     Arena arena(200 * page_);
     const Place c{arena.at(10), n, n, n + 3};
     const Place a{arena.at(90 * page_ / sizeof(double)), n, 4, n};
-    use_lower_triangle(c);  // brings the other operand
+    use_lower_triangle(c);  // uploads the other operand
     for (int round = 0; round < 3; ++round) {
       update(a, c, [] {});
       EXPECT_EQ(use_lower_triangle(c), 0U);
     }
     c.first[2] = 5;
     EXPECT_EQ(use_lower_triangle(c), page_);
-    c.first[(n - 1) * c.leading_dimension] = 7;  // in the other triangle, and beside this one on its page
+    c.first[(n - 1) * c.leading_dimension] = 7;  // an element of the other triangle, on a page with this triangle
     EXPECT_LE(use_lower_triangle(c), page_);
     use(c);
   }
@@ -320,7 +320,7 @@ TEST_P(ResidencyBytes, NothingUnseenIsOverlooked) {
                       random(static_cast<std::size_t>(a.columns)) * static_cast<std::size_t>(a.leading_dimension);
     switch (random(8)) {
       case 0: *element = static_cast<double>(step % 7); break;
-      case 1:  // a device is set to write: the page counts as written now, and changes later
+      case 1:  // a device gets the address for writing: the page counts as written now, and changes later
         *const_cast<volatile double*>(element) = *element;
         pending.push_back({element, static_cast<double>(step % 11)});
         break;
@@ -350,7 +350,7 @@ TEST_P(ResidencyBytes, NothingUnseenIsOverlooked) {
   }
 }
 
-/// A factorization: the CPU rewrites what the device has computed, and the next call works on a part of that.
+/// As in a factorization, the CPU rewrites results of the device, and the next call works on a part of them.
 TEST_P(ResidencyBytes, PartsThatTheCpuRewritesAreNotProtectedAnyMore) {
   if (GetParam().soft_dirty()) GTEST_SKIP() << "what the CPU copies home counts as written";
   constexpr std::int64_t n = 200;
@@ -370,7 +370,7 @@ TEST_P(ResidencyBytes, PartsThatTheCpuRewritesAreNotProtectedAnyMore) {
   }
 }
 
-/// Copies go on while the device computes; of a large call no operand is brought as a whole before.
+/// Copies go on while the device computes. No operand of a large call is uploaded as a whole before.
 TEST_P(ResidencyBytes, ALargeCallThatCopiesItsOperandsGoesPanelByPanel) {
   if (GetParam().device != "simulated" || GetParam().soft_dirty()) GTEST_SKIP() << "takes long";
   constexpr std::int64_t n = 1450;

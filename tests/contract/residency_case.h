@@ -1,4 +1,4 @@
-// One call of any routine on guarded matrices, and what must be in memory after it.
+// One call of any routine on guarded matrices, and the expected contents of memory after it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@
 
 namespace blastoff::support {
 
-/// Offset of the first byte in which two runs of real numbers differ, `bytes` if there is none. The sign of a zero is
-/// no difference: the order in which a device adds decides it.
+/// Offset of the first byte in which two runs of real numbers differ; `bytes` if they are equal. The sign of a zero is
+/// ignored, since it depends on the order in which a device adds.
 inline std::size_t first_difference(const char* found, const char* wanted, std::size_t bytes, blas::Scalar scalar) {
   const auto equal = [&]<class Real>(std::size_t at, Real a, Real b) {
     std::memcpy(&a, found + at, sizeof a);
@@ -33,10 +33,10 @@ inline std::size_t first_difference(const char* found, const char* wanted, std::
   return bytes;
 }
 
-/// Owns the operands of a call. expect_right() compares every byte around and in them with what they must hold.
+/// Owns the operands of a call. expect_right() compares every byte in and around them with the expected contents.
 class Case {
  public:
-  /// `options` holds routine, options, sizes and coefficients. Leading dimensions are larger than the rows by `gap`.
+  /// `options` has routine, options, sizes and coefficients. Leading dimensions exceed the number of rows by `gap`.
   Case(const blas::Call& options, std::int64_t gap, Edge edge, unsigned seed = 1) : call_(options), engine_(seed) {
     void* const nowhere[3] = {};
     const std::int64_t unknown[3] = {1, 1, 1};
@@ -58,7 +58,7 @@ class Case {
   GuardedMatrix& operand(std::size_t index) { return *matrices_[index]; }
   GuardedMatrix& result() { return *matrices_[count() - 1]; }
 
-  /// New contents, written by the CPU.
+  /// Gives an operand new contents, written by the CPU.
   void refill(std::size_t index) {
     if (index == 0 && call_.kind() == blas::Kind::trsm) {
       matrices_[index]->fill_for_solve(engine_);
@@ -68,7 +68,7 @@ class Case {
   }
   void refill_result() { refill(count() - 1); }
 
-  /// To be called before the call is made: remembers all bytes and computes what they must become.
+  /// To be called before the call is made. Remembers all bytes, and computes the expected ones.
   void expect() {
     before_.clear();
     expected_.clear();
@@ -85,12 +85,12 @@ class Case {
 
   void expect_right(const std::string& what) { compare(expected_, count(), what); }
   void expect_untouched(const std::string& what) { compare(before_, count(), what); }
-  /// All operands but the result.
+  /// Checks that all operands except the result are unchanged.
   void expect_operands_untouched(const std::string& what) { compare(before_, count() - 1, what); }
-  /// The result as it was before the call.
+  /// Restores the result as it was before the call.
   void take_back() { result().restore(before_.back()); }
 
-  /// The elements of one panel's result as they were (or must become).
+  /// Checks one panel's result: it must be computed, or as before the call.
   void expect_panel(const blas::Call& panel, bool computed, const std::string& what) {
     const operation::Operand& part = panel.result();
     const std::vector<char>& wanted = computed ? expected_.back() : before_.back();
@@ -133,7 +133,7 @@ class Case {
   std::vector<std::vector<char>> expected_;
 };
 
-/// A call without operands: options and sizes.
+/// A call without operands, with options and sizes only.
 inline blas::Call options_of(blas::Routine routine, std::int64_t m, std::int64_t n, std::int64_t k, double beta) {
   blas::Call call;
   call.routine = routine;

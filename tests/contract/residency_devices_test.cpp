@@ -1,5 +1,5 @@
-// One, two and three devices over one memory: whoever wrote a byte last, the program or any of the devices, all of them
-// compute with it.
+// One, two and three devices over the same memory. All of them compute with the latest version of each byte, whether
+// the program or another device has written it.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ constexpr std::int64_t rows = 96;
 constexpr std::int64_t columns = 90;
 constexpr std::size_t elements = rows * columns;
 
-/// A block of the matrix that all calls share. Its columns are no multiple of a page, so blocks meet on pages.
+/// A block of the matrix that all calls share. A column is not a multiple of a page, so blocks share pages.
 struct Block {
   std::int64_t row = 0, column = 0, rows = 0, columns = 0;
 };
@@ -55,12 +55,12 @@ blas::Call product(double* matrix, const Block& a, const Block& b, const Block& 
   return call;
 }
 
-/// The kind of device, and how many.
+/// The kind of device, and the number of devices.
 using Devices = std::tuple<std::string, int>;
 
 class ResidencyDevices : public testing::TestWithParam<Devices> {
  protected:
-  /// `fault`: of the last device. Each device has less memory than the one before.
+  /// `fault`: a fault of the last device. Each device has less memory than the one before.
   void start(const std::string& fault = "") {
     auto tracker = tracking::open_page_tracker(tracking::TrackerKind::uffd);
     if (!tracker) GTEST_SKIP() << tracker.error();
@@ -91,7 +91,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
     return choices[below(choices.size())];
   }
 
-  /// The program writes small integers.
+  /// Fills a block with small integers, as the program would.
   void fill(const Block& block) {
     for (std::int64_t j = block.column; j < block.column + block.columns; ++j)
       for (std::int64_t i = block.row; i < block.row + block.rows; ++i) {
@@ -100,7 +100,8 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
       }
   }
 
-  /// A device makes the call; false where it fails. Then the CPU does, in memory that a lost device may have torn.
+  /// Makes the call on a device; returns false if it fails. In that case the CPU computes the result, since a lost
+  /// device may have left it half written.
   bool call(std::size_t device, const Block& a, const Block& b, const Block& c, double beta) {
     reference::compute(product(shadow_.data(), a, b, c, beta));
     const Outcome outcome = run_call(rigs_[device]->policy(), lanes_[device], product(matrix(), a, b, c, beta));
@@ -111,7 +112,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
     return !outcome.error;
   }
 
-  /// Each device makes one of these operations, at the same time, as parts of one call. What they moved, in all.
+  /// Each device makes one of these operations at the same time, as parts of one call. Returns the traffic of all.
   residency::Traffic make_together(const std::vector<operation::Operation>& operations) {
     std::vector<std::span<const operation::Operation>> parts;
     for (const auto& operation : operations) parts.emplace_back(&operation, 1);
@@ -143,7 +144,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
   support::SharedByDevices shared_;
   std::vector<std::unique_ptr<Rig>> rigs_;
   std::vector<device::Lane> lanes_;
-  residency::Traffic traffic_;  ///< of the last call
+  residency::Traffic traffic_;  ///< traffic of the last call
   std::optional<std::size_t> max_copied_;
   std::string policy_ = "first-use";
 };
@@ -152,8 +153,8 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
   start(__VA_ARGS__); \
   if (testing::Test::IsSkipped()) return
 
-// Results become operands, some in turn on each device; blocks are used again and again, so that they are pinned.
-// Those of all rows fill pages, which devices take from each other.
+// Results become operands, some in turn on each device. Blocks are used repeatedly, so that they are pinned. Blocks
+// with all rows fill pages, which devices take from each other.
 constexpr std::array<Block, 9> left = {{{0, 0, 60, 8},
                                         {20, 5, 60, 12},
                                         {0, 0, rows, 25},
@@ -212,7 +213,7 @@ TEST_P(ResidencyDevices, SeeWhatCallsWritePastTheMirrors) {
   make_random_calls();
 }
 
-// The page table shows nothing of a result that the device itself writes into pinned memory.
+// The page table does not show that the device itself writes a result into pinned memory.
 TEST_P(ResidencyDevices, HearOfResultsThatReturnDirectly) {
   START();
   const Block a = {0, 0, 60, 8};
@@ -234,7 +235,7 @@ TEST_P(ResidencyDevices, HearOfResultsThatReturnDirectly) {
   }
 }
 
-// a lies on six pages and b on four others, none of them filled by b.
+// a lies on six pages, and b on four others, none of which it fills.
 TEST_P(ResidencyDevices, TakeFromEachOtherWhatOneOfThemHolds) {
   START();
   const Block a = {0, 0, 96, 30};
@@ -249,7 +250,7 @@ TEST_P(ResidencyDevices, TakeFromEachOtherWhatOneOfThemHolds) {
     EXPECT_EQ(traffic_.bytes_to_device, 0U);
     expect_right();
   }
-  fill({0, 10, 1, 1});  // one page, which no device holds any more
+  fill({0, 10, 1, 1});  // writes one page, so that no device has it any more
   for (std::size_t device = 0; device < rigs_.size(); ++device) {
     ASSERT_TRUE(call(device, a, b, c, 0));
     expect_right();
@@ -262,7 +263,7 @@ TEST_P(ResidencyDevices, TakeFromEachOtherWhatOneOfThemHolds) {
   }
 }
 
-// a, on six pages, crosses the link once.
+// a lies on six pages and crosses the link only once.
 TEST_P(ResidencyDevices, BringSlicesOfWhatAllOfThemRead) {
   START();
   const Block a = {0, 0, 96, 30};
@@ -278,7 +279,7 @@ TEST_P(ResidencyDevices, BringSlicesOfWhatAllOfThemRead) {
   expect_right();
 }
 
-// What else lies on a page that is lent, nobody vouches for.
+// A device that has a page only in part cannot lend it, since the rest of the page may be stale.
 TEST_P(ResidencyDevices, BringFromTheHostPagesThatTheyHoldInPart) {
   START();
   if (rigs_.size() == 1) return;
@@ -316,7 +317,7 @@ TEST_P(ResidencyDevices, KeepWhatTheyLendUntilTheCallEnds) {
 
 // The first copy is a trial.
 TEST_P(ResidencyDevices, BringFromTheHostWhatAnotherDeviceDoesNotGive) {
-  if (std::get<0>(GetParam()) != "simulated") return;  // others say so later
+  if (std::get<0>(GetParam()) != "simulated") return;  // other devices report the fault later
   for (const char* fault : {"between:1:unsupported", "between:2:unsupported"}) {
     rigs_.clear();
     lanes_.clear();
@@ -360,7 +361,7 @@ TEST_P(ResidencyDevices, GoOnWhenOneIsLost) {
   }
 }
 
-// Each thread has a device, and rows of its own in columns that it shares with the others.
+// Each thread has a device, and its own rows in columns that it shares with the other threads.
 TEST_P(ResidencyDevices, ServeThreadsWhoseBlocksMeetOnPages) {
   START();
   constexpr std::int64_t band = 30;
@@ -393,8 +394,8 @@ TEST_P(ResidencyDevices, ServeThreadsWhoseBlocksMeetOnPages) {
   for (auto& thread : threads) thread.join();
 }
 
-/// A large matrix that the program rewrites, and so is not tracked, between two small ones that share its first and its
-/// last page.
+/// A large matrix, which is not tracked because the program rewrites it, between two small ones that share its first
+/// and its last page.
 class ResidencyDevicesRewritten : public ResidencyDevices {
  protected:
   static constexpr std::int64_t m = 256;
@@ -405,7 +406,7 @@ class ResidencyDevicesRewritten : public ResidencyDevices {
   static constexpr std::size_t right = 12 * 1024;
   static constexpr std::size_t result = 16 * 1024;
   static constexpr std::size_t all = 32 * 1024;
-  static constexpr std::int64_t width = 8;  ///< columns of each device
+  static constexpr std::int64_t width = 8;  ///< number of columns that each device computes
 
   void begin() {
     max_copied_ = 0;
@@ -446,7 +447,7 @@ class ResidencyDevicesRewritten : public ResidencyDevices {
     return parts;
   }
 
-  /// A device multiplies the small ones.
+  /// A device multiplies the small matrices.
   void multiply_neighbours(std::size_t device) {
     const auto of = [&](double* base) {
       return product_of({base, base + behind, base + result + 8 * 1024}, {small, small, small});
@@ -461,11 +462,11 @@ class ResidencyDevicesRewritten : public ResidencyDevices {
   std::vector<double> own_shadow_;
 };
 
-// Nobody keeps it, since later writes are not noticed.
+// No device keeps the matrix, since later writes would not be noticed.
 TEST_P(ResidencyDevicesRewritten, BringSlicesOfIt) {
   begin();
   if (testing::Test::IsSkipped()) return;
-  // While it is tracked, all 21 pages on which it lies; then the 19 that it fills.
+  // Devices exchange all 21 pages of the matrix while it is tracked, and later only the 19 pages that it fills.
   const std::uint64_t all_pages = (rigs_.size() - 1) * 21 * 4096;
   const std::uint64_t filled_pages = (rigs_.size() - 1) * 19 * 4096;
   std::uint64_t rewritten = 0;
@@ -499,11 +500,11 @@ TEST_P(ResidencyDevicesRewritten, KeepWhatElseLiesOnItsPages) {
   EXPECT_EQ(between > 0, rigs_.size() > 1);
 }
 
-// While the others wait, the program rewrites a small matrix, and the last device reads it.
+// While the other devices wait, the program rewrites a small matrix, and the last device reads it.
 TEST_P(ResidencyDevicesRewritten, TakeNothingOlderThanWhatTheyHold) {
   begin();
   if (testing::Test::IsSkipped() || rigs_.size() == 1) return;
-  for (int step = 0; step < 3; ++step) {  // learns that it is rewritten
+  for (int step = 0; step < 3; ++step) {  // the policy learns that the matrix is rewritten
     write(before, behind);
     make_together(parts());
   }
@@ -536,8 +537,9 @@ TEST_P(ResidencyDevicesRewritten, TakeNothingOlderThanWhatTheyHold) {
   expect_own_right();
 }
 
-// Two rewritten matrices share a page. A call on the last device computes with one of them, in panels, while a part
-// there takes the other from devices that have brought the page before the program wrote the first one anew.
+// Two rewritten matrices share a page. A call on the last device computes with one of them, in panels. Meanwhile a part
+// of another call on that device takes the other matrix from devices that had uploaded the page before the program
+// rewrote the first matrix.
 TEST_P(ResidencyDevicesRewritten, OverwriteNothingThatACallInFlightReads) {
   begin();
   if (testing::Test::IsSkipped() || rigs_.size() == 1) return;
@@ -564,7 +566,7 @@ TEST_P(ResidencyDevicesRewritten, OverwriteNothingThatACallInFlightReads) {
   };
   const std::size_t last = rigs_.size() - 1;
   write_anew(0, results);
-  for (int step = 0; step < 4; ++step) {  // learns that both are rewritten
+  for (int step = 0; step < 4; ++step) {  // the policy learns that both matrices are rewritten
     write_anew(first, second);
     reference::compute(of_first(expected.data()));
     ASSERT_FALSE(run_call(rigs_[last]->policy(), lanes_[last], of_first(base)).error);

@@ -1,4 +1,4 @@
-// What policies say about an operation before it is begun.
+// The estimates that policies give for an operation before it begins.
 #include <gtest/gtest.h>
 
 #include "residency_case.h"
@@ -54,7 +54,7 @@ class ResidencyEstimate : public testing::Test {
   start(__VA_ARGS__); \
   if (testing::Test::IsSkipped()) return
 
-/// A and B are read, C is written; k is small, so that the reference has little to do.
+/// A product that reads A and B and writes C. k is small, so that the reference has little work.
 Case product(double beta = 0, std::int64_t gap = 0) {
   return Case(support::options_of(blas::Routine::dsyrk, size, size, size, beta), gap, Edge::first_element);
 }
@@ -79,13 +79,13 @@ TEST_F(ResidencyEstimate, CountsOnlyWhatIsRead) {
   expect(updating, 0, matrix_bytes + triangle, 0, "updated");
 }
 
-// What was written since the last use is not known before the next; afterwards it is on the device again.
+// Writes since the last use are not known before the next use. After that use, the bytes are on the device again.
 TEST_F(ResidencyEstimate, OfMirrorsPartWritten) {
   START({"first-use", "simulated"});
   Case whole = product();
   run(whole);
   blas::Call half = whole.call();
-  half.k = size / 2;  // of A's columns
+  half.k = size / 2;  // uses half of A's columns
   void* const addresses[2] = {whole.operand(0).address(), whole.result().address()};
   const std::int64_t leading[2] = {size, size};
   Case other = product();

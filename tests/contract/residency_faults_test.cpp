@@ -1,5 +1,5 @@
-// Every operation of the device fails once, at every point of a call: host memory is what the lease says it is, and the
-// next call is right or fails cleanly.
+// Every operation of the device fails once, at every point of a call. Host memory must be in the state that the lease
+// tells, and the next call must be right or fail cleanly.
 #include <gtest/gtest.h>
 
 #include "residency_case.h"
@@ -26,7 +26,7 @@ struct Fault {
 
 class ResidencyFaults : public testing::TestWithParam<Fault> {
  protected:
-  /// The first operation of this kind that a call makes, the second, ...
+  /// Most operations of one kind in a call. Each of them fails in turn.
   static constexpr int max_operations = 24;
 
   bool lost() const { return GetParam().kind == device::ErrorKind::lost; }
@@ -41,7 +41,7 @@ class ResidencyFaults : public testing::TestWithParam<Fault> {
       const bool complete = outcome.states[i] == residency::HostState::complete;
       const bool torn = outcome.states[i] == residency::HostState::torn;
       EXPECT_TRUE(lost() || !torn) << what << ": torn by a device that still works";
-      // What is not read may be overwritten half way: the call can be made again.
+      // A result that the call does not read may be half overwritten, since the call can be repeated.
       const bool matters = complete || (!torn && panel.updates());
       if (matters) test.expect_panel(blas::call_of(panel), complete, what);
     }
@@ -54,7 +54,7 @@ class ResidencyFaults : public testing::TestWithParam<Fault> {
     options.slots = 4;
     std::string reason;
     auto rig = Rig::create(GetParam().flavour, options, reason);
-    if (!rig) return;  // failed before there was a policy
+    if (!rig) return;  // the fault came before the policy was made
     device::Lane lane = rig->lane();
     if (!lane.upload || !lane.compute || !lane.download) return;
     Case test(call, 3, Edge::last_element);
@@ -99,7 +99,7 @@ std::vector<Fault> faults() {
       for (const char* operation : {"allocate", "back", "event"}) {
         result.push_back({flavour, operation, device::ErrorKind::out_of_memory});
       }
-      // Want of memory shows when work is queued; what fails later than that means a lost device.
+      // A lack of memory shows when work is queued. A later failure means a lost device.
       if (flavour.device == "simulated") result.push_back({flavour, "execute", device::ErrorKind::out_of_memory});
       for (const char* operation :
            {"allocate", "back", "event", "to-device", "to-host", "execute", "record", "wait", "synchronize"}) {
@@ -107,7 +107,7 @@ std::vector<Fault> faults() {
       }
     }
   }
-  // This one orders its queues itself.
+  // This device orders its queues itself, so it records and awaits no events.
   for (const char* operation : {"allocate", "back", "event", "to-device", "to-host", "execute", "synchronize"})
     result.push_back({{"past-mirrors", "pinning"}, operation, device::ErrorKind::lost});
   return result;

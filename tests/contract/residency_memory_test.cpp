@@ -1,5 +1,4 @@
-// What lies at the operands' addresses may not be what lay there, may not be written, may be known to the device, and
-// may be far between.
+// Unusual memory of operands: replaced by other memory, read-only, known to the device already, or with large gaps.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -29,7 +28,7 @@ using support::RigOptions;
 
 constexpr int private_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
-/// Pages between two inaccessible ones, which keep the kernel from joining them to others.
+/// Maps pages between two inaccessible ones, which keep the kernel from joining the mapping to others.
 double* map(std::size_t bytes) {
   constexpr std::size_t guard = std::size_t{64} << 10;
   void* all = mmap(nullptr, bytes + 2 * guard, PROT_NONE, private_flags, -1, 0);
@@ -38,7 +37,7 @@ double* map(std::size_t bytes) {
   return reinterpret_cast<double*>(pages);
 }
 
-/// Puts other memory in the place of these pages; no event tells. False: this system has no means.
+/// Replaces these pages by other memory without causing an event. Returns false if this system cannot do so.
 bool replace_without_a_notice(void* pages, std::size_t bytes) {
   const int segment = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
   if (segment < 0) return false;
@@ -99,7 +98,7 @@ class ResidencyMemory : public testing::TestWithParam<Flavour> {
   bool pins() const { return GetParam().device == "pinning" && !GetParam().soft_dirty(); }
 
   static constexpr std::int64_t n_ = 60;
-  static constexpr std::size_t bytes_ = 16 * 4096;  // of a matrix of order n_, in whole pages
+  static constexpr std::size_t bytes_ = 16 * 4096;  // whole pages for a matrix of order n_
   std::unique_ptr<Rig> rig_;
   device::Lane lane_;
 };
@@ -126,7 +125,7 @@ TEST_P(ResidencyMemory, ColumnsFarApart) {
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     EXPECT_LE(outcome.traffic.bytes_to_device, (round == 0 ? 2U : 1U) * 2 * n * 4096 + bytes_);
   }
-  // A tall matrix, whose result may be written by the device: it fills enough of its bounds.
+  // A tall result, which the device may write itself, since it fills enough of its bounds.
   const std::int64_t rows = 300000;
   blas::Call tall = options_of(Routine::dgemm, rows, 3, 2, 0);
   const std::array<void*, 3> addresses{a, b, c};
@@ -159,7 +158,7 @@ TEST_P(ResidencyMemory, VerificationOfColumnsFarApart) {
   munmap(c, n * leading * sizeof(double));
 }
 
-/// Pages of a file of its own.
+/// Maps a new file.
 double* map_file(std::size_t bytes, int flags) {
   const platform::Descriptor file(memfd_create("matrix", MFD_CLOEXEC));
   if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) std::abort();
@@ -222,7 +221,7 @@ TEST_P(ResidencyMemory, NothingIsMirroredWhereNothingCanBeWatched) {
   for (double* const each : {a, b, c}) munmap(each, bytes_);
 }
 
-// As a program's first static array, which begins in the last page of its initialised data.
+// Like a program's first static array, which begins in the last page of its initialised data.
 TEST_P(ResidencyMemory, AMatrixThatBeginsInAFileAndEndsInItsNeighboursPage) {
   START();
   constexpr std::size_t page = 4096;
@@ -241,7 +240,7 @@ TEST_P(ResidencyMemory, AMatrixThatBeginsInAFileAndEndsInItsNeighboursPage) {
     const Outcome outcome = run(product(second, third, first, n_, n_, round % 2));
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     EXPECT_EQ(outcome.traffic.stale_pages, 0U);
-    // The pages that matrices share have been written.
+    // The pages that the matrices share have been written.
     EXPECT_LE(outcome.traffic.bytes_to_device, (round > 1 ? round % 2 : 4) * matrix + 2 * page);
     ASSERT_FALSE(run(product(first, third, second, n_, n_, 0)).error);
     second[1] = round;
@@ -272,7 +271,7 @@ TEST_P(ResidencyMemory, WhatIsReplacedByMemoryThatCannotBeWatchedIsCopied) {
   munmap(c, bytes_);
 }
 
-/// It tells nothing while another thread, the one that locks pages, holds the lock.
+/// policy.used_once() after the thread that locks pages has released the lock; before, it returns nothing.
 std::optional<std::vector<std::uint64_t>> told_used_once(residency::Policy& policy) {
   auto told = policy.used_once();
   for (int i = 0; !told && i < 1000; ++i) {
@@ -282,7 +281,7 @@ std::optional<std::vector<std::uint64_t>> told_used_once(residency::Policy& poli
   return told;
 }
 
-// What is tracked is on the device at the second use.
+// A tracked matrix is on the device at its second use; a copied one is copied again.
 TEST_P(ResidencyMemory, WhatAnEarlierRunUsedOnceIsCopiedAtItsFirstUse) {
   START();
   const auto bytes_of_second_use = [&] {
@@ -298,7 +297,7 @@ TEST_P(ResidencyMemory, WhatAnEarlierRunUsedOnceIsCopiedAtItsFirstUse) {
   double *const a = map(bytes_), *const b = map(bytes_), *const c = map(bytes_);
   run(product(a, b, c, n_, n_, 0));
   for (double* const matrix : {a, b, c}) munmap(matrix, bytes_);
-  run(product(map(bytes_), map(bytes_), map(bytes_), n_, n_, 0));  // by then the events have been heard
+  run(product(map(bytes_), map(bytes_), map(bytes_), n_, n_, 0));  // by its end, the events have been handled
   const auto used_once = told_used_once(rig_->policy());
   ASSERT_TRUE(used_once);
   EXPECT_EQ(used_once->size(), 2U) << "the result is no news";
@@ -401,9 +400,9 @@ TEST_P(ResidencyMemory, WhatTheCpuRewritesIsReadThroughAPinAsLongAsItIsThere) {
 }
 
 TEST_P(ResidencyMemory, WhatMadeRoomForOthersComesBackThroughAPin) {
-  constexpr std::size_t apart = std::size_t{4} << 20;  // no two of them share a piece of device memory
+  constexpr std::size_t apart = std::size_t{4} << 20;  // so far apart, no two matrices share a piece of device memory
   RigOptions options;
-  options.budget = std::size_t{12} << 20;  // of which each takes two MiB or four
+  options.budget = std::size_t{12} << 20;  // each matrix takes two or four MiB of it
   START(options);
   if (!pins()) GTEST_SKIP() << "nothing is pinned here";
   constexpr std::size_t count = 6;
@@ -496,7 +495,7 @@ TEST_P(ResidencyMemory, NoDeviceWritesWhatTheProgramMayNot) {
     EXPECT_TRUE(faulted);
     EXPECT_EQ(c[4096 / sizeof(double)], 5);
     EXPECT_EQ(rig_->unseen_writes(), before);
-    // As a handler would that lets the program go on.
+    // Does what a handler does that lets the program go on.
     ASSERT_EQ(mprotect(c, bytes_, PROT_READ | PROT_WRITE), 0);
     ASSERT_TRUE((*lease)->finish());
   }
@@ -515,7 +514,7 @@ class RegisteredMemory : public ResidencyMemory {
   }
   void register_span(double* begin, std::size_t bytes) {
     const auto address = reinterpret_cast<std::uintptr_t>(begin);
-    // The driver looks up the pages for writing, which the tracking takes for a write.
+    // The driver looks up the pages for writing, which the tracker counts as a write.
     for (std::size_t at = 0; at < bytes; at += sizeof(double)) {
       auto* element = reinterpret_cast<volatile double*>(address + at);
       *element = *element;
@@ -528,7 +527,7 @@ class RegisteredMemory : public ResidencyMemory {
 TEST_P(RegisteredMemory, AnywhereInAnOperandIsCopied) {
   start_registering();
   if (testing::Test::IsSkipped()) return;
-  constexpr std::int64_t n = 1100;  // more than is looked at with the lock held
+  constexpr std::int64_t n = 1100;  // so large that not all of it is examined while the lock is held
   constexpr std::size_t bytes = (n * n * sizeof(double) + 8191) / 4096 * 4096;
   double* a = map(bytes);
   double* b = map(bytes);
@@ -549,7 +548,7 @@ TEST_P(RegisteredMemory, AnywhereInAnOperandIsCopied) {
     registrations_->spans.clear();
     for (int round = 0; round < 3; ++round) EXPECT_FALSE(refused()) << "no longer registered at " << at;
   }
-  // Nothing new is registered: two questions for each operand.
+  // Nothing new is registered, so there are two questions for each operand.
   const int before = registrations_->questions;
   EXPECT_FALSE(refused());
   EXPECT_LE(registrations_->questions - before, 8);

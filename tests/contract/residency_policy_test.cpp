@@ -1,4 +1,4 @@
-// What every residency policy promises, on every device: right results, no other byte touched, honest accounts.
+// The promises of every residency policy, on every device: right results, no other byte changed, and true counts.
 #include "residency/policy.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using support::run_call;
 
 class ResidencyPolicy : public testing::TestWithParam<Flavour> {
  protected:
-  /// Skips the test where this machine lacks the device or the tracking.
+  /// Skips the test if this machine does not have the device or the tracking.
   void start(const RigOptions& options = {}) {
     std::string reason;
     rig_ = Rig::create(GetParam(), options, reason);
@@ -46,7 +46,7 @@ class ResidencyPolicy : public testing::TestWithParam<Flavour> {
   device::Lane lane_;
 };
 
-/// For tests of what is copied to and fro.
+/// For tests of copies to and from the device.
 #define START_COPYING(...)                                                              \
   if (in_place()) GTEST_SKIP() << "nothing is copied where operands are used in place"; \
   START(__VA_ARGS__)
@@ -74,7 +74,7 @@ TEST_P(ResidencyPolicy, ComputesEveryRoutineWithEveryOptionAndTouchesNothingElse
 TEST_P(ResidencyPolicy, ComputesOverManyPages) {
   for (const Routine routine : {Routine::dgemm, Routine::zgemm, Routine::ssymm, Routine::zherk, Routine::dsyrk,
                                 Routine::csyr2k, Routine::dtrmm, Routine::ztrsm, Routine::dgemmt}) {
-    START();  // mirrors of real matrices may leave no place for complex ones at the same addresses
+    START();  // a new policy, since mirrors of real matrices may leave no room for complex ones at the same addresses
     for (const double beta : {0.0, 1.0}) {
       for (const std::int64_t gap : {3, 600}) {
         Case test(options_of(routine, 150, 131, 20, beta), gap, Edge::last_element);
@@ -106,7 +106,7 @@ TEST_P(ResidencyPolicy, CutsLargeCallsIntoPanels) {
   }
 }
 
-/// However long its triangle: devices solve for few columns at a time slowly.
+/// Strips are wide however long the triangle is, since devices solve for few columns slowly.
 TEST_P(ResidencyPolicy, CutsSolvesIntoWideStrips) {
   constexpr std::int64_t width = 60;
   RigOptions options;
@@ -185,7 +185,7 @@ TEST_P(ResidencyPolicy, CountsWhatTheCpuRewrites) {
   };
   EXPECT_EQ(rewritten(), 0U) << "new";
   EXPECT_EQ(rewritten(), 0U) << "unchanged";
-  for (int round = 0; round < 6; ++round) {  // in a mirror first, then copied
+  for (int round = 0; round < 6; ++round) {  // the matrix is mirrored at first, and copied later
     test.refill(0);
     const std::uint64_t bytes = rewritten();
     EXPECT_LE(bytes, first);
@@ -216,7 +216,7 @@ TEST_P(ResidencyPolicy, ReusesWhatStaysOnTheDevice) {
     EXPECT_EQ(outcome.traffic.bytes_reused, 0u);
   }
 
-  // One element written by the CPU costs its page.
+  // If the CPU writes one element, one page is uploaded.
   test.operand(0).set(7, 100, 2, 0);
   test.expect();
   outcome = run(test.call());
@@ -230,7 +230,7 @@ TEST_P(ResidencyPolicy, ReusesWhatStaysOnTheDevice) {
 TEST_P(ResidencyPolicy, KeepsResultsThatComeHomeUnseen) {
   START();
   if (GetParam().device != "pinning") GTEST_SKIP() << "this device does not pin";
-  // Rows of a larger array: its pages are the result's only in part, and stay current all the same.
+  // The result is some rows of a larger array. It fills only a part of its pages, but they stay current.
   Case test(options_of(Routine::dgemm, 90, 80, 10, 1), 30, Edge::last_element);
   for (int round = 0; round < 6; ++round) {
     test.expect();
@@ -240,7 +240,7 @@ TEST_P(ResidencyPolicy, KeepsResultsThatComeHomeUnseen) {
     test.expect_right("round " + std::to_string(round));
     if (round >= 3) {
       EXPECT_GE(rig_->unseen_writes(), before + 80) << "round " << round;
-      // A clear of the soft-dirty bits passes over locked pages, so they count as written as long as they are locked.
+      // Clearing soft-dirty bits skips locked pages, so these count as written as long as they are locked.
       if (first_use() && !GetParam().soft_dirty()) {
         EXPECT_EQ(outcome.traffic.bytes_to_device, 0u) << "round " << round;
       }
@@ -252,7 +252,7 @@ TEST_P(ResidencyPolicy, KeepsResultsThatComeHomeUnseen) {
   for (int round = 0; round < 3; ++round) run_and_check(test, "after a write");
 }
 
-/// A result that the CPU writes, in a call of its own or otherwise.
+/// The CPU writes a result, in its own BLAS call or otherwise.
 TEST_P(ResidencyPolicy, SparesTheCpuPageFaultsOfItsOwnCalls) {
   START();
   if (!first_use() || GetParam().soft_dirty()) GTEST_SKIP() << "no page of a result is protected";
@@ -269,7 +269,7 @@ TEST_P(ResidencyPolicy, SparesTheCpuPageFaultsOfItsOwnCalls) {
     EXPECT_GE(outcome.traffic.bytes_to_device, test.call().result().payload_bytes());
     if (announced) {
       EXPECT_EQ(outcome.traffic.page_faults, 0U);
-    } else if (GetParam().device != "cuda") {  // the fake one's results are seen, and its matrix is copied by then
+    } else if (GetParam().device != "cuda") {  // the fake GPU's writes are noticed, so its matrix is copied by then
       EXPECT_GE(outcome.traffic.page_faults, pages);
     }
   }
@@ -327,7 +327,7 @@ TEST_P(ResidencyPolicy, ReadsPartsOfOneArrayByTheirOwnOffsets) {
     const Outcome outcome = run(call);
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     ASSERT_EQ(array.bytes(), copy.bytes()) << "round " << round;
-    // Products of products grow: start over from small numbers.
+    // Products of products grow, so start again with small numbers.
     for (std::int64_t j = 0; j < 50; ++j) {
       for (std::int64_t i = 0; i < 60; ++i) array.set(210 + i, row + j, static_cast<double>(engine() % 5) - 2, 0);
     }
@@ -352,7 +352,7 @@ TEST_P(ResidencyPolicy, ServesThreadsThatWriteRowsOfOneMatrix) {
       std::vector<double> expected(rows * columns);
       for (int round = 0; round < rounds; ++round) {
         const std::int64_t first = rows * thread;
-        // Everybody writes own elements on shared pages, by CPU and by call.
+        // Each thread writes its own elements on shared pages, by the CPU and by a call.
         for (std::int64_t j = 0; j < columns; ++j) c.set(first + round % rows, j, round, 0);
         a.set(first + round % rows, round % inner, round % 3, 0);
         blas::Call call = options_of(Routine::dgemm, rows, columns, inner, round % 3 == 0 ? 0 : 1);
@@ -385,7 +385,7 @@ TEST_P(ResidencyPolicy, ServesThreadsThatWriteRowsOfOneMatrix) {
 
 TEST_P(ResidencyPolicy, ServesThreadsThatShareOneProduct) {
   START();
-  // Slices of B and C meet on pages. B is written anew before each product, A every third time, C is never read.
+  // Slices of B and C share pages. B is rewritten before each product, A before every third, and C is never read.
   constexpr int threads = 4, rounds = 16;
   constexpr std::int64_t rows = 24, columns = 70, inner = 128;
   std::vector<double> a(rows * inner), b(inner * columns * threads), c(rows * columns * threads);
@@ -423,7 +423,7 @@ TEST_P(ResidencyPolicy, ServesThreadsThatShareOneProduct) {
 
 TEST_P(ResidencyPolicy, NeitherLosesNorOverlooksANeighboursWrites) {
   START();
-  // The call writes rows 0..39 of an array; a neighbour writes row 40 of every column all the while.
+  // The call writes rows 0..39 of an array, while a neighbour writes row 40 of every column.
   support::GuardedMatrix array(blas::Scalar::d, 41, 150, 41, Edge::last_element);
   Case source(options_of(Routine::dgemm, 40, 150, 30, 0), 0, Edge::first_element);
   blas::Call writing = source.call();
@@ -451,7 +451,7 @@ TEST_P(ResidencyPolicy, NeitherLosesNorOverlooksANeighboursWrites) {
   neighbour.join();
   EXPECT_EQ(lost, 0);
 
-  // What the neighbour wrote last is what a call finds that reads all of the array.
+  // A call that reads the whole array finds the neighbour's last values.
   blas::Call reading = options_of(Routine::dgemm, 3, 150, 41, 0);
   support::GuardedMatrix sum(blas::Scalar::d, 3, 150, 3, Edge::last_element);
   support::GuardedMatrix ones(blas::Scalar::d, 3, 41, 3, Edge::first_element);
@@ -562,7 +562,7 @@ TEST_P(ResidencyPolicy, StaysRightWhileItEvicts) {
   RigOptions options;
   options.budget = std::size_t{13} << 20;
   START(options);
-  // Eight calls of 4 MiB in all take turns in room for three.
+  // Eight calls, each with 4 MiB of matrices, take turns in room for three.
   std::vector<std::unique_ptr<Case>> cases;
   for (unsigned i = 0; i < 8; ++i) {
     cases.push_back(std::make_unique<Case>(options_of(Routine::dgemm, 400, 400, 2 + i, 1), static_cast<std::int64_t>(i),
@@ -581,7 +581,7 @@ TEST_P(ResidencyPolicy, StaysRightWhileItEvicts) {
 
 TEST_P(ResidencyPolicy, LeavesMappingsWholeForTheProgramToMove) {
   START();
-  // mremap refuses what is no longer one mapping, and tracking a part of one splits it.
+  // Tracking a part of a mapping splits it, and mremap refuses pages that are no longer one mapping.
   const std::size_t page = platform::page_size();
   std::size_t bytes = 1000 * page;
   char* mapping = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

@@ -1,4 +1,5 @@
-// Operations with several results and scratch: all results come home, the scratch does not, and no other byte changes.
+// Operations with several results and scratch: all results are copied back, the scratch is not, and no other byte
+// changes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -31,7 +32,7 @@ const support::TwoResultsHost host;
 constexpr std::array intents{Intent::update, Intent::read, Intent::scratch, Intent::write};
 constexpr std::size_t sum = 0, source = 1, scratch = 2, copy = 3;
 
-/// Four matrices one behind the other, which share the pages where they meet.
+/// Four matrices one behind the other; neighbours share a page.
 class Matrices {
  public:
   Matrices(std::int64_t rows, std::int64_t columns, std::int64_t gap)
@@ -71,7 +72,7 @@ class Matrices {
 
   std::vector<char> bytes() const { return {pages_.begin(), pages_.end()}; }
 
-  /// What must be in memory after the operation. The scratch is left as it is, where it is not used in place.
+  /// The expected memory after the operation. The scratch does not change unless it is used in place.
   std::vector<char> expected(Operation operation, bool in_place) {
     std::vector<char> expected = bytes();
     std::vector<double> elsewhere(static_cast<std::size_t>(leading_ * columns_));
@@ -153,7 +154,7 @@ TEST_P(ResidencyResults, TrafficCountsThemAllAndNoScratch) {
   EXPECT_EQ(outcome_.traffic.bytes_from_device, 2 * bytes);
 }
 
-// What the device scribbled over is not taken for what the program has there, and what it computed is found again.
+// The scratch that the device has overwritten is not taken for the program's data, and its results are found again.
 TEST_P(ResidencyResults, AreOperandsOfTheNextOperation) {
   START();
   Matrices matrices(300, 70, 2);
@@ -186,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(, ResidencyResults,
                                          Flavour{"moves", "simulated"}, Flavour{"coherent", "simulated"}),
                          name_of);
 
-/// Policy and device operation that fails for good.
+/// A policy, and the device operation at which the device is lost.
 struct Loss {
   Flavour flavour;
   std::string operation;
@@ -194,7 +195,8 @@ struct Loss {
 
 class ResidencyResultsFaults : public testing::TestWithParam<Loss> {};
 
-// A panel's results are said to be at home when all are, and untouched only where what the panel reads is whole.
+// A panel counts as complete if all of its results are in host memory, and as untouched only if everything that it
+// reads is intact.
 TEST_P(ResidencyResultsFaults, StatesSpeakOfAllResults) {
   int failures = 0;
   for (int number = 1; number <= 24; ++number) {
@@ -232,7 +234,7 @@ std::vector<Loss> losses() {
   std::vector<Loss> result;
   for (const char* operation : {"to-device", "to-host", "execute", "record", "wait", "synchronize"})
     for (const char* policy : {"copy", "first-use"}) result.push_back({{policy, "simulated"}, operation});
-  // This one orders its queues itself.
+  // This device orders its queues itself, so it records and awaits no events.
   for (const char* operation : {"to-device", "to-host", "execute", "synchronize"})
     for (const char* policy : {"first-use", "past-mirrors"}) result.push_back({{policy, "pinning"}, operation});
   return result;

@@ -1,4 +1,4 @@
-// Products of a matrix and a vector: vectors come and go with each call, beside mirrors that they may lie on.
+// Products of a matrix and a vector. Vectors are copied at each call, even if they lie in mirrored memory.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -55,7 +55,7 @@ class ResidencyVectors : public testing::TestWithParam<Flavour> {
     return call;
   }
 
-  /// C := A A^T for two matrices of the memory, so that A is mirrored.
+  /// C := A A^T for two matrices in the memory, which makes a mirror of A.
   blas::Call square(std::int64_t a, std::int64_t c) {
     blas::Call call;
     call.routine = blas::Routine::dgemm;
@@ -68,7 +68,7 @@ class ResidencyVectors : public testing::TestWithParam<Flavour> {
     return call;
   }
 
-  /// Makes the call and compares all of the memory, to the byte: sums of small integers are exact.
+  /// Makes the call and compares every byte of the memory, since sums of small integers are exact.
   Outcome run(const blas::Call& call, const char* what) {
     std::vector<char> expected = bytes();
     reference::compute(shadow(call, expected));
@@ -78,7 +78,7 @@ class ResidencyVectors : public testing::TestWithParam<Flavour> {
     return outcome;
   }
 
-  /// The call on a copy of the memory: nothing is written that lies beside a mirror.
+  /// The same call on a copy of the memory, so that it writes nothing near a mirror.
   blas::Call shadow(blas::Call call, std::vector<char>& copy) const {
     for (operation::Operand& operand : call.operands()) {
       const std::ptrdiff_t offset = static_cast<char*>(operand.address) - memory_.begin();
@@ -115,7 +115,8 @@ TEST_P(ResidencyVectors, AnyIncrementLeavesWhatLiesBetweenAlone) {
           "increments");
 }
 
-// The mirror of the memory in which a result lies is not what the device computed: the CPU put it there.
+// A result in mirrored memory does not reach the mirror directly: the CPU copies it to host memory, and the next use
+// updates the mirror.
 TEST_P(ResidencyVectors, ResultsWithinAMirroredMatrixAreSeenByItsNextUse) {
   run(square(0, 1), "mirrored");
   run(product(matrix(2), {matrix(3)}, {matrix(0) + 7 * order}, 1), "into a column");
@@ -132,7 +133,7 @@ TEST_P(ResidencyVectors, WithinAMirroredMatrixAreReadAsTheyAre) {
   run(product(matrix(1), {matrix(0) + 5 * order}, {matrix(2)}, 0), "after a write");
 }
 
-// A mirror of a stack would not be worth its memory, but a vector has none.
+// A mirror of the stack would not be worth its memory, but a vector needs no mirror.
 TEST_P(ResidencyVectors, MayLieOnTheStack) {
   double x[order];
   for (double& each : x) each = integer();
