@@ -1,13 +1,13 @@
-# What the tests of devices need beside the sources.
+# What the tests of devices need besides their sources.
 
-# The declarations in src/device/cuda/api.h and its like are held against NVIDIA's headers where these are installed.
+# Compares the declarations in src/device/cuda/api.h and similar headers with NVIDIA's headers, if these are installed.
 find_path(BLASTOFF_CUDA_HEADERS cublas_v2.h
           HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES include targets/x86_64-linux/include)
 if(TARGET unit_device AND BLASTOFF_CUDA_HEADERS)
   target_include_directories(unit_device SYSTEM PRIVATE ${BLASTOFF_CUDA_HEADERS})
 endif()
 
-# A fake driver, a fake cuBLAS, a fake cuSOLVER and a fake cuFFT, by which src/device/cuda runs on machines without a GPU: asynchronously, with pinned memory.
+# A fake driver, cuBLAS, cuSOLVER and cuFFT, with which src/device/cuda runs on machines without a GPU: asynchronously, with pinned memory.
 if(TARGET contract_device)
   add_library(fake_cuda_driver SHARED support/fake_cuda/driver.cpp support/fake_cuda/gpu.cpp support/fake_cuda/stream.cpp)
   set_target_properties(fake_cuda_driver PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1)
@@ -24,7 +24,7 @@ if(TARGET contract_device)
                           LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fake_cuda)
     add_dependencies(contract_device ${library})
   endforeach()
-  # The function that discovers tests takes lists apart: one variable in each property.
+  # The function that discovers tests splits lists, so each property has only one variable.
   set(fake_gpu "LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/fake_cuda")
   gtest_discover_tests(contract_device TEST_PREFIX "contract/device on the fake GPU/" TEST_FILTER "*cuda*"
                        TEST_LIST contract_device_fake_gpu DISCOVERY_TIMEOUT 60

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The energy that a report tells of a program on a real GPU, against the counters' own difference, within 10 %.
+"""Checks that the energy in a program's report on a real GPU agrees with the difference of the counters within 10 %.
 
     tests/gpu/energy.py COMMAND DEVICE
 
-COMMAND is `blastoff`. NVML and /sys/class/powercap are read here before and after the run, by other code than Blastoff's. What cannot be read is
-said, and must be said by the report, too. The end of it is one line for each check. Status 1 if one fails.
+COMMAND is `blastoff`. This script reads NVML and /sys/class/powercap before and after the run, by code of its own. If a counter cannot be read,
+it says so, and the report must say so too. It ends with one line for each check. The exit status is 1 if a check fails.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ time.sleep(1)
 
 
 def gpus() -> dict[str, float]:
-    """Joules of each GPU that counts them, by its place in the machine."""
+    """Joules of each GPU that counts them, by PCI address."""
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:
@@ -53,7 +53,7 @@ def gpus() -> dict[str, float]:
 
 
 def processors() -> dict[str, tuple[float, float]]:
-    """Joules of each package, and at how many its counter begins anew."""
+    """For each package, its joules, and the joules at which its counter wraps around."""
     found = {}
     for zone in Path("/sys/class/powercap").glob("intel-rapl:?"):
         try:
@@ -70,7 +70,7 @@ def agree(what: str, told: float, counted: float) -> tuple[str, bool]:
 
 
 def checks(command: str, device: str, folder: Path) -> Iterator[tuple[str, object]]:
-    """What is checked, and whether it is so."""
+    """The checks: a description, and the result."""
     report = folder / "run.json"
     words = [command, "run", f"--device={device}", "--start=now", "--summary=always", f"--report={report}", "--", sys.executable, "-c", PROGRAM]
     gpus_before, processors_before = gpus(), processors()

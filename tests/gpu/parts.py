@@ -1,4 +1,4 @@
-"""What tests/gpu/run can run on a GPU machine: the parts, and the commands of each."""
+"""The parts that tests/gpu/run can run on a GPU machine, and the commands of each."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SCRATCH = pathlib.Path(tempfile.gettempdir()) / f"blastoff-gpu-{os.getuid()}"
 
 @dataclasses.dataclass
 class Place:
-    """Where things are: the build, Debian's BLAS packages, the results."""
+    """The places of the build, of Debian's BLAS packages, and of the results."""
 
     build: pathlib.Path
-    libraries: pathlib.Path | None  # folder of blas/ and openblas-pthread/; None: the system's
+    libraries: pathlib.Path | None  # the folder with blas/ and openblas-pthread/; None: the system's libraries
     results: pathlib.Path
     device: str
     quick: bool
-    only: str  # parts of bench/run.py, or words in the names of steps
+    only: str  # parts of bench/run.py to run, or words in the names of steps to run
 
     @property
     def preloaded(self) -> pathlib.Path:
@@ -48,10 +48,10 @@ class Step:
     name: str
     command: list[str]
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
-    expected: str = ""  # a pattern that must occur in the output: a test runner that skips everything ends well
-    show: str = ""  # a pattern of lines to print, not only to log
-    findings: pathlib.Path | None = None  # where this file comes to be, what failed is said at the end
-    limit: float = math.inf  # seconds, of those of its part
+    expected: str = ""  # a pattern that must occur in the output, since a test runner that skips everything also succeeds
+    show: str = ""  # a pattern of lines that are printed besides being logged
+    findings: pathlib.Path | None = None  # if the step writes this file, the end of its output says what failed
+    limit: float = math.inf  # seconds, within the limit of its part
 
 
 @dataclasses.dataclass
@@ -69,16 +69,16 @@ def build_steps(place: Place) -> list[Step]:
 
 
 def contract_steps(place: Place) -> list[Step]:
-    """The contract suites on this device alone (they run elsewhere on all others), and the unit tests for this kernel."""
+    """The contract suites on this device only (other machines run them on all other devices), and the unit tests for this kernel."""
     environment = {}
     if place.libraries:
-        # Some releases of OpenBLAS, which comes first on many systems, have a trtrs that refuses right arguments.
+        # Takes the reference libraries: some releases of OpenBLAS, the default on many systems, have a trtrs that refuses valid arguments.
         searched = [str(place.libraries / "blas"), str(place.libraries / "lapack"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
         environment["LD_LIBRARY_PATH"] = ":".join(searched)
     if place.device.startswith("cuda"):
         environment["REQUIRE_GPU"] = "1"
     programs = sorted([*place.build.glob("tests/contract_*"), *place.build.glob("tests/unit_*")])
-    # Its libraries are looked for where they were built; it has nothing to do with the GPU.
+    # unit_intercept looks for its libraries where they were built, and does not use the GPU.
     programs = [program for program in programs if program.name != "unit_intercept"]
     steps = []
     for program in programs:
@@ -123,7 +123,7 @@ def coherence_steps(place: Place) -> list[Step]:
 
 
 def bench_command(place: Place, script: str, output: str) -> list[str]:
-    (place.results / output).unlink(missing_ok=True)  # of an earlier run
+    (place.results / output).unlink(missing_ok=True)  # it may be left from an earlier run
     command = [sys.executable, "-u", str(ROOT / "bench" / script), "--device", place.device]
     command += ["--blastoff", str(place.preloaded)]
     if (place.build / "bench").is_dir():
@@ -148,7 +148,7 @@ def interception_steps(place: Place) -> list[Step]:
 
 
 def numpy_step(place: Place, name: str) -> Step:
-    """bench/NAME.py."""
+    """The step that runs bench/NAME.py."""
     command = [
         sys.executable,
         "-u",
@@ -187,25 +187,25 @@ def blocks_steps(place: Place) -> list[Step]:
 
 
 def mpi_starters(place: Place) -> dict[str, list[str]]:
-    """What starts ranks of each MPI of the pack; their number and the program follow."""
+    """The command that starts ranks, for each MPI of the pack. The number of ranks and the program follow it."""
     unbound = ["--oversubscribe", "--bind-to", "none", "-n"]
     starters = {
         "openmpi": [str(place.mpi / "openmpi/bin/mpirun"), *unbound],
         "mpich": [str(place.mpi / "mpich/bin/mpiexec"), "-n"],
         "openmpi-cuda": [str(place.mpi / "openmpi-cuda/bin/mpirun"), *unbound],
     }
-    # The same without CUDA's memory of other processes: messages between devices pass through the host, inside the MPI.
+    # The same MPI without access to device memory of other processes: messages between devices pass through the host inside the MPI.
     starters["openmpi-cuda-no-ipc"] = [starters["openmpi-cuda"][0], "--mca", "btl_smcuda_use_cuda_ipc", "0", *unbound]
     return {name: words for name, words in starters.items() if pathlib.Path(words[0]).exists()}
 
 
 def mpi_program(place: Place, library: str, program: str) -> str:
-    """Compiled for that MPI; openmpi's programs run with its CUDA-aware build, too."""
+    """The program that was compiled for this MPI. Programs for Open MPI also run with its CUDA-aware build."""
     return str(place.mpi / ("mpich" if library == "mpich" else "openmpi") / "programs" / program)
 
 
 def mpi_blocks_steps(place: Place) -> list[Step]:
-    """Blocks: every transfer checked, then messages measured, on two ranks."""
+    """Blocks on two ranks: checks every transfer, then measures messages."""
     environment = {"BLASTOFF_DEVICE": place.device, "BLASTOFF_SUMMARY": "never"}
     fortran = [str(place.build / "tests/scenario/blocks_f90")]
     steps = [Step("blocks in Fortran", fortran, environment, expected=r"[1-9] devices: right", limit=30)]
@@ -220,7 +220,7 @@ def mpi_blocks_steps(place: Place) -> list[Step]:
 
 
 def mpi_step(place: Place, name: str, script: str, program: str, seconds: float, *options: str) -> Step:
-    """Jobs of Open MPI, each with a launcher for all of its ranks. The script stops by itself after so many seconds."""
+    """A step with jobs of Open MPI, each with one launcher for all of its ranks. The script stops by itself after `seconds`."""
     searched = [str(place.libraries / folder) for folder in ("openblas-pthread", "lapack")] if place.libraries else []
     environment = {"LD_LIBRARY_PATH": ":".join([*searched, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
     if place.quick:
@@ -232,7 +232,7 @@ def mpi_step(place: Place, name: str, script: str, program: str, seconds: float,
 
 
 def mpi_scalapack_steps(place: Place, ranks: int, seconds: float) -> list[Step]:
-    """What computes with products, then eigenproblems, gathered and not."""
+    """ScaLAPACK's routines that use products, then its eigenproblems, gathered and not."""
     program = mpi_program(place, "openmpi", "scalapack")
     products, eigen = ["pdgemm", "pdtrsm", "pdpotrf", "pdgetrf"], ["pdsyevd", "pzheevd", "pzhegvx"]
     sizes = ["--order", "4000", "--eigen-order", "2000", "--repeats", "6"]
@@ -249,7 +249,7 @@ def mpi_scalapack_steps(place: Place, ranks: int, seconds: float) -> list[Step]:
 
 
 def mpi_steps(place: Place) -> list[Step]:
-    """MPI programs, by the MPI libraries of the pack. Steps that are slow stop at a share of their own."""
+    """MPI programs with the MPI libraries of the pack. Slow steps stop after their share of the time."""
     if not place.mpi.is_dir():
         return []
     ranks = ["--iterations", "3", *(["--quick"] if place.quick else [])]
@@ -262,13 +262,13 @@ def mpi_steps(place: Place) -> list[Step]:
 
 
 def devices_steps(place: Place) -> list[Step]:
-    """Several GPUs of this machine in one process; on the simulated device the script alone is tried."""
+    """Several GPUs of this machine in one process. On the simulated device, this only tries the script."""
     more = ["--nvblas"] if place.device.startswith("cuda") else ["--split", "always"]
     return [Step("devices", bench_command(place, "devices.py", "devices.json") + more, show=r"(operation|[a-z]+,|one GPU)")]
 
 
 def larger_steps(place: Place) -> list[Step]:
-    """Matrices larger than the memory for them."""
+    """Matrices larger than the device memory for them."""
     return [Step("larger", bench_command(place, "larger.py", "larger.json"), show=r"(operation|\wgemm|\wsyrk|\wtrsm|working| +[0-9])")]
 
 
@@ -307,7 +307,7 @@ def energy_steps(place: Place) -> list[Step]:
 
 
 def predict_steps(place: Place) -> list[Step]:
-    """Programs are predicted by the shipped model of this GPU."""
+    """Predictions of programs with the shipped model of this GPU."""
     command = [sys.executable, "-u", str(ROOT / "bench" / "predict.py"), "--output", str(place.results / "predict.json")]
     command += ["--keep", str(SCRATCH / "predict")]
     model = shipped_model() if place.device.startswith("cuda") else None

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What users are shown of a program on a real GPU: the verdict, memory by NVML, the time line, advice, and the switch of a session.
+"""Checks what users see of a program on a real GPU: the verdict, memory by NVML, the time line, advice, and the switch of a session.
 
     tests/gpu/visible.py COMMAND DEVICE
 
-COMMAND is `blastoff`. What is shown is printed; the end of it is one line for each check. Status 1 if one fails.
+COMMAND is `blastoff`. Prints what users see, and one line for each check at the end. The exit status is 1 if a check fails.
 """
 
 import json
@@ -48,10 +48,10 @@ def run(*words: object) -> str:
 
 
 def checks(command: str, device: str, folder: Path) -> Iterator[tuple[str, object]]:
-    """What is checked, and whether it is so."""
+    """The checks: a description, and the result."""
     report = folder / "run.json"
     settings = ["--start=now", f"--device={device}", "--memory=10ms", f"--report={report}"]
-    run(command, "run", "--device=none", "--summary=never", sys.executable, "-c", PROGRAM)  # later runs know the CPU's time
+    run(command, "run", "--device=none", "--summary=never", sys.executable, "-c", PROGRAM)  # so that later runs know the CPU's time
     run(command, "run", *settings, sys.executable, "-c", PROGRAM)
     counted = json.loads(report.read_text())
     memory = json.loads((folder / "run.memory.json").read_text())

@@ -1,4 +1,4 @@
-"""One check on an emulated machine: a command, its environment there, and the judgement here of what it printed and reported."""
+"""One check on an emulated machine: a command, its environment on the machine, and a function that judges its output and its report here."""
 
 import re
 import shlex
@@ -20,7 +20,7 @@ Judge = Callable[[Outcome], Complaints]
 
 
 def program(name: str, *arguments: object) -> Command:
-    """A program of the build: it is taken along with the libraries that it needs."""
+    """The command for a program of the build, which is copied to the machine with the libraries that it needs."""
     return (str(PROGRAMS / name), *map(str, arguments))
 
 
@@ -30,8 +30,8 @@ class Check:
     command: Command
     judge: Judge
     settings: dict[str, str] = field(default_factory=dict)  # environment variables of the command
-    before: str = ""  # shell lines: what the machine is to be like
-    seconds: int = 200  # it is killed after that
+    before: str = ""  # shell lines that prepare the machine
+    seconds: int = 200  # the command is killed after this time
 
     def script(self) -> str:
         variables = [f"{name}={value}" for name, value in self.settings.items()]
@@ -42,12 +42,12 @@ class Check:
 
 
 def huge_pages(mode: str) -> str:
-    """Transparent ones: always, madvise, never."""
+    """A shell line that sets transparent huge pages to always, madvise or never."""
     return f"echo {mode} >/sys/kernel/mm/transparent_hugepage/enabled"
 
 
 def offloaded(**settings: str) -> dict[str, str]:
-    """The variables of a program that runs on the simulated device, every call checked. `settings`: min_size="100"."""
+    """The variables of a program on the simulated device that checks every call. `settings`: settings such as min_size="100"."""
     wanted = {"device": "simulated", "min_size": "0", "verify": "abort", "summary": "never", "report": REPORT} | settings
     preloaded = BOTH_LIBRARIES if wanted.keys() & {"place", "align"} else {"LD_PRELOAD": LIBRARY}
     return preloaded | {f"BLASTOFF_{name.upper()}": value for name, value in wanted.items()}
@@ -57,12 +57,12 @@ def offloaded(**settings: str) -> dict[str, str]:
 
 
 def complaints_if(**facts: bool) -> Complaints:
-    """The names of what is true, as words."""
+    """The names of the facts that are true, in words."""
     return [name.replace("_", " ") for name, true in facts.items() if true]
 
 
 def unharmed(outcome: Outcome) -> Complaints:
-    """The program found all its results right and printed nothing that Blastoff did not mean it to."""
+    """Complains unless the program found all its results right and Blastoff printed nothing unexpected."""
     complaints = [line for line in outcome.stdout.splitlines() if "WRONG" in line]
     if outcome.status != 0:
         complaints.append(f"status {outcome.status}")
@@ -72,7 +72,7 @@ def unharmed(outcome: Outcome) -> Complaints:
 
 
 def offloads(outcome: Outcome) -> Complaints:
-    """Unharmed, on the device, and nothing stale."""
+    """Complains unless the program is unharmed, its calls ran on the device, and no page was stale."""
     if not outcome.report:
         return [*unharmed(outcome), "no report"]
     verification = outcome.report["verification"]
@@ -84,7 +84,7 @@ def offloads(outcome: Outcome) -> Complaints:
 
 
 def under(policy: str, tracker: str | None = None, reason: str | None = None, judge: Judge = offloads) -> Judge:
-    """That, with this policy in force by this tracker, and where it is not the one asked for, with a reason that matches."""
+    """Judges by `judge`, and also complains unless this policy is in force with this tracker, and its reason matches."""
 
     def judged(outcome: Outcome) -> Complaints:
         complaints = judge(outcome)
@@ -103,7 +103,7 @@ def under(policy: str, tracker: str | None = None, reason: str | None = None, ju
 
 
 def unit_tests(at_least: int) -> Judge:
-    """A GoogleTest program of which so many tests passed, not skipped."""
+    """Judges a GoogleTest program, of which at least this number of tests must have passed without being skipped."""
 
     def judged(outcome: Outcome) -> Complaints:
         failed = re.findall(r"^\[  FAILED  \] (\S+) \(", outcome.stdout, re.MULTILINE)

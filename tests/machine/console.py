@@ -1,4 +1,4 @@
-"""What an emulated machine said on its serial console (tests/machine/guest/init wrote it)."""
+"""Reads the output of an emulated machine on its serial console, which tests/machine/guest/init has written."""
 
 import json
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ MARK = "@@ "
 
 @dataclass
 class Console:
-    boot_seconds: float | None = None  # None: it never came up
+    boot_seconds: float | None = None  # None: the machine has not booted
     kernel: str = ""
-    outcomes: dict[str, tuple[Outcome, float]] = field(default_factory=dict)  # by check, with its seconds
-    ended: bool = False  # after the last check, by itself
+    outcomes: dict[str, tuple[Outcome, float]] = field(default_factory=dict)  # outcome and seconds of each check
+    ended: bool = False  # whether the machine switched itself off after the last check
 
 
 def read_report(text: str) -> dict:
@@ -25,7 +25,7 @@ def parse(text: str) -> Console:
     check, section = "", ""
     sections: dict[str, list[str]] = {}
     for line in text.splitlines():
-        # A firmware's control sequences may stand before the first line.
+        # Control sequences of the firmware may precede the first line.
         position = line.find(MARK) if not section else (0 if line.startswith(MARK) else -1)
         if position < 0:
             sections.setdefault(section, []).append(line)

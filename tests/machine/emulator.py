@@ -12,7 +12,7 @@ def command(machine: Machine, kernel: Path, initramfs: Path) -> list[str]:
     if machine.architecture == "amd64":
         qemu, console = ["qemu-system-x86_64", "-cpu", "max"], "ttyS0"
     else:
-        # Pointer authentication as specified would take most of the emulator's time.
+        # Emulating the specified algorithm of pointer authentication would take most of the time.
         qemu, console = ["qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on"], "ttyAMA0"
     memory = ["-m", f"{sum(machine.nodes)}M", "-smp", str(CPUS)]
     for node, size in enumerate(machine.nodes):
@@ -24,7 +24,7 @@ def command(machine: Machine, kernel: Path, initramfs: Path) -> list[str]:
 
 
 def run(machine: Machine, kernel: Path, initramfs: Path, log: Path) -> str:
-    """Until it switches itself off, or its time is over. Gives what it said on the console."""
+    """Runs the machine until it switches itself off or its time is over. Returns its console output."""
     with open(log, "wb") as output:
         process = subprocess.Popen(command(machine, kernel, initramfs), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
         try:

@@ -1,4 +1,4 @@
-"""What the machines are made of, from the distribution's packages: kernels, and busybox. Fetched once into build/machines."""
+"""Kernels and busybox for the machines, from the distribution's packages. They are fetched once into build/machines."""
 
 import re
 import shutil
@@ -14,12 +14,12 @@ NEWEST = (1000, 0)
 
 
 class Unavailable(Exception):
-    """This distribution does not have it."""
+    """This distribution does not have the package."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The first of these packages that the distribution has, in a version below `before`."""
+    """A kernel: the first of these packages that the distribution has in a version below `before`."""
 
     name: str
     choices: tuple[str, ...]
@@ -27,13 +27,13 @@ class Kernel:
 
 
 def version(package: str) -> tuple[int, int] | None:
-    """That of the package itself; meta packages have none, or half of one."""
+    """The kernel version in a package's name; None for meta packages, whose names have none or only a part."""
     found = re.match(r"linux-image-(\d+)\.(\d+)[.-]", package)
     return (int(found[1]), int(found[2])) if found else None
 
 
 def resolved(apt: packages.Apt, kernel: Kernel) -> str:
-    """The package that holds the image, which a meta package names."""
+    """The package with the kernel image, on which a meta package depends."""
     for choice in kernel.choices:
         for package in apt.dependencies(choice) or []:
             found = version(package)
@@ -65,7 +65,7 @@ def kernel_image(kernel: Kernel, architecture: str) -> Path:
         apt = opened(architecture)
         package = resolved(apt, kernel)
         apt.fetch([package], directory)
-        shutil.rmtree(directory / "lib", ignore_errors=True)  # modules: the machines need none
+        shutil.rmtree(directory / "lib", ignore_errors=True)  # kernel modules, which the machines do not need
         image = only(directory, "boot/vmlinuz-*")
     return image
 

@@ -1,4 +1,4 @@
-"""The file system of an emulated machine: busybox, programs of the build with the libraries that they need, and checks."""
+"""Makes the file system of an emulated machine: busybox, programs of the build with the libraries that they need, and checks."""
 
 import functools
 import re
@@ -14,7 +14,7 @@ INIT = Path(__file__).resolve().parent / "guest" / "init"
 
 
 def place(program: str) -> str:
-    """Where a build puts it (tests/machine/CMakeLists.txt)."""
+    """The folder in which a build puts this program (tests/machine/CMakeLists.txt)."""
     if program.startswith(("unit_", "contract_")):
         return f"tests/{program}"
     of_scenarios = ("factorise", "random_coherence")
@@ -23,11 +23,11 @@ def place(program: str) -> str:
 
 @dataclass(frozen=True)
 class Toolset:
-    """Where a machine's programs come from."""
+    """The build and the tools from which a machine's programs come."""
 
     build: Path
     searched: tuple[Path, ...]
-    prefix: str = ""  # of binutils
+    prefix: str = ""  # prefix of the names of binutils
 
     def shared_object(self, name: str) -> Path:
         for directory in self.searched:
@@ -38,7 +38,7 @@ class Toolset:
 
 @functools.cache
 def needed(binary: Path, prefix: str) -> tuple[tuple[str, ...], str | None]:
-    """The names of the libraries that it needs, and the path of its dynamic linker."""
+    """The names of the libraries that a file needs, and the path of its dynamic linker."""
     text = asked(f"{prefix}readelf", "--wide", "--dynamic", "--program-headers", binary)
     interpreter = re.search(r"\[Requesting program interpreter: (.*)\]", text)
     return tuple(re.findall(r"\(NEEDED\).*\[(.*)\]", text)), interpreter[1] if interpreter else None
@@ -50,7 +50,7 @@ def install(source: Path, target: Path, tools: Toolset) -> None:
 
 
 def with_libraries(source: Path, target: Path, root: Path, tools: Toolset) -> None:
-    """Installs the file and, under /lib, what it needs."""
+    """Installs a file, and the libraries that it needs under /lib."""
     install(source, target, tools)
     names, interpreter = needed(source, tools.prefix)
     if interpreter and not (root / interpreter[1:]).exists():
@@ -68,7 +68,7 @@ def pack(root: Path, archive: Path) -> None:
 
 
 def create(root: Path, archive: Path, busybox: Path, tools: Toolset, programs: Iterable[str], scripts: dict[str, str]) -> None:
-    """`root` is filled anew and packed into `archive`; `scripts` are the checks, in order."""
+    """Empties and fills `root`, and packs it into `archive`. `scripts` are the checks, in order."""
     shutil.rmtree(root, ignore_errors=True)
     for directory in ("bin", "lib", "dev", "proc", "sys", "tmp", "checks"):
         (root / directory).mkdir(parents=True)
@@ -78,7 +78,7 @@ def create(root: Path, archive: Path, busybox: Path, tools: Toolset, programs: I
         with_libraries(tools.build / place(name), root / "programs" / name, root, tools)
     for library in sorted(tools.build.glob("libblastoff*.so")):
         with_libraries(library, root / "lib" / library.name, root, tools)
-    # libblastoff.so opens it itself.
+    # libblastoff.so opens this library itself, so no file names it.
     if not (root / "lib" / "libm.so.6").exists():
         with_libraries(tools.shared_object("libm.so.6"), root / "lib" / "libm.so.6", root, tools)
     for name, script in scripts.items():

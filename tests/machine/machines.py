@@ -14,9 +14,9 @@ class Machine:
     what: str
     kernel: Kernel
     checks: Callable[[], Sequence[Check]]
-    architecture: str = "amd64"  # as Debian calls it
-    nodes: tuple[int, ...] = (768,)  # MiB of memory on each NUMA node; the first has all CPUs
-    seconds: int = 300  # it is switched off after that
+    architecture: str = "amd64"  # Debian's name
+    nodes: tuple[int, ...] = (768,)  # MiB of memory on each NUMA node; the first node has all CPUs
+    seconds: int = 300  # the machine is switched off after this time
 
 
 def recent(architecture: str) -> Kernel:

@@ -1,4 +1,4 @@
-"""Blocks between the ranks of real MPI libraries, and the example of coupled cluster, with all of its switches."""
+"""Blocks between the ranks of real MPI libraries, and the coupled-cluster example with all of its switches."""
 
 import itertools
 import re
@@ -20,7 +20,7 @@ libraries = pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: libr
 
 
 def need(library: mpi.Mpi) -> None:
-    """Skips where it is not installed."""
+    """Skips the test if the library is not installed."""
     for command in (library.compiler, library.starter[0]):
         if shutil.which(command) is None:
             pytest.skip(f"{command} is not installed (tools/install test)")
@@ -42,7 +42,7 @@ def ran(command: list, library: mpi.Mpi, ranks: int, folder: Path, device: str, 
 
 
 def fake_gpu() -> dict[str, str]:
-    """By which device "cuda" works late, on threads of its own; nothing where it is not built."""
+    """Variables that make "cuda" the fake GPU, which works asynchronously in its own threads; empty if it is not built."""
     folder = offload.BUILD / "tests" / "fake_cuda"
     return {"BLASTOFF_CUDA_PATH": str(folder), "LD_LIBRARY_PATH": str(folder)} if (folder / "libcuda.so.1").exists() else {}
 
@@ -67,7 +67,7 @@ def test_messages_broadcasts_and_windows(library, tmp_path, device):
 
 
 def rows(output: str) -> dict[str, list[str]]:
-    """Of the example's table: what was switched off, and the figures. Each was right."""
+    """The rows of the example's table: the feature that was switched off, and the figures. Checks that each result was right."""
     found = {}
     lines = output.splitlines()
     for line, check in itertools.pairwise(lines):

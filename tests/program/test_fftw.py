@@ -1,4 +1,4 @@
-"""FFTW's planners and executions on the device: right results, nothing written that may not be, faults included."""
+"""FFTW's planners and executions on the device: right results, no write where none is allowed, also after faults."""
 
 import re
 import sys
@@ -43,7 +43,7 @@ def test_every_planner(device, policy, intercept):
 
 
 def test_every_planner_by_functionals(device):
-    """What --verify=sample computes of right results."""
+    """--verify=sample accepts right results."""
     outcome = run("every", device, verify="sample=100%")
     assert not [line for line in outcome.lines if line.startswith("verify")]
     if device == "simulated":
@@ -51,7 +51,7 @@ def test_every_planner_by_functionals(device):
 
 
 def test_patched_functions_serve_programs_that_are_not_bound_to_our_names(device):
-    """Which functions can be patched depends on their code: results are right whichever are."""
+    """Results are right whichever functions can be patched, which depends on their code."""
     outcome = run("every", device, settings=["--intercept=patch"])
     patched = [name for entry in outcome.report["interception"]["objects"] for name in entry["patched"]]
     assert "fftw_plan_dft_3d" in patched
@@ -67,20 +67,20 @@ def test_lives_of_plans(device, what):
 
 @pytest.mark.parametrize("intercept", ["auto", "patch", "preload"])
 def test_functions_found_by_dlsym(device, intercept):
-    """Which of them are patched depends on their code: a plan whose end nobody would notice is not remembered."""
+    """Which functions are patched depends on their code. A plan whose end would not be noticed is not remembered."""
     run("opened", device, settings=[f"--intercept={intercept}"])
 
 
 @pytest.mark.parametrize("intercept", ["auto", "patch", "preload"])
 def test_a_plan_at_the_address_of_another(device, intercept):
-    """Ends and beginnings of plans that nobody notices: a plan is known by what FFTW wrote into it."""
+    """The end and the making of plans are not noticed, so a plan is recognised by the contents that FFTW wrote into it."""
     outcome = run("reused", device, settings=[f"--intercept={intercept}"])
     assert intercept == "patch" or outcome.total("offloaded") > 0
 
 
 @pytest.mark.parametrize("intercept", ["auto", "preload"])
 def test_mkl_has_the_names_of_fftw(device, intercept):
-    """It does not compute what FFTW does for some guru plans: all is as it is without Blastoff."""
+    """MKL computes other results than FFTW for some guru plans. Results are the same as without Blastoff."""
     mkl = next((Path(sys.prefix) / "lib").glob("libmkl_rt.so*"), None)
     if mkl is None or not PROGRAM.exists():
         pytest.skip("the mkl wheel or FFTW is not installed")
@@ -104,7 +104,7 @@ def run_plans_of(library: str, device: str, intercept: str) -> offload.Outcome:
 
 @pytest.mark.parametrize("intercept", ["auto", "patch", "preload"])
 def test_a_plan_of_mkl_is_known_by_what_mkl_tells_of_it(device, intercept):
-    """Its words are the same where another one lies in its place; its lengths or its function are not."""
+    """If another plan has the same address, its contents are the same, but the lengths or the function that MKL tells differ."""
     outcome = run_plans_of("fake_mkl", device, intercept)
     if intercept != "patch":
         assert outcome.total("offloaded") == 4

@@ -1,4 +1,4 @@
-"""Calls that happen inside a library, where no exported name can catch them, beside those that NumPy makes itself."""
+"""Calls inside a library, which no exported name can intercept, and calls that NumPy itself makes."""
 
 import importlib.util
 import json
@@ -9,7 +9,7 @@ import pytest
 
 DECOMPOSITIONS = offload.ROOT / "bench" / "programs" / "decompositions.py"
 
-# gelsd is no routine that is offloaded as a whole; its products are.
+# gelsd is not offloaded as a whole, but its products are.
 LEAST_SQUARES = """
 import json
 import numpy
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("numpy") is None, reaso
 
 
 def offloaded_calls(command: list, intercept: str, device: str, policy: str) -> dict[str, int]:
-    """Routine -> calls on the device, of a program that prints small residuals."""
+    """Number of calls on the device by routine, of a program that must print small residuals."""
     outcome = offload.offloaded(
         [sys.executable, *command],
         device=device,

@@ -1,4 +1,4 @@
-"""Programs in the languages that scientists use: Fortran, R, Octave, Python; on the reference BLAS and on OpenBLAS."""
+"""Programs in Fortran, R, Octave and Python, on the reference BLAS and on OpenBLAS."""
 
 import importlib.util
 import shutil
@@ -15,7 +15,7 @@ BLAS = {"reference": offload.REFERENCE_BLAS, "openblas": offload.OPENBLAS}
 
 @pytest.fixture(scope="session")
 def scf(tmp_path_factory):
-    built = offload.BUILD / "examples" / "scf"  # by tests/gpu/pack
+    built = offload.BUILD / "examples" / "scf"  # tests/gpu/pack builds it
     if built.exists():
         return built
     if not shutil.which("gfortran"):
@@ -34,7 +34,7 @@ def blas(request):
 
 
 def numbers(text: str) -> list[float]:
-    """The checksums that an example prints, one a line after "="; times are on lines of their own."""
+    """The checksums that an example prints, one per line after "=". Times are on other lines."""
     return [float(line.split("=")[1]) for line in text.splitlines() if "=" in line]
 
 
@@ -58,7 +58,7 @@ def test_fortran(scf, blas, device, policy):
 
 
 def test_openblas_with_threads(scf, device, policy):
-    """OpenBLAS's own threads beside ours."""
+    """OpenBLAS's own threads run beside ours."""
     if not (offload.OPENBLAS / "libblas.so.3").exists():
         pytest.skip("OpenBLAS is missing (Debian, Ubuntu: libopenblas0-pthread)")
     env = offload.environment(offload.OPENBLAS, OPENBLAS_NUM_THREADS="4")
@@ -124,7 +124,7 @@ def test_octaves_own_tests(blas, device, policy, tmp_path):
         pytest.skip("octave-cli is not installed")
     script = tmp_path / "tests.m"
     script.write_text(OCTAVE_TESTS)
-    # What fails without Blastoff fails with it.
+    # A test that fails without Blastoff may fail with it.
     env = offload.environment(blas, [offload.REFERENCE_LAPACK] if blas == offload.REFERENCE_BLAS else [])
     command = ["octave-cli", "--quiet", "--no-gui", script]
     outcome = offload.offloaded(command, policy=policy, device=device, env=env)

@@ -1,4 +1,4 @@
-"""LAPACK routines as a whole on the device, called through SciPy: right results, nothing written that may not be, failures included."""
+"""LAPACK routines as a whole on the device, called through SciPy: right results, no write where none is allowed, also after failures."""
 
 import importlib.util
 import re
@@ -37,12 +37,12 @@ def test_every_routine(device, policy):
             assert outcome.routine(name_of(stem, precision))["offloaded"] > 0, name_of(stem, precision)
     assert outcome.report["verification"]["stale_pages"] == 0
     assert outcome.report["verification"]["checked"] > 500
-    # Not definite (potrf, spgv), singular, not-a-number, two singular triangles, not of full rank (gels, and trtrs in its original): each once
-    # for each type. The original reported them.
+    # Matrices that are not definite (potrf, spgv), singular, with NaN, two singular triangles, not of full rank (gels, and trtrs in its
+    # original): each once for each type. The original reported them.
     assert outcome.refused()[offload.NO_RESULT] == 8 * 4
 
 
-# NumPy asks for the sizes of work space before each of these.
+# NumPy asks for the sizes of work space before each of these calls.
 QUERIES = """
 import numpy as np
 a = np.random.default_rng(1).standard_normal((64, 64))
@@ -53,7 +53,7 @@ QUERIED = ["dsyevd", "zheevd", "dgesdd", "dgeqrf", "dorgqr", "dgeev"]
 
 @pytest.mark.parametrize("min_size", [0, 1000])
 def test_questions_for_the_size_of_work_space_are_no_calls(min_size, tmp_path):
-    """They are in no figure, whether the call runs on the device or on the CPU."""
+    """Such queries appear in no figure, whether the call itself runs on the device or on the CPU."""
     if importlib.util.find_spec("numpy") is None:
         pytest.skip("NumPy is not installed")
     log, trace = tmp_path / "calls.csv", tmp_path / "run.trace"
@@ -68,7 +68,7 @@ def test_questions_for_the_size_of_work_space_are_no_calls(min_size, tmp_path):
 
 
 def test_in_memory_of_the_program_they_are_copied(device):
-    """A failure in place would have destroyed the operands."""
+    """Operands are copied, since a failure in place would destroy them."""
     if device != "simulated":
         pytest.skip("this device has a memory of its own")
     outcome = run(device, policy="coherent", settings=["--simulated-form=unified"])

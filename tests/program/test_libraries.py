@@ -1,4 +1,4 @@
-"""Real BLAS libraries, each in a process of its own: every routine with every option, against the definition."""
+"""Real BLAS libraries, each in a separate process: compares every routine with every option with the definition."""
 
 import importlib.util
 import sys
@@ -9,18 +9,18 @@ import offload
 import pytest
 
 PROGRAM = offload.BUILD / "tests" / "program" / "every_routine"
-EVERY_ROUTINE = 30  # of the standard; some libraries have gemmt and gemm3m besides
+EVERY_ROUTINE = 30  # number of level-3 routines in the standard; some libraries also have gemmt and gemm3m
 
 
 @dataclass(frozen=True)
 class Library:
-    """A library and how it spells its names."""
+    """A library, and the prefix and suffix of its names."""
 
-    path: Path | None  # None: not installed
+    path: Path | None  # None: the library is not installed
     prefix: str = ""
     suffix: str = "_"
     style: str = "fortran"
-    package: str = ""  # where to get it
+    package: str = ""  # the package that has it
 
 
 def in_wheel(package: str, pattern: str) -> Path | None:
@@ -36,7 +36,7 @@ def of_debian(file: str, package: str) -> dict[str, Library]:
 
 
 def mkl() -> Path | None:
-    """The wheel brings no package, only libraries for the environment's lib/."""
+    """MKL's library. Its wheel has no Python package, only libraries in the environment's lib/."""
     return next((Path(sys.prefix) / "lib").glob("libmkl_rt.so*"), None)
 
 
@@ -62,7 +62,7 @@ LIBRARIES = {
 
 
 def counted(text: str) -> dict[str, int]:
-    """Routine -> calls that the program made of it."""
+    """Number of calls that the program made, by routine."""
     return {line.split()[0]: int(line.split()[1]) for line in text.splitlines() if "absent" not in line}
 
 
@@ -83,7 +83,7 @@ def test_every_routine(name, intercept, binding, device):
 
 
 def test_names_alone_do_not_reach_functions_of_a_handle(device):
-    """What patching is for."""
+    """Exported names do not reach such functions; patching does."""
     command = [PROGRAM, "handle", offload.REFERENCE_BLAS / "libblas.so.3", "", "_", "fortran"]
     outcome = offload.offloaded(command, device=device, settings=["--intercept=preload"])
     assert outcome.status == 0
@@ -91,7 +91,7 @@ def test_names_alone_do_not_reach_functions_of_a_handle(device):
 
 
 def larger_than_the_device(library: Library, policy: str, *settings: str) -> offload.Outcome:
-    """Matrices of order 120, of up to 230 kB, in a device that has room for 200 kB of them."""
+    """Matrices of order 120, of up to 230 kB, on a device with room for 200 kB of matrices."""
     command = [PROGRAM, "default", library.path, library.prefix, library.suffix, library.style, "120"]
     options = ["--simulated-memory=256K", *settings]
     env = offload.environment(library.path.parent)
@@ -114,7 +114,7 @@ def test_calls_that_are_larger_than_the_device_run_there_block_by_block(name, po
 
 @pytest.mark.parametrize("fault", ["execute:40", "execute:333", "to-host:500:lost", "to-device:700", "allocate:50:memory"])
 def test_a_device_that_fails_between_two_blocks(fault):
-    """The CPU makes the blocks that are left."""
+    """The CPU computes the remaining blocks."""
     library = LIBRARIES["numpy-cblas"]
     if library.path is None:
         pytest.skip(f"the library is not installed ({library.package})")

@@ -1,4 +1,4 @@
-"""Jobs of real MPI libraries: what ranks know of themselves, ScaLAPACK, and messages into matrices that are on the device."""
+"""Jobs of real MPI libraries: the ranks' numbers, ScaLAPACK, and messages into matrices that are on the device."""
 
 import json
 import os
@@ -22,8 +22,8 @@ KNOWN = "; ".join(
     )
 )
 
-# Every way in which bytes get from one rank of a node to another: the names of Open MPI's and UCX's transports. Not that of MPICH by
-# TCP: with UCX 1.13, every second job stays in MPI_Finalize, also without Blastoff.
+# Every way in which bytes get from one rank of a node to another, by the names of Open MPI's and UCX's transports. MPICH by TCP is left out:
+# with UCX 1.13, every second job hangs in MPI_Finalize, also without Blastoff.
 OB1 = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl_base_warn_component_unused": "0"}
 OVER_UCX = {"OMPI_MCA_pml": "ucx", "OMPI_MCA_opal_common_ucx_tls": "any", "OMPI_MCA_opal_common_ucx_devices": "any"}
 TRANSPORTS = {
@@ -40,7 +40,7 @@ TRANSPORTS = {
 
 @pytest.mark.parametrize(("size", "offloaded"), [(1, 0), (64, 1)])
 def test_ranks_expect_their_share_of_the_cores(size, offloaded, device):
-    """One product that takes longer than twice opening a device on one core, and less on two: alone, a process leaves it to the CPU."""
+    """One product takes more than twice the time of opening a device on one core, and less on two cores. A process alone leaves it to the CPU."""
     if device != "simulated" or (os.cpu_count() or 1) < 2:
         pytest.skip("needs two cores; of a GPU the model says how long opening takes")
     product = "import numpy as np; a = np.ones((3000, 3000), np.float32); assert (a @ a)[5, 7] == 3000"
@@ -68,7 +68,7 @@ def reports(path) -> list[dict]:
 
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
 def test_ranks_know_themselves(library, folder):
-    library.compiled("receives", folder)  # or skips
+    library.compiled("receives", folder)  # skips the test if it cannot be compiled
     python = [offload.ROOT / ".venv" / "bin" / "python", "-c", KNOWN]
     done = mpi.run([*library.ranks(3), *python], library.environment(folder) | {"BLASTOFF_LIBRARY": str(offload.LIBRARY)})
     assert sorted(done.stdout.splitlines()) == ["0 3", "1 3", "2 3"], done.stderr
@@ -76,7 +76,7 @@ def test_ranks_know_themselves(library, folder):
 
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
 def test_scalapack(library, folder, tmp_path):
-    """Open MPI with a launcher for each rank, MPICH with one for all."""
+    """Open MPI runs with a launcher for each rank, MPICH with one launcher for all."""
     program = library.compiled("scalapack_routines", folder, f"scalapack-{library.name}")
     launcher = [*LAUNCHER, f"--report={tmp_path}/"]
     starter = library.ranks(4)
@@ -99,7 +99,7 @@ EIGENSOLVERS = ("pdsyevd", "pzheevd", "pzhegvx V A", "pzhegvx V I", "pzhegvx V V
 
 
 class Eigensolvers:
-    """Ranks that solve eigenproblems, all results right, and what their reports say."""
+    """A job whose ranks solve eigenproblems. Checks that all results are right, and reads the ranks' reports."""
 
     def __init__(self, library, folder, path, words, settings=("--gather=always",), without=None):
         program = library.compiled("scalapack_eigensolvers", folder, f"scalapack-{library.name}")
@@ -110,14 +110,14 @@ class Eigensolvers:
             first, others = sides[::-1] if without == 0 else sides
             command = [*library.ranks(1), *first, ":", "-n", "3", *others]
         self.done = mpi.run([str(word) for word in command], library.environment(folder))
-        said = [line for line in self.done.stdout.splitlines() if "UCX  WARN" not in line]  # of messages that a rank without Blastoff got
+        said = [line for line in self.done.stdout.splitlines() if "UCX  WARN" not in line]  # warnings of a rank without Blastoff about messages
         assert said == [f"{routine}: right" for routine in EIGENSOLVERS], self.done.stderr
         assert self.done.returncode == 0, self.done.stderr
         self.reports = {report["process"]["rank"]: report for report in reports(path) if report["process"]["rank"] is not None}
         assert all(report["verification"]["violations"] == 0 for report in self.reports.values())
 
     def routines(self, rank) -> dict[str, tuple[int, int]]:
-        """Calls and offloaded ones."""
+        """Number of calls and of offloaded calls, by routine."""
         return {routine["name"]: (routine["calls"], routine["offloaded"]) for routine in self.reports[rank]["routines"]}
 
     def because(self, rank, reason) -> int:
@@ -147,7 +147,7 @@ def test_gathered_by_exported_names_too(library, folder, tmp_path):
 
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
 def test_what_is_not_solved_is_solved_by_all(library, folder, tmp_path):
-    """A metric that is not definite, which the original reports; then a device that is lost in the second solution."""
+    """First with a metric that is not definite, which the original reports; then with a device that is lost in the second solution."""
     ranks = Eigensolvers(library, folder, tmp_path / "broken", (270, 24, 2, 2, "U", "broken"))
     assert ranks.because(0, offload.NO_RESULT) == 4 and "zhegvx" not in ranks.routines(0)
     assert all((ranks.because(rank, GATHERED), ranks.because(rank, DISTRIBUTED)) == (2, 4) for rank in range(1, 4))
@@ -158,7 +158,7 @@ def test_what_is_not_solved_is_solved_by_all(library, folder, tmp_path):
 
 
 def test_small_or_unwanted_problems_are_not_gathered(folder, tmp_path):
-    """By the library whose ranks are quicker where they share cores."""
+    """Uses the library whose ranks are faster if they share cores."""
     library = mpi.MPICH
     small = Eigensolvers(library, folder, tmp_path / "small", (250, 24, 2, 2, "L"), ("--gather=always", "--min-size=100"))
     unwanted = Eigensolvers(library, folder, tmp_path / "unwanted", (256, 24, 2, 2, "L"), ("--gather=never", "--min-size=100"))
@@ -196,7 +196,7 @@ def slow_cpu(path):
 
 
 def test_gathered_where_the_model_says_that_it_pays(folder, tmp_path):
-    """Once the ranks know each other: they wait for a few microseconds only."""
+    """Problems are gathered once the ranks know each other, since they then wait only for a few microseconds."""
     settings = ("--decide=time", f"--model={slow_cpu(tmp_path / 'model.json')}")
     ranks = Eigensolvers(mpi.OPENMPI, folder, tmp_path / "reports", (270, 24, 2, 2, "L"), settings)
     gathered = ranks.because(0, GATHERED)
@@ -221,7 +221,7 @@ def test_nobody_waits_for_ranks_without_blastoff(library, without, folder, tmp_p
 
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
 def test_the_original_reports_wrong_arguments(library, folder, tmp_path):
-    """Work space that is too short on one rank: all get the original's error."""
+    """The work space is too short on one rank, and all ranks get the original's error."""
     program = library.compiled("scalapack_eigensolvers", folder, f"scalapack-{library.name}")
     command = [*library.ranks(4), *LAUNCHER, "--gather=always", f"--report={tmp_path}/", program, 270, 24, 2, 2, "L", "short"]
     done = mpi.run(command, library.environment(folder))
@@ -251,7 +251,7 @@ def test_what_a_receive_writes_is_seen(name, folder, tmp_path):
 
 
 def test_one_summary_for_two_nodes(folder, tmp_path):
-    """Nodes are simulated: ranks 0 and 1 keep their counters in one place, ranks 2 and 3 in another."""
+    """Two simulated nodes: ranks 0 and 1 keep their counters in one place, ranks 2 and 3 in another."""
     program = mpi.OPENMPI.compiled("receives", folder)
     node = tmp_path / "node"
     node.write_text(

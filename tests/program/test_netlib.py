@@ -7,7 +7,7 @@ import offload
 import pytest
 from netlib import ROUTINES, assert_offloaded, assert_passed
 
-# Policy and settings. The forms in which operands are used where they are exist on the simulated device.
+# Policy and settings. Only the simulated device can use operands in place.
 IN_PLACE = {
     "moves": ("first-use", ["--simulated-form=coherent", "--device-node=0"]),
     "coherent": ("coherent", ["--simulated-form=unified"]),
@@ -33,7 +33,7 @@ def installed(name: str) -> str:
 
 @pytest.mark.parametrize("precision", ROUTINES)
 def test_fortran(device, residency, precision, tmp_path):
-    """The summary goes to a file named in the input."""
+    """The testers write their summary to a file that the input names."""
     data = (offload.REFERENCE_BLAS / f"{precision}blat3.in").read_text() if offload.REFERENCE_BLAS.exists() else ""
     outcome = offload.offloaded([installed(f"xblat3{precision}")], device=device, cwd=tmp_path, stdin=data, **residency)
     assert outcome.status == 0, outcome.stderr
@@ -43,7 +43,7 @@ def test_fortran(device, residency, precision, tmp_path):
 
 @pytest.mark.parametrize("precision", ROUTINES)
 def test_cblas(device, residency, precision, tmp_path):
-    """Column-major and row-major."""
+    """The testers call in column-major and in row-major order."""
     data = (offload.REFERENCE_BLAS / f"{precision}in3").read_text() if offload.REFERENCE_BLAS.exists() else ""
     outcome = offload.offloaded([installed(f"x{precision}cblat3")], device=device, cwd=tmp_path, stdin=data, **residency)
     assert outcome.status == 0, outcome.stderr
@@ -52,7 +52,7 @@ def test_cblas(device, residency, precision, tmp_path):
 
 
 def test_the_testers_notice_a_wrong_result(tmp_path):
-    """A tester that always passes would prove nothing: plain BLAS with a threshold that no arithmetic meets."""
+    """Plain BLAS fails with a threshold that no arithmetic meets. A tester that always passes would prove nothing."""
     data = (offload.REFERENCE_BLAS / "dblat3.in").read_text() if offload.REFERENCE_BLAS.exists() else ""
     offload.plain([installed("xblat3d")], cwd=tmp_path, stdin=data.replace("16.0 ", "0.0  "))
     with pytest.raises(AssertionError):

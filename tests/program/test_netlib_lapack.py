@@ -1,8 +1,8 @@
 """LAPACK's own testers as Debian ships them, unmodified, through Blastoff: linear equations, eigenvalues, singular values.
 
-Everything is offloaded, whatever its size. The verdicts must be those of a run without Blastoff. Of their input a selection is run, and all of it
-with BLASTOFF_TEST_EVERYTHING=1. On a GPU that takes 7 minutes, all testers at the same time (pytest -n 16) under an MPS daemon; without one,
-only 2 of 16 ended within that time, since most of their matrices are tiny.
+Everything is offloaded, whatever its size. The verdicts must be those of a run without Blastoff. The tests run a selection of the testers' input,
+and all of it with BLASTOFF_TEST_EVERYTHING=1. On a GPU, all of it takes 7 minutes with all testers at the same time (pytest -n 16) under an MPS
+daemon. Without a daemon, only 2 of 16 testers ended within that time, since most matrices are tiny.
 """
 
 import os
@@ -17,10 +17,10 @@ LAPACK = offload.LIBRARIES / "lapack"
 
 @dataclass
 class Input:
-    """One file of input, shortened where everything would take minutes."""
+    """One file of input. It is shortened if all of it would take minutes."""
 
     file: str
-    routines: tuple[str, ...]  # that must have been offloaded, without the letter of the type; for s and d, then for c and z
+    routines: tuple[str, ...]  # routines that must have been offloaded, without the letter of the type; for s and d, then for c and z
 
     def text(self, precision: str, everything: bool) -> str:
         lines = (LAPACK / self.file.format(precision)).read_text().splitlines()
@@ -32,7 +32,7 @@ class Input:
 
 class LinearEquations(Input):
     def shortened(self, lines: list[str]) -> list[str]:
-        """Three orders, one block size, and the paths of the routines that are offloaded."""
+        """Keeps three orders, one block size, and the paths of offloaded routines."""
         sizes = ["3", "2 10 50", "3", "2 10 50", "1", "15", "1", "20", "1"]
         paths = [line for line in lines[17:] if line[1:3] in ("GE", "PO", "TR", "QR", "LS")]
         return [lines[0], *sizes, *lines[10:17], *paths]
@@ -40,13 +40,13 @@ class LinearEquations(Input):
 
 class Symmetric(Input):
     def shortened(self, lines: list[str]) -> list[str]:
-        """One block size; a third of the matrix types."""
+        """Keeps three orders, one block size, and a third of the matrix types."""
         return [lines[0], "3", "2 5 20", "1", "10", "2", "9", *lines[7:12], "SEP 7", "1 3 5 8 9 11 18", ""]
 
 
 class Generalized(Input):
     def shortened(self, lines: list[str]) -> list[str]:
-        """Likewise."""
+        """Keeps three orders, one block size, and a third of the matrix types."""
         return [lines[0], "3", "2 5 16", "1", "20", "2", "1", *lines[7:12], f"{lines[12][:3]} 7", "1 3 8 11 13 17 21", ""]
 
 
@@ -57,7 +57,7 @@ class SingularValues(Input):
 
 class General(Input):
     def shortened(self, lines: list[str]) -> list[str]:
-        """The driver that computes no conditions."""
+        """Keeps the driver that computes no condition numbers."""
         first = next(i for i, line in enumerate(lines) if re.match(r"[SDCZ]EV", line))
         return [*lines[first : first + 9], ""]
 
@@ -85,7 +85,7 @@ def name_of(routine: str, precision: str) -> str:
 
 
 def verdicts(text: str) -> list[str]:
-    """Every line but the times."""
+    """All lines except those with times."""
     return [line.strip() for line in text.splitlines() if line.strip() and "seconds" not in line]
 
 
@@ -108,6 +108,6 @@ def test_same_verdicts(what, precision, device, tmp_path):
     else:
         assert set(re.findall(r"test\( *(\d+)\)", outcome.stdout)) <= DIGITS[what]
     made = {routine: outcome.routine(name_of(routine, precision))["offloaded"] for routine in given.routines}
-    # A GPU leaves matrices of extreme range to the CPU, and some routines are given no others here.
+    # With a GPU, matrices of extreme range stay on the CPU, and some routines get only such matrices here.
     assert all(made.values()) if device == "simulated" else any(made.values()), (made, outcome.refused())
     assert outcome.report["verification"]["stale_pages"] == 0

@@ -1,6 +1,6 @@
 """Netlib's own level-2 testers, unmodified, through Blastoff: every increment, transpose and triangle, error exits included.
 
-Of their routines the products of a matrix and a vector are offloaded. On the reference BLAS, as the level-3 testers.
+Only products of a matrix and a vector are offloaded. The testers run on the reference BLAS, like the level-3 testers.
 """
 
 import offload
@@ -10,7 +10,7 @@ from netlib import assert_offloaded, assert_passed
 TESTED = {"s": 16, "d": 16, "c": 17, "z": 17}
 OFFLOADED = 2  # gemv, and symv or hemv
 
-# Policy and settings, and where vectors are: in buffers of the call, there too, or where the program has them.
+# Policy and settings. The vectors are in buffers of the call under the first two, and where the program has them under the third.
 RESIDENCIES = {
     "first-use": {"policy": "first-use"},
     "copy": {"policy": "copy"},
@@ -44,7 +44,7 @@ def test_fortran(device, residency, precision, tmp_path):
 
 @pytest.mark.parametrize("precision", TESTED)
 def test_cblas(device, precision, tmp_path):
-    """Column-major and row-major. By rows, some complex products need the conjugate of the matrix."""
+    """The testers call in column-major and in row-major order. In row-major order, some complex products need the matrix's conjugate."""
     tester = [installed(f"x{precision}cblat2")]
     outcome = offload.offloaded(tester, policy="first-use", device=device, cwd=tmp_path, stdin=data(f"{precision}in2"))
     assert outcome.status == 0, outcome.stderr

@@ -1,4 +1,4 @@
-"""Netlib's own level-3 testers with a BLAS linked into them, where only patching reaches it."""
+"""Netlib's own level-3 testers with a BLAS linked into them, which only patching can intercept."""
 
 import shutil
 import subprocess
@@ -26,7 +26,7 @@ def sources() -> Path:
 
 
 def link(program: Path, *parts: object) -> Path:
-    """The C library stays shared: a program that loads nothing cannot be preloaded."""
+    """Links a tester. The C library stays shared, since nothing can be preloaded into a fully static program."""
     subprocess.run(["gfortran", "-w", "-O1", "-DADD_", "-o", program, *map(str, parts), "-lpthread"], check=True)
     return program
 
@@ -58,7 +58,7 @@ def test_fortran(device, precision, blas, sources, tmp_path):
 
 @pytest.mark.parametrize("precision", ROUTINES)
 def test_cblas(device, precision, sources, tmp_path):
-    """They need symbols that only the reference BLAS has."""
+    """The CBLAS testers need symbols that only the reference BLAS has."""
     testing = sources / "CBLAS" / "testing"
     parts = [testing / f"c_{precision}{part}" for part in ("blat3.f", "blas3.c", "3chke.c")]
     includes = [f"-I{sources / 'CBLAS' / 'include'}", f"-I{testing}"]

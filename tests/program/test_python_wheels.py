@@ -1,8 +1,8 @@
 """NumPy's and SciPy's own linear algebra tests, from their wheels, through Blastoff.
 
-The wheels bring OpenBLAS copies with prefixed names, NumPy's with 64-bit integers, loaded with RTLD_LOCAL. Which tests fail is
-compared with a run without Blastoff, where any fail at all. Left out is what only takes long: threading stress, huge vectors
-and large random least-squares problems.
+The wheels contain copies of OpenBLAS with prefixed names (NumPy's with 64-bit integers), which are loaded with RTLD_LOCAL. If tests fail, they
+are compared with those that fail without Blastoff. Tests that only take long are left out: threading stress, huge vectors and
+large random least-squares problems.
 """
 
 import importlib.util
@@ -22,7 +22,7 @@ NUMPY = [
 SCIPY = ["scipy.linalg.tests.test_blas", "scipy.linalg.tests.test_basic", "scipy.linalg.tests.test_decomp_lu",
          "scipy.linalg.tests.test_decomp_cholesky", "-k", "not TestLstsq"]  # fmt: skip
 EXACT = {"TestDot::test_dot_3args"}
-"""Tests that ask two results of one product to agree in every bit. A GPU's kernels differ with the alignment of matrices."""
+"""Tests that need two results of the same product to agree in every bit. A GPU's kernels differ with the alignment of matrices."""
 RUNS = [("numpy", "first-use", NUMPY, 8), ("scipy", "first-use", SCIPY, 2), ("scipy", "copy", SCIPY, 2)]
 
 
@@ -31,7 +31,7 @@ def command(selection: list[str], results: Path) -> list[str]:
 
 
 def verdicts(results: Path) -> tuple[set[str], set[str]]:
-    """Names of the tests that passed, and of those that failed."""
+    """Names of the tests that passed, and names of the tests that failed."""
     passed, failed = set(), set()
     for case in ElementTree.parse(results).iter("testcase"):
         name = f"{case.get('classname')}::{case.get('name')}"

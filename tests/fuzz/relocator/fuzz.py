@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles random C functions, patches each where it runs, and holds what they compute against what they computed before.
+"""Compiles random C functions, patches each of them in a running program, and compares its results with those before patching.
 
     tests/fuzz/relocator/fuzz.py --harness build/tests/fuzz/libfuzz_relocator.so --count 500 --seed 7
 
@@ -45,7 +45,7 @@ def architecture_of(compiler: str) -> str:
 
 
 def build(source: Path, program: Path, compiler: str, flags: list[str], harness: Path) -> str:
-    """Empty, or what the compiler says."""
+    """Compiles a program. Returns "" or the compiler's message."""
     command = [*shlex.split(compiler), *COMMON, *flags, str(source), "-o", str(program), str(harness), f"-Wl,-rpath,{harness.parent}"]
     result = subprocess.run(command, capture_output=True, text=True)
     return "" if result.returncode == 0 else f"{shlex.join(command)}\n{result.stderr[:2000]}"

@@ -1,4 +1,4 @@
-"""Random C functions with every kind of beginning that compilers make: loops, early returns, switches, constants, calls, ..."""
+"""Random C functions with every kind of beginning that compilers produce: loops, early returns, switches, constants, calls, ..."""
 
 import random
 
@@ -33,7 +33,7 @@ static NOINLINE word helper(word v) { counter += v & 7; return v ^ hidden; }
 __attribute__((cold)) NOINLINE void rare(word v) { hidden += v; fuzz_outside(v); }
 """
 
-# Statements that compilers do not write by themselves.
+# Statements with instructions that compilers do not emit by themselves.
 ASSEMBLY = """\
 #if defined(__x86_64__)
 #define HOP(v) __asm__ volatile("mov %0, %%rcx\\n and $3, %%rcx\\n jrcxz 1f\\n add $5, %0\\n 1:" : "+r"(v) : : "rcx", "cc")
@@ -97,7 +97,7 @@ class Generator:
         return " ".join(self.simple(names) for _ in range(length))
 
     def cases(self, names: list[str], leave: str) -> str:
-        """Of a switch, each ended somehow; `leave` is a statement that does."""
+        """The cases of a switch, each with some ending; `leave` is a statement that leaves the switch."""
         ends = (leave, leave, "", "return r;")
         return " ".join(f"case {i}: {self.simple(names)} {self.random.choice(ends)}" for i in range(self.some(3, 7, 12)))
 
@@ -136,7 +136,7 @@ class Generator:
         )()
 
     def loop_at_entry(self, names: list[str]) -> str:
-        """Code to which it jumps back at once."""
+        """A loop at the beginning of a function, so that code jumps back to its first instructions."""
         v = self.random.choice([name for name in names if name in INTEGERS])
         return self.some(
             f"while ({v} & 15) {{ {v} -= 1; fuzz_outside({v}); }}",
@@ -153,18 +153,18 @@ class Generator:
         names = [parameter.split()[-1].lstrip("*") for parameter in PARAMETERS[:count]]
         head = f"word {name}({', '.join(PARAMETERS[:count])})"
         shape = self.random.randrange(10)
-        if shape == 0:  # a wrapper
+        if shape == 0:  # a function that only calls another one
             return f"{head} {{ return {self.call(names)}; }}"
-        if shape == 1:  # that does something when it comes back
+        if shape == 1:  # a function that computes something after a call
             return f"{head} {{ return {self.call(names)} + {self.value(names)}; }}"
-        if shape == 2:  # no call, perhaps
+        if shape == 2:  # a function that may have no call
             return f"{head} {{ word r = a; {self.block(names, 1)} return r; }}"
         if shape == 3:  # recursion
             arguments = ", ".join(["a >> 1", *names[1:]])
             return f"{head} {{ if ((a & 1023) < 3) return {self.call(names)}; return {name}({arguments}) * 3 + {self.value(names)}; }}"
         body = [self.loop_at_entry(names)] if shape in (4, 5) else []
         statements = [self.statement(names) for _ in range(self.some(1, 2, 4))]
-        # Labels are the function's.
+        # Each statement gets its own labels, since labels are unique in a function.
         body += [self.own_labels(statement, index) for index, statement in enumerate(statements)]
         start = self.some("a", self.value(names))
         last = self.some(self.simple(names), f"r += {self.call(names)};")

@@ -1,4 +1,4 @@
-// Patches functions of the program that called it, and looks whether they still compute the same.
+// Patches functions of the calling program, and checks that they still compute the same results.
 #include "harness.h"
 
 #include <dlfcn.h>
@@ -31,10 +31,10 @@ constexpr auto native = patch::Architecture::aarch64;
 constexpr std::array<std::uint32_t, 2> jump_to_what_follows{0x58000051, 0xd61f0220};  // ldr x17, 8; br x17
 #endif
 
-constexpr std::size_t page_size = 65536;  // of any machine
+constexpr std::size_t page_size = 65536;  // a multiple of every machine's page size
 constexpr std::size_t trampoline_offset = 256;
 
-/// What is going on, for the signal handler.
+/// The function and the action under way, for the signal handler.
 const char* current_name = "";
 const char* current_action = "";
 
@@ -97,7 +97,7 @@ std::byte* map_at(std::uintptr_t address) {
   return nullptr;
 }
 
-/// Memory within, or not within, 100 MiB of a function.
+/// Maps memory within 100 MiB of a function (`near`), or outside of that range.
 std::byte* map(std::uintptr_t function, bool near) {
   constexpr std::uintptr_t step = 1 << 20;
   const std::uintptr_t start = near ? function / step * step : std::uintptr_t{1} << 37U;
@@ -110,11 +110,11 @@ std::byte* map(std::uintptr_t function, bool near) {
   _exit(97);
 }
 
-/// Writes into text, which stays writable.
+/// Writes into code, which stays writable.
 void put(void* where, const void* what, std::size_t size) {
   const auto begin = reinterpret_cast<std::uintptr_t>(where) / page_size * page_size;
   const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(where) + size;
-  // Not all of the last 64 KiB need be mapped.
+  // Goes page by page, since not all of the last 64 KiB may be mapped.
   for (std::uintptr_t page = begin; page < end; page += 4096) {
     mprotect(reinterpret_cast<void*>(page), 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
   }
@@ -134,7 +134,7 @@ std::size_t size_of(const fuzz_case& one) {
   return symbol->st_size;
 }
 
-/// The function's code, and what lies between it and the next that is known.
+/// The function's code, and the bytes between it and the next known function.
 patch::FunctionCode code_of(const fuzz_program& program, const fuzz_case& one) {
   const auto* begin = reinterpret_cast<const std::byte*>(one.function);
   const std::size_t size = size_of(one);

@@ -1,4 +1,4 @@
-/* What a generated program (generate.py) and the harness know of each other. */
+/* The interface between a generated program (generate.py) and the harness. */
 #pragma once
 
 #ifdef __cplusplus
@@ -10,7 +10,7 @@ extern "C" {
 
 typedef unsigned long word;
 
-/* Every function gets all arguments and declares as many of them as it likes. */
+/* Every function is called with all arguments, and declares the first few of them. */
 typedef word (*fuzz_function)(word a, word b, word* p, double x, word c, word d, word e, double y, word s, word t,
                               word u);
 
@@ -22,14 +22,14 @@ struct fuzz_case {
 struct fuzz_program {
   const struct fuzz_case* cases;
   int count;
-  void (*reset)(void);    /* all variables of the program to what they were at the start */
-  word (*checksum)(void); /* of all its variables */
+  void (*reset)(void);    /* sets all variables of the program to their initial values */
+  word (*checksum)(void); /* a checksum of all its variables */
 };
 
-/* Calls each function as it is, patched, and through its trampoline. Returns the exit status. */
+/* Calls each function unpatched, patched, and through its trampoline. Returns the exit status. */
 FUZZ_SHARED int fuzz_relocator(const struct fuzz_program* program);
 
-/* Something far off to call, whose calls are remembered. */
+/* A function far away from the program, which remembers its calls. */
 FUZZ_SHARED word fuzz_outside(word value);
 FUZZ_SHARED extern word fuzz_calls;
 

@@ -1,4 +1,4 @@
-"""Machines whose device shares the CPU's page table, its memory a NUMA node of its own."""
+"""Machines whose device shares the CPU's page table, and whose device memory is a separate NUMA node."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ echo $$ >/sys/fs/cgroup/confined/cgroup.procs"""
 
 
 def kernel(pages: str = "never", balancing: bool = False) -> str:
-    """Balancing: AutoNUMA, which moves pages to the CPUs that use them."""
+    """Shell lines for the kernel's settings. `balancing`: AutoNUMA, which moves pages to the CPUs that use them."""
     return f"{huge_pages(pages)}\necho {int(balancing)} >/proc/sys/kernel/numa_balancing"
 
 
@@ -25,7 +25,8 @@ def coherent(**settings: str) -> dict[str, str]:
 
 
 def placement(case: str) -> tuple[str, ...]:
-    """Without verification, whose own calls would be counted too; the program checks its results itself."""
+    """The command for a case of the program placement. It runs without verification, whose system calls would be counted too; the program checks
+    its results itself."""
     return program("counted", *program("placement", case))
 
 
@@ -34,7 +35,7 @@ def left(outcome: Outcome) -> dict[str, int]:
 
 
 def moves(outcome: Outcome) -> Complaints:
-    """First-use put whole matrices on the device's node, and the report says so."""
+    """Complains unless first-use has moved whole matrices to the device's node and the report says so."""
     found = outcome.report["placement"]
     return under("first-use", judge=unharmed)(outcome) + complaints_if(
         other_mechanism=outcome.report["policy"]["mechanism"] != "moves",
@@ -49,7 +50,7 @@ def moves_all(outcome: Outcome) -> Complaints:
 
 
 def leaves(reason: str, lines: int) -> Judge:
-    """Part of the matrices is left for this reason, which is reported, in so many lines on stderr."""
+    """Complains unless a part of the matrices was left for this reason, the report says so, and stderr has this number of lines."""
 
     def judged(outcome: Outcome) -> Complaints:
         found = [bytes for named, bytes in left(outcome).items() if reason in named]
@@ -67,7 +68,7 @@ def forbidden(outcome: Outcome) -> Complaints:
 
 
 def placed_at_malloc(outcome: Outcome) -> Complaints:
-    """All of it was there before the first use, as the report counts it."""
+    """Complains unless, by the report, all matrices were in place before their first use."""
     found = outcome.report["placement"]
     return moves_all(outcome) + complaints_if(some_was_moved=found["bytes_moved"] != 0)
 
@@ -77,7 +78,7 @@ def case(name: str, of_program: str, judge: Judge = moves_all, before: str = ker
 
 
 def told_by_calls() -> Check:
-    """Where the kernel's events are denied, the allocator library tells what goes away."""
+    """The check without the kernel's events, in which the allocator library tells which memory is freed."""
     settings = coherent(verify="off") | BOTH_LIBRARIES
     judge = under("first-use", tracker="interposed calls", judge=moves_all)
     return Check("memory that went away, told by interposed calls", program("contained", "events", *placement("gone")), judge, settings, kernel())
@@ -112,7 +113,7 @@ def checks() -> Sequence[Check]:
 
 
 def mirrors(tracker: str) -> Check:
-    """This kernel has both kinds of write tracking: with memory of the device's own, each when asked for."""
+    """A check of mirrors with this tracker, on a device with its own memory. This kernel has both kinds of write tracking."""
     play = program("random_coherence", "--seed", 4, "--steps", 60, "--threads", 3, "--max-size", 60)
     return Check(f"random coherence, mirrors by {tracker}", play, under("first-use", tracker), offloaded(tracker=tracker), kernel())
 

@@ -1,4 +1,4 @@
-"""What moving and placing cost on a coherent machine: written to bench/results/, and held against the targets."""
+"""The cost of moving and placing matrices on a coherent machine. Writes it to bench/results/, and compares it with the targets."""
 
 import datetime
 import json
@@ -24,7 +24,7 @@ import summary  # noqa: E402
 
 
 def without_emulation() -> dict:
-    """The part that needs no second node, on this machine itself."""
+    """Measures the part that needs no second node on this machine itself."""
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.json"
         figures = offload.BUILD / "tests" / "machine" / "figures"
@@ -33,7 +33,7 @@ def without_emulation() -> dict:
 
 
 def shares_of_raw(report: dict, pages: str) -> dict[str, float]:
-    """First use against move_pages itself: medians over the rounds, in each of which all took turns."""
+    """The rates of first use divided by those of move_pages: medians over the rounds. In each round, all ways took turns."""
     rates = {entry["what"]: entry["gb_per_second"] for entry in report["moving"] if entry["pages"] == pages}
     return {
         raw: round(statistics.median(moved / of_raw for moved, of_raw in zip(rates["first use"], rates[raw], strict=True)), 3)

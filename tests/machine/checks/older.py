@@ -1,4 +1,4 @@
-"""Kernels without asynchronous write protection: mirrors by soft-dirty bits, or copies."""
+"""Kernels without asynchronous write protection, where Blastoff keeps mirrors by soft-dirty bits, or copies."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ NO_TRACKING = r"soft-dirty|clear_refs"
 
 
 def reuses(outcome: Outcome) -> Complaints:
-    """Were nothing ever found on the device, right results would prove nothing."""
+    """Also complains if nothing was reused on the device, since right results would prove nothing then."""
     return offloads(outcome) + complaints_if(nothing_reused=bool(outcome.report) and outcome.total("bytes_reused") == 0)
 
 
@@ -36,7 +36,7 @@ def contained(check: Check, what: str) -> Check:
 
 
 def told_by_calls(check: Check) -> Check:
-    """Without the kernel's events: the allocator library tells what goes away."""
+    """The check without the kernel's events, in which the allocator library tells which memory is freed."""
     return replace(contained(check, "events"), settings=check.settings | BOTH_LIBRARIES)
 
 

@@ -1,11 +1,11 @@
-"""The unit tests of the platform, on kernels that other machines do not have."""
+"""The unit tests of the module platform, on kernels that other machines do not have."""
 
 import re
 
 from check import Check, Complaints, huge_pages, program, unit_tests
 from offload import Outcome
 
-# What takes long here and is the same on every kernel, or only prints.
+# Tests that take long here and do not depend on the kernel, or that only print.
 LEFT_OUT = ("NoUnmappingIsEverMissed", "IsMissedByManyThreads/interposed", "SaysWhenEventsWereLost", "PrintsItsCost")
 
 
@@ -17,7 +17,7 @@ def checks(*huge_page_modes: str) -> list[Check]:
 
 
 def costs(outcome: Outcome) -> Complaints:
-    """The lines that the log of the machine is read for: of two trackers, with both kinds of pages."""
+    """Complains unless the program printed its four lines, for two trackers with two kinds of pages each. The machine's log has them."""
     printed = re.findall(r"^\d+ MiB, .* pages: .*", outcome.stdout, re.MULTILINE)
     return [] if outcome.status == 0 and len(printed) == 4 else [f"status {outcome.status}", *printed]
 

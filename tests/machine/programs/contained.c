@@ -1,6 +1,6 @@
-// contained WHAT PROGRAM [ARGUMENT...]: runs the program as container runtimes do. WHAT: "events" is without
-// userfaultfd, which their usual filter denies, and with a /dev of few devices; "tracking" is that and a part of /proc
-// that is read-only.
+// contained WHAT PROGRAM [ARGUMENT...]: runs the program as container runtimes do. WHAT: "events" denies userfaultfd,
+// as the usual filter of containers does, and gives a /dev with few devices; "tracking" also makes a part of /proc
+// read-only.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
@@ -31,7 +31,7 @@ static int make_read_only(const char* path) {
   return mount(path, path, NULL, MS_BIND, NULL) || mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL);
 }
 
-/// A /dev of its own, where only what every program may expect is.
+/// Makes a private /dev with only the devices that every program may expect.
 static int make_devices(void) {
   return unshare(CLONE_NEWNS) || mount("tmpfs", "/dev", "tmpfs", 0, NULL) ||
          mknod("/dev/null", S_IFCHR | 0666, makedev(1, 3)) || mknod("/dev/zero", S_IFCHR | 0666, makedev(1, 5));

@@ -1,4 +1,5 @@
-// counted PROGRAM [ARGUMENT...]: runs the program and counts its system calls, which it can read (counts.h).
+// counted PROGRAM [ARGUMENT...]: runs the program and counts its system calls. The program can read the counts
+// (counts.h).
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
@@ -33,7 +34,7 @@ static void count(struct counts* counts, pid_t thread, pid_t main_thread) {
   if (thread == main_thread && call.seccomp.nr < SYSTEM_CALLS) ++counts->of_main_thread[call.seccomp.nr];
 }
 
-/// The signal with which a stopped thread is to go on.
+/// The signal with which a stopped thread must be continued.
 static int passed_on(int status) {
   const int signal = WSTOPSIG(status);
   if (status >> 16 || signal == SIGSTOP || signal == SIGTRAP) return 0;

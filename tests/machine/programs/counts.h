@@ -1,4 +1,4 @@
-// The system calls of a program that runs under `counted`, as it can read them itself.
+// The numbers of system calls of a program under `counted`, which the program itself can read.
 #pragma once
 
 #include <stdatomic.h>
@@ -11,7 +11,7 @@ enum { COUNTS_DESCRIPTOR = 9, SYSTEM_CALLS = 512 };
 
 struct counts {
   _Atomic unsigned long of_main_thread[SYSTEM_CALLS];
-  _Atomic unsigned long moves;  // move_pages of all threads, without those that only ask where pages are
+  _Atomic unsigned long moves;  // move_pages calls of all threads, without those that only ask where pages are
 };
 
 static inline struct counts* shared_counts(void) {
@@ -23,9 +23,9 @@ static inline struct counts* shared_counts(void) {
   return shared;
 }
 
-/// Of the main thread, without those that every offloaded call makes and that take no time to speak of: holding signals
-/// back, and asking whether this is still the process that opened the device. Asking for the time does not count
-/// either: it is a system call only where the clock is a slow one.
+/// System calls of the main thread, without the fast ones that every offloaded call makes: holding signals back, and
+/// asking whether this is still the process that opened the device. Asking for the time does not count either, since it
+/// is a system call only if the clock is slow.
 static inline unsigned long system_calls(const struct counts* counts) {
   unsigned long sum = 0;
   for (int call = 0; call < SYSTEM_CALLS; ++call) {

@@ -1,10 +1,10 @@
-// What it costs on a coherent machine to move matrices to the device's node, by first-use and by the system call alone,
-// to place them there instead, and to use what is there.
+// The cost on a coherent machine of moving matrices to the device's node (by first-use, and by the system call alone),
+// of placing them there instead, and of using matrices that are there.
 //
 //   figures NODE MIB REPEATS MATRIX_MIB REPORT
 //
-// NODE: the device's; one with CPUs (any machine has one) leaves out the moving. MIB: of the matrix that is moved.
-// MATRIX_MIB: of the one that is in place. REPORT: a file for the figures, as JSON.
+// NODE: the device's node; if it has CPUs (every machine has such a node), moving is left out. MIB: size of the matrix
+// that is moved. MATRIX_MIB: size of the matrix that is in place. REPORT: a file for the figures, as JSON.
 #include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -56,7 +56,7 @@ void bind_to(const platform::Span& span, int node) {
   if (syscall(SYS_mbind, span.begin, span.bytes(), MPOL_BIND, &mask, 8 * sizeof mask, 0) != 0) die("mbind");
 }
 
-/// Memory that begins on a huge page, unmapped with this.
+/// Memory that begins on a huge page. The destructor unmaps it.
 class Memory {
  public:
   Memory(std::size_t bytes, bool huge_pages) : bytes_(bytes + platform::huge_page_size()) {
@@ -80,7 +80,7 @@ class Memory {
   platform::Span span_;
 };
 
-/// One call for all pages; what it takes to list them is not in the figure.
+/// Moves all pages by one call. The time to list the pages does not count.
 class RawMove {
  public:
   RawMove(platform::Span span, int node) {
@@ -143,12 +143,12 @@ void check_moved(const Memory& memory, int node) {
   std::exit(1);
 }
 
-/// To so many parts of one.
+/// A value rounded to a multiple of 1 / parts.
 double rounded(double value, double parts) {
   return std::round(value * parts) / parts;
 }
 
-/// The fastest counts: on an emulated machine whatever else the host does only slows down.
+/// The fastest repeat counts: on an emulated machine, other work of the host can only slow it down.
 Json describe(const char* what, const char* pages, std::size_t bytes, const std::vector<double>& seconds) {
   std::vector<double> rates;
   for (const double time : seconds) rates.push_back(rounded(static_cast<double>(bytes) / time / 1e9, 1e4));
@@ -157,7 +157,7 @@ Json describe(const char* what, const char* pages, std::size_t bytes, const std:
   return {{"what", what}, {"pages", pages}, {"bytes", bytes}, {"best_gb_per_second", best}, {"gb_per_second", rates}};
 }
 
-/// The ways take turns, so that what changes on the host meanwhile meets all of them.
+/// The ways take turns, so that changes on the host affect all of them.
 Json moving(const Machine& machine, std::size_t bytes, int repeats, bool huge_pages) {
   constexpr int ways = 5;
   const char* const names[ways] = {"move_pages, one call", "move_pages, two threads", "first use",
@@ -181,7 +181,7 @@ Json moving(const Machine& machine, std::size_t bytes, int repeats, bool huge_pa
   return entries;
 }
 
-/// Uses of what is there. `asking` is the first one, which asks the kernel about every page.
+/// Times uses of a matrix in place. `asking` is the first use, which asks the kernel about every page.
 Json in_place(const Machine& machine, std::size_t bytes, double share_of_rows) {
   const Memory memory(bytes, false);
   bind_to(memory.span(), machine.node);
@@ -233,5 +233,5 @@ int main(int argc, char** argv) {
   report["in_place"] = {in_place(machine, matrix_bytes, 1), in_place(machine, matrix_bytes, 0.875)};
   std::ofstream(argv[5]) << report.dump(1) << "\n";
   std::fflush(stdout);
-  std::_Exit(0);  // without the reader of events
+  std::_Exit(0);  // does not wait for the thread that reads events
 }

@@ -1,4 +1,4 @@
-// Where pages are, asked of the kernel page by page, and of its list of mappings.
+// Asks the kernel where pages are: page by page, and by its list of mappings.
 #pragma once
 
 #include <errno.h>
@@ -17,14 +17,14 @@ static inline size_t page_bytes(void) {
   return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/// Pages from the one that holds `begin` to the one that holds the last byte.
+/// Number of pages from the one with `begin` to the one with the last byte.
 static inline size_t pages_of(const void* begin, size_t bytes) {
   const uintptr_t first = (uintptr_t)begin / page_bytes();
   const uintptr_t last = ((uintptr_t)begin + bytes - 1) / page_bytes();
   return last - first + 1;
 }
 
-/// How many of them are on `node`.
+/// How many of these pages are on `node`.
 static inline size_t pages_on(int node, const void* begin, size_t bytes) {
   const size_t count = pages_of(begin, bytes);
   void** pages = malloc(count * sizeof(void*));
@@ -46,7 +46,7 @@ static inline int all_on(int node, const void* begin, size_t bytes) {
   return pages_on(node, begin, bytes) == pages_of(begin, bytes);
 }
 
-/// The number after `key` in what /proc/self/FILE says of the mapping that holds `address`; 0 where it does not say.
+/// The number after `key` in the entry of /proc/self/FILE for the mapping at `address`; 0 if there is none.
 static inline size_t of_mapping(const char* file, const void* address, const char* key) {
   char path[64], line[1024];
   snprintf(path, sizeof path, "/proc/self/%s", file);
@@ -68,7 +68,7 @@ static inline size_t of_mapping(const char* file, const void* address, const cha
   return value;
 }
 
-/// Memory that lies on `node` from its first touch on, as `numactl --membind` has it.
+/// Memory that is bound to `node` before its first touch, as by `numactl --membind`.
 static inline void* bound_memory(size_t bytes, int node) {
   void* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const unsigned long mask = 1UL << node;
@@ -79,7 +79,7 @@ static inline void* bound_memory(size_t bytes, int node) {
   return memory;
 }
 
-/// Bytes of `node`'s memory that nobody uses.
+/// Free bytes of `node`'s memory.
 static inline size_t free_on(int node) {
   char path[80], line[256];
   snprintf(path, sizeof path, "/sys/devices/system/node/node%d/meminfo", node);

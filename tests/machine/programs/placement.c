@@ -1,4 +1,4 @@
-// Where a coherent machine's matrices are while the device uses them. Usage: counted placement CASE
+// Checks where a coherent machine's matrices are while the device uses them. Usage: counted placement CASE
 #define _GNU_SOURCE
 #include <limits.h>
 #include <malloc.h>
@@ -19,14 +19,14 @@ static double* map(size_t bytes, int flags) {
   return address;
 }
 
-/// Three matrices in one mapping, with pages of somebody else before, between and behind them.
+/// Three matrices in one mapping, with other pages before, between and behind them.
 struct operands {
   char* mapping;
   size_t bytes;
   double *a, *b, *c;
 };
 
-enum { GAP = 3 };  // pages
+enum { GAP = 3 };  // number of other pages
 
 static struct operands make_operands(void) {
   const size_t page = page_bytes(), matrix = (BYTES + page - 1) / page * page;
@@ -68,7 +68,7 @@ static void first_use(void) {
   const unsigned long moves = counts->moves;
   verdict("by move_pages", moves > 0);
   int right = 1;
-  unsigned long calls = ULONG_MAX;  // of the use with fewest: once a second, a use keeps what its process has done
+  unsigned long calls = ULONG_MAX;  // the fewest system calls of a use, since once a second a use also writes counters
   for (int i = 0; i < 4; ++i) {
     const unsigned long before = system_calls(counts);
     multiply(N, N, N, all.a, N, all.b, N, 0.0, all.c, N);
@@ -91,7 +91,7 @@ static void first_use(void) {
   verdict("they stay there", operands_on(DEVICE_NODE, &all) && others_stayed(&all));
 }
 
-/// The device uses them where they are.
+/// The device uses matrices where they are.
 static void stay(void) {
   const struct operands all = make_operands();
   int right = 1;
@@ -104,7 +104,7 @@ static void stay(void) {
   verdict("no move was tried", counts->moves == 0);
 }
 
-/// A block of columns of a large matrix: each column on pages of its own, others' pages between them.
+/// A block of columns of a large matrix. Each column lies on separate pages, with other pages between them.
 static void submatrix(void) {
   enum { ROWS = 600, COLUMNS = 24 };
   const size_t page = page_bytes(), stride = 5 * page;
@@ -127,7 +127,7 @@ static void submatrix(void) {
   verdict("those between them not", others);
 }
 
-/// Other memory at addresses that were moved.
+/// Other memory is mapped at addresses that were moved.
 static void gone(void) {
   const size_t page = page_bytes(), bytes = (BYTES + page - 1) / page * page;
   double* b = filled(COUNT, 1);
@@ -207,7 +207,7 @@ static double* placed(double* matrix, int* where) {
   return matrix;
 }
 
-/// Blocks of malloc that are on the device's node from the first touch on.
+/// Blocks of malloc that are bound to the device's node before their first touch.
 static void at_malloc(void) {
   int there = 1;
   double* a = placed(filled(COUNT, 1), &there);
@@ -233,7 +233,7 @@ static void at_malloc(void) {
   verdict("blocks after a free", there && multiplies(N, N, N, again, N, again, N, 0.0, filled(COUNT, 6), N));
 }
 
-/// Aligned only: they move at their first use like others.
+/// Blocks that malloc only aligns. They move at their first use like other memory.
 static void aligned(void) {
   double* blocks[3];
   int right = 1;
@@ -261,8 +261,8 @@ static void shared(void) {
     pause();
     _exit(0);
   }
-  usleep(200000);         // by then the child has touched them
-  fill(all.b, COUNT, 6);  // its own again
+  usleep(200000);         // gives the child time to touch the pages
+  fill(all.b, COUNT, 6);  // makes the pages private again
   fill(all.c, COUNT, 7);
   int right = 1;
   for (int round = 0; round < 3; ++round) right &= multiplies(N, N, N, common, N, all.b, N, 0.0, all.c, N);
@@ -273,7 +273,7 @@ static void shared(void) {
   waitpid(child, NULL, 0);
 }
 
-/// A matrix larger than what is left on the device's node.
+/// A matrix larger than the free memory on the device's node.
 static void full(void) {
   enum { M = 2048, LEFT = 24 << 20 };
   const size_t bytes = (size_t)M * M * sizeof(double);  // 32 MiB

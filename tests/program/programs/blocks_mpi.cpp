@@ -1,8 +1,8 @@
-// Every transfer of blastoff/blocks_mpi.hpp between all ranks, from and to the host and the first device, against
-// expected values. Parts are 4 KiB, so that small blocks have many. With a CUDA driver, whether a context is current at
-// every direct message. Prints "ok" and what was tried, or what is wrong.
+// Checks every transfer of blastoff/blocks_mpi.hpp between all ranks, from and to the host and the first device. Parts
+// are 4 KiB, so that small blocks have many parts. With a CUDA driver, also checks that a context is current at every
+// direct message. Prints "ok" and what was tried, or what is wrong.
 //
-//   mpirun -n 2 blocks_mpi DIRECT every|few     DIRECT: the option of that name, -1, 0 or 1
+//   mpirun -n 2 blocks_mpi DIRECT every|few     DIRECT: the value of the option `direct`: -1, 0 or 1
 #define BLASTOFF_MPI_PART_BYTES 4096
 #include <dlfcn.h>
 
@@ -27,7 +27,7 @@ int own_rank = 0;
 int ranks = 1;
 long transfers = 0;
 
-// Less than a part, exactly one and some, and more than are on their way at a time.
+// Less than a part, exactly one part, some parts, and more parts than are under way at a time.
 std::vector<long long> lengths = {1, 511, 512, 513, 1024, 20 * 512 + 7};
 
 std::vector<int> places() {
@@ -43,7 +43,7 @@ std::vector<int> places() {
 
 long in_context = 0;
 
-/// An MPI library looks at the context at each message.
+/// Checks that a context is current, since an MPI library looks at it at each message.
 void expect_context(const char* function) {
   static void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   static const auto current =
@@ -58,7 +58,7 @@ double value(int seed, long long element) {
   return 1000.0 * seed + static_cast<double>(element % 977) + 0.5;
 }
 
-/// The newest version is on that place, and nowhere else if that is a device.
+/// A block whose newest version is at `place`; if that is a device, it is nowhere else.
 Block made(int seed, long long length, int place) {
   auto block = Block::of<double>(length);
   auto half = Block::of<double>(length);
@@ -98,7 +98,7 @@ void expect_error(int status, const std::function<void()>& work, const std::stri
   fail(what + ": no error");
 }
 
-/// Even ranks to their right neighbours, then odd ones.
+/// Even ranks send to their right neighbours, then odd ranks do.
 void messages(long long length, int from, int to) {
   const int right = (own_rank + 1) % ranks;
   const int left = (own_rank + ranks - 1) % ranks;
@@ -127,7 +127,8 @@ void broadcasts(long long length, int from, int to) {
   }
 }
 
-/// Everybody puts into everybody's slots, one for each origin, and gets what others have put elsewhere.
+/// Each rank puts blocks into all ranks' slots (a rank has one slot for each origin), and gets blocks that others have
+/// put into other ranks' slots.
 void windows(long long length, int from, int to) {
   const auto bytes = static_cast<std::size_t>(length) * sizeof(double);
   blastoff::Window window(std::vector<std::size_t>(static_cast<std::size_t>(ranks), bytes), world());
@@ -156,7 +157,7 @@ void windows(long long length, int from, int to) {
       BLASTOFF_BAD_ARGUMENT, [&] { window.get(smaller, to, 0, ranks); }, "a get from no slot");
 }
 
-/// Slots of different sizes, of which some ranks have none.
+/// Windows with slots of different sizes; some ranks have none.
 void uneven_windows() {
   std::vector<std::size_t> sizes;
   if (own_rank > 0)
@@ -174,7 +175,7 @@ void uneven_windows() {
   window.destroy();
 }
 
-/// The newest of several versions is what is sent, and watched memory of the program's own is a block like others.
+/// The newest of several versions is sent, also if the block lies over the program's own memory, which is watched.
 void versions() {
   constexpr long long length = 5000;
   std::vector<double> memory(length);
@@ -192,7 +193,7 @@ void versions() {
   }
 }
 
-/// What cannot be sent or received is an error before any message, or an error of both sides' making.
+/// A block that cannot be sent or received gives an error before any message, or an error on both sides.
 void errors() {
   auto block = Block::of<double>(600);
   expect_error(
@@ -204,7 +205,7 @@ void errors() {
   }
   expect_error(
       BLASTOFF_BAD_ARGUMENT, [&] { blastoff::receive(block, 77, own_rank, 0, world()); }, "no such place");
-  (void)block.read();  // has what it had
+  (void)block.read();  // the block is unchanged
   MPI_Comm_set_errhandler(world(), MPI_ERRORS_RETURN);
   const Block full = made(1, 600, blastoff::host);
   expect_error(
@@ -223,7 +224,7 @@ void errors() {
 
 }  // namespace
 
-// The functions that carry messages; MPI libraries have them under these names too.
+// The MPI functions that carry messages are replaced here. They are also available under PMPI names.
 extern "C" {
 
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request* request) {

@@ -1,8 +1,8 @@
 // Calls every level-3 routine that a BLAS library has, with every combination of options, and checks the results
-// against the definition. Usage: every_routine handle|default LIBRARY PREFIX SUFFIX fortran|cblas [ORDER]. The matrices
-// have about that order; 13 unless given. handle: functions from dlsym() on the library's handle; default: whatever
-// their names mean in this process, the library being loaded globally. Prints a line for each routine: its symbol and
-// the number of calls, "absent", or what was wrong.
+// against the definition. Usage: every_routine handle|default LIBRARY PREFIX SUFFIX fortran|cblas [ORDER]. ORDER is the
+// approximate order of the matrices (default 13). handle: functions come from dlsym() on the library's handle. default:
+// the library is loaded globally, and functions are looked up in the whole process. Prints a line for each routine: its
+// symbol and the number of calls, "absent", or what was wrong.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace blastoff;
 
-/// The calls made; exits at the first wrong one.
+/// Makes the calls and returns their number. Exits at the first wrong result.
 int check(blas::Routine routine, const abi::OriginalRoutine& function, const char* symbol, std::int64_t order) {
   int calls = 0;
   for (const test::Options& options : test::all_options(routine)) {
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   for (const blas::RoutineRow& row : blas::routines()) {
     const auto routine = static_cast<blas::Routine>(&row - blas::routines().data());
     const std::string symbol = std::string(argv[3]) + row.name + argv[4];
-    // Whether the library has it is for its handle to say: names may be defined by others too.
+    // Asks the library's own handle whether it has the routine, since other libraries may define the name too.
     void* address = dlsym(library, symbol.c_str());
     if (address != nullptr && !by_handle) address = dlsym(RTLD_DEFAULT, symbol.c_str());
     const abi::OriginalRoutine function(routine, {address, style}, {});

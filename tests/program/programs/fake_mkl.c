@@ -1,5 +1,5 @@
-// As much of MKL as its plans of two-dimensional transforms need, with FFTW's names. There is one plan at a time: each
-// lies where the one before it lay. WITHOUT_DFTI: a library that tells nothing of its plans.
+// The part of MKL that plans of two-dimensional transforms need, with FFTW's names. There is one plan at a time, and
+// each plan has the address of the one before. WITHOUT_DFTI: a library that gives no information about its plans.
 #include "fake_mkl.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ void fftw_destroy_plan(void* plan) {
 }
 
 #ifndef WITHOUT_DFTI
-/// By the numbers of mkl_dfti.h.
+/// The parameters have the numbers of mkl_dfti.h.
 long DftiGetValue(void* of, int parameter, ...) {
   const struct descriptor* const descriptor = of;
   va_list rest;

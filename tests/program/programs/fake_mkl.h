@@ -7,7 +7,7 @@ void fftw_execute(void* plan);
 void fftw_execute_dft(void* plan, double* in, double* out);
 void fftw_destroy_plan(void* plan);
 
-/// Ends the plan before it, and makes another one: a planner of which nobody hears.
+/// Ends the previous plan and makes another one. It stands for a planner that Blastoff does not intercept.
 void* fake_plan(int n, int m, double* in, double* out, int sign);
 
 static inline void naive_transform(long n, long m, int sign, const double* in, double* out) {

@@ -1,5 +1,5 @@
-// Walks through FFTW's planners, in C and Fortran, and compares every execution with the definition of the transform.
-// Prints "ok" or "WRONG" for each, and at last how many there were.
+// Uses all of FFTW's planners, in C and Fortran, and compares every execution with the definition of the transform.
+// Prints "ok" or "WRONG" for each, and finally their number.
 //
 // fftw_routines every | threads | again | opened | reused | fork
 #include <dlfcn.h>
@@ -114,7 +114,7 @@ struct Dim {
   int n, is, os;
 };
 
-/// What is transformed, and where it lies: strides in elements of each side.
+/// A transform and its layout. Strides are in elements of each side.
 struct Case {
   std::string name;
   Kind kind = c2c;
@@ -142,7 +142,7 @@ double random_number() {
   return static_cast<double>(std::rand()) / RAND_MAX - 0.5;
 }
 
-/// By the definition, one dimension after the other.
+/// Computes the transform by its definition, one dimension after the other.
 void transform(Tensor& data, const std::vector<Dim>& dims, int sign) {
   std::size_t inner = data.size();
   std::size_t outer = 1;
@@ -162,8 +162,8 @@ void transform(Tensor& data, const std::vector<Dim>& dims, int sign) {
   }
 }
 
-/// Calls visit(index in the tensor, offset of the element) for each element of one side; `halved`: the complex side of
-/// a real transform.
+/// Calls visit(index in the tensor, offset of the element) for each element of one side. `halved`: the side is the
+/// complex side of a real transform.
 void each_element(const Case& test, std::size_t batch, bool output, bool halved,
                   const std::function<void(std::size_t, std::size_t)>& visit) {
   const auto stride = [&](const Dim& dim) { return static_cast<std::size_t>(output ? dim.os : dim.is); };
@@ -187,7 +187,7 @@ void each_element(const Case& test, std::size_t batch, bool output, bool halved,
   }
 }
 
-/// One side's memory, in real numbers; what no element fills holds a mark.
+/// One side's memory as real numbers. Numbers that belong to no element hold a mark.
 template <class Api>
 class Memory {
  public:
@@ -217,7 +217,7 @@ class Memory {
   std::vector<bool> used_;
 };
 
-/// The arrays of one execution, with their contents and what is expected.
+/// The arrays of one execution, with their contents and the expected results.
 template <class Api>
 class Arrays {
  public:
@@ -257,7 +257,7 @@ class Arrays {
   }
 
  private:
-  /// Enough for both sides.
+  /// Number of reals that are enough for either side.
   static std::size_t words(const Case& test) {
     std::size_t last = 0;
     for (const bool output : {false, true})
@@ -327,7 +327,7 @@ bool is_fortran(Form form) {
 
 constexpr int flags = FFTW_ESTIMATE;
 
-/// Lengths and embeddings of a row-major layout with unit stride, read off the strides.
+/// Lengths and embeddings of a row-major layout with unit stride, computed from its strides.
 struct Many {
   std::vector<int> n, in, out;
   int howmany = 1, istride = 1, idist = 0, ostride = 1, odist = 0;
@@ -485,7 +485,7 @@ class Planner {
     return nullptr;
   }
 
-  /// `last`: the sign, where there is one, and the flags.
+  /// `last`: the sign, if the planner has one, and the flags.
   template <class One, class Two, class Three, class Any, class ManyPlan, class Guru, class... Last>
   Plan fortran_plan(One one, Two two, Three three, Any any, ManyPlan plan_many, Guru guru, Last... last) const {
     Plan plan = nullptr;
@@ -515,7 +515,7 @@ class Planner {
   Plan plan_ = nullptr;
 };
 
-/// Row-major with the given inner stride, embeddings wider by `wider`, as FFTW's manual describes the default.
+/// A row-major layout with the given inner stride and embeddings wider by `wider`, as FFTW's manual describes it.
 Case row_major(Kind kind, const std::vector<int>& lengths, bool in_place, int stride = 1, int wider = 0) {
   Case test;
   test.kind = kind;
@@ -602,7 +602,7 @@ void every(Kind kind) {
   run<Api>(twice, Form::guru64);
 }
 
-/// Several threads execute one plan, on arrays of their own.
+/// Several threads execute one plan, each on its own arrays.
 void threads() {
   const Case test = row_major(c2c, {8, 9, 10}, false);
   Arrays<Double> planned(test);
@@ -619,8 +619,7 @@ void threads() {
   }
 }
 
-/// Plans that are destroyed, and others that get their addresses: of other shapes, and of transforms that are left to
-/// FFTW.
+/// Plans are destroyed, and other plans get their addresses: with other shapes, or for transforms that stay with FFTW.
 void again() {
   for (int round = 0; round < 200; ++round) {
     run<Double>(row_major(round % 2 == 0 ? c2c : r2c, {3 + round % 7, 4}, false), Form::two);
@@ -635,7 +634,7 @@ void again() {
   }
 }
 
-/// The same in a program that is not linked with FFTW: it may reach functions that nobody else notices.
+/// The same in a program that is not linked with FFTW, so that it may reach functions that are not intercepted.
 void opened() {
   void* const library = dlopen("libfftw3.so.3", RTLD_NOW | RTLD_LOCAL);
   const auto find = [&](const char* name, auto* function) {
@@ -671,8 +670,8 @@ std::complex<double> transformed(const fftw_complex* in, int n, int sign, int k)
   return sum;
 }
 
-/// Plans whose end nobody notices, and at their addresses others, of whose making nobody hears either: of another
-/// direction, of another length, in place, of real numbers alone. All have the same arrays.
+/// Plans whose end is not noticed, and other plans at their addresses whose making is not noticed either: with another
+/// direction, with another length, in place, or of real numbers only. All have the same arrays.
 void reused() {
   constexpr int count = 40;
   constexpr int n = 12;

@@ -1,4 +1,4 @@
-"""Every LAPACK routine that is offloaded, called through SciPy, each result checked against its definition.
+"""Calls every offloaded LAPACK routine through SciPy, and checks each result against its definition.
 
 Prints a line for each check: "ok dpotrf lower", or "WRONG ..." with the error in units of n epsilon. Usage: lapack_routines.py [N]
 """
@@ -42,7 +42,7 @@ class Checks:
         return {"sy": "he", "sp": "hp", "or": "un"}.get(stem[:2], stem[:2]) + stem[2:] if self.complex else stem
 
     def function(self, stem: str):
-        """SciPy's."""
+        """SciPy's function for this routine."""
         return get_lapack_funcs(self.name(stem), dtype=self.dtype)
 
     def report(self, name: str, good: bool, error: float | None = None) -> None:
@@ -51,7 +51,7 @@ class Checks:
         self.wrong += not good
 
     def close(self, name: str, actual: np.ndarray, expected: np.ndarray) -> None:
-        """In the norm, relative to what is expected."""
+        """Checks a result: the norm of its error relative to the norm of the expected result."""
         scale = np.linalg.norm(expected) or 1.0
         error = np.linalg.norm(actual - expected) / scale / (max(actual.shape) * self.epsilon)
         self.report(name, bool(error < MOST), float(error))
@@ -66,7 +66,7 @@ def triangle(a: np.ndarray, lower: bool) -> np.ndarray:
 
 
 def half(a: np.ndarray, lower: bool) -> np.ndarray:
-    """One triangle; not-a-number in the other, which nobody may read or write."""
+    """One triangle of a matrix. The other one holds NaN, and must be neither read nor written."""
     return np.asfortranarray(np.where(triangle(np.ones(a.shape), lower) > 0, a, np.nan))
 
 
@@ -227,7 +227,7 @@ def hermitian(check: Checks) -> None:
 
 
 def no_room_to_spare(check: Checks) -> None:
-    """Eigenvectors in a range of values, in memory that ends with the last of them."""
+    """Eigenvectors for a range of eigenvalues, in memory that ends with the last vector."""
     a, n = check.hermitian(), check.n
     exact = np.linalg.eigvalsh(a.astype(np.complex128 if check.complex else np.float64))
     count = n // 3
@@ -254,7 +254,7 @@ def no_room_to_spare(check: Checks) -> None:
 
 
 def call_routine(check: Checks, stem: str, arguments: list[np.ndarray]) -> None:
-    """The Fortran routine itself, which SciPy passes on to code in Cython."""
+    """Calls the Fortran routine itself, which SciPy offers to Cython code."""
     capsule = cython_lapack.__pyx_capi__[{"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(check.dtype).char] + check.name(stem)]
     ctypes.pythonapi.PyCapsule_GetName.restype = ctypes.c_char_p
     ctypes.pythonapi.PyCapsule_GetName.argtypes = [ctypes.py_object]
@@ -265,7 +265,7 @@ def call_routine(check: Checks, stem: str, arguments: list[np.ndarray]) -> None:
 
 
 def conditions(a: np.ndarray, b: np.ndarray) -> dict:
-    """By itype, what is zero for eigenvalues and vectors."""
+    """For each itype, a function that is zero for eigenvalues and vectors."""
     return {1: lambda w, v: a @ v - b @ v * w, 2: lambda w, v: a @ (b @ v) - v * w, 3: lambda w, v: b @ (a @ v) - v * w}
 
 
@@ -295,7 +295,7 @@ def places(n: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def call_packed(check: Checks, stem: str, lower: bool, a: np.ndarray, b: np.ndarray | None = None, **options) -> tuple:
-    """One of the packed eigenproblems: its eigenvalues, its vectors, B's factor, and info."""
+    """Solves a packed eigenproblem. Returns eigenvalues, vectors, B's factor, and info."""
     n = check.n
     job, select, itype = options.get("job", "V"), options.get("range", "A"), options.get("itype", 1)
 
@@ -398,7 +398,7 @@ def singular_values(check: Checks) -> None:
 
 
 def singular_vectors_of_one_side(check: Checks) -> None:
-    """And of both, but not in the same number."""
+    """Singular vectors of one side only, and different numbers of vectors on both sides."""
     n = check.n
     for rows, columns in ((n, n), (n + 17, n), (n, n + 12)):
         low = min(rows, columns)

@@ -1,4 +1,4 @@
-// Plans of a library that stands for MKL. One of them lies where another one lay, and nobody has heard of it.
+// Plans of a library that stands for MKL. One plan has the address of an earlier one, and its making was not noticed.
 #include <stdio.h>
 
 #include "fake_mkl.h"

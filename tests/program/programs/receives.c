@@ -1,6 +1,6 @@
-/* What other ranks send into a matrix between two products with it, in every way in which MPI writes into a rank's
- * memory. Each product is compared with what was sent. usage: receives [N 200] [ROUNDS 3]. Prints a line for each way,
- * on rank 0. */
+/* Other ranks send data into a matrix between two products with it, in every way in which MPI writes into a rank's
+ * memory. Each product is compared with the data. usage: receives [N 200] [ROUNDS 3]. Prints a line for each way, on
+ * rank 0. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static double *a, *twice, *c, *sent, *expected;
 static MPI_Datatype row;
 static MPI_Win window;
 
-/* What a rank sends of element i. */
+/* The value that a rank sends for element i. */
 static double value(int way, int round, int sender, size_t i) {
   return (double)(way + 1) + 16.0 * round + 256.0 * sender + 1e-3 * (double)(i % 997);
 }
@@ -92,7 +92,7 @@ static void receive(int way, int round) {
   }
 }
 
-/* a multiplied by 2 I is exact, and a stays on the device. */
+/* Multiplies a by 2 I, which is exact; a stays on the device. */
 static int product_is_right(void) {
   const double one = 1, zero = 0;
   dgemm_("N", "N", &n, &n, &n, &one, a, &n, twice, &n, &zero, c, &n);

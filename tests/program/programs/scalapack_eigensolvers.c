@@ -1,7 +1,7 @@
-/* ScaLAPACK's pdsyevd, pzheevd and pzhegvx on a grid of ROWS x COLUMNS ranks, of matrices whose other triangle is not a
- * number; every result is checked against its definition. usage: scalapack_eigensolvers N BLOCK ROWS COLUMNS UPLO
+/* Calls ScaLAPACK's pdsyevd, pzheevd and pzhegvx on a grid of ROWS x COLUMNS ranks, with matrices whose unused triangle
+ * is NaN, and checks every result against its definition. usage: scalapack_eigensolvers N BLOCK ROWS COLUMNS UPLO
  * [ROUNDS 1] [broken]. Prints a line for each call, on rank 0. broken: the generalized problem's metric is not
- * definite, which is to be reported. */
+ * definite, which the routine must report. */
 #include <complex.h>
 #include <math.h>
 #include <mpi.h>
@@ -42,7 +42,7 @@ static int global(int local, int axis) {
   return (local / block * sides[axis] + place[axis]) * block + local % block;
 }
 
-/* What this rank holds, of `reals` (1 or 2) numbers an element; not a number outside the triangle. */
+/* This rank's part of a matrix, with `reals` (1 or 2) numbers per element. Elements outside the triangle are NaN. */
 static double* distribute(z (*element)(int, int), int reals) {
   double* part = malloc(sizeof(double) * (size_t)(held[0] * held[1] * reals + 1));
   double* next = part;
@@ -74,7 +74,7 @@ static void judge(const char* name, int right) {
   if (rank == 0) printf("%s: %s\n", name, right ? "right" : "WRONG");
 }
 
-/* Whether left x = w right x for each vector, and the vectors are independent and of the norm that right defines, by a
+/* Whether left x = w right x for each vector, and whether the vectors are orthonormal with respect to right, by a
  * sample of their products. */
 static int solves(z (*left)(int, int), z (*right)(int, int), const double* values, const z* vectors, int found) {
   const double bound = 1e-10 * n;
@@ -96,7 +96,8 @@ static int solves(z (*left)(int, int), z (*right)(int, int), const double* value
 static int same_everywhere(const double* numbers, int count) {
   double* first = malloc(sizeof(double) * (size_t)count);
   memcpy(first, numbers, sizeof(double) * (size_t)count);
-  /* MPI_BYTE: of an Open MPI's variable that a program refers to, the program has the one copy in use. */
+  /* Uses MPI_BYTE, to test a variable of Open MPI that the program refers to: the copy in the program is the one in
+   * use. */
   MPI_Bcast(first, count * (int)sizeof(double), MPI_BYTE, 0, MPI_COMM_WORLD);
   const int same = memcmp(first, numbers, sizeof(double) * (size_t)count) == 0;
   free(first);

@@ -1,5 +1,6 @@
-/* ScaLAPACK's pdgemm, pdtrsm, pdpotrf, pdgetrf, pdsyevd and pzhegvx on a grid of P x P ranks; every result is checked
- * against its definition. usage: scalapack_routines [N 160] [BLOCK 40]. Prints a line for each routine, on rank 0. */
+/* Calls ScaLAPACK's pdgemm, pdtrsm, pdpotrf, pdgetrf, pdsyevd and pzhegvx on a grid of P x P ranks, and checks every
+ * result against its definition. usage: scalapack_routines [N 160] [BLOCK 40]. Prints a line for each routine, on
+ * rank 0. */
 #include <complex.h>
 #include <math.h>
 #include <mpi.h>
@@ -77,10 +78,10 @@ static double* collect(const double* part, int reals) {
   return whole;
 }
 
-/* The columns of a product that this rank checks are spread over the ranks. */
+/* Prints whether a routine's largest residual over all ranks is within the bound. */
 static void judge(const char* name, double worst, double bound) {
   MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  const int right = worst <= bound; /* not for a NaN */
+  const int right = worst <= bound; /* false for a NaN */
   failures += !right;
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,5 +1,5 @@
-/* Debian's MPICH waits by asking UCX again and again. Where there are fewer cores than ranks, the rank that is waited
- * for would have to wait for the end of a time slice: here it gets the core at once. */
+/* Debian's MPICH waits by polling UCX. If there are fewer cores than ranks, the awaited rank would have to wait for the
+ * end of a time slice. This library yields the core to it at once. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
