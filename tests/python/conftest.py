@@ -1,4 +1,4 @@
-"""What the tests of the `blastoff` command share."""
+"""Fixtures that the tests of the `blastoff` command share."""
 
 import copy
 import json
@@ -70,7 +70,7 @@ REPORT["routines"] = [{"name": "dgemm", **REPORT["totals"]}]
 
 @pytest.fixture
 def report() -> dict:
-    """A report of one process, free to be changed."""
+    """A report of one process, which a test may change."""
     return copy.deepcopy(REPORT)
 
 
@@ -124,7 +124,7 @@ def compiled(tmp_path):
 
 @pytest.fixture(scope="session")
 def fake_nvml(tmp_path_factory):
-    """The folder of a stand-in for NVML."""
+    """The folder of a library that stands for NVML."""
     folder = tmp_path_factory.mktemp("nvml")
     source = offload.ROOT / "tests" / "python" / "memory" / "fake_nvml.c"
     subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", str(source), "-o", str(folder / "libnvidia-ml.so.1")], check=True)

@@ -1,4 +1,4 @@
-"""What the tests of `blastoff lab` share."""
+"""Code that the tests of `blastoff lab` share."""
 
 from blastoff.lab.session import Session
 from blastoff.lab.simulated import SimulatedDevice
@@ -9,7 +9,7 @@ def session_on(device, present: str = "daxpy", **options) -> Session:
 
 
 class LosesLaunches(SimulatedDevice):
-    """Leaves out one launch of one kernel."""
+    """A simulated device that skips one launch of one kernel."""
 
     def __init__(self, name: str, number: int) -> None:
         super().__init__()

@@ -17,12 +17,12 @@ from blastoff.job.view import words
 
 
 def sums_of(**counters: float) -> Sums:
-    """With zeros for the other counters."""
+    """Sums with these counters, and zeros for all others."""
     return Sums() + Sums(counters)
 
 
 def site(name: str = "cg.f90:214 in step", threads: int = 1, size: float = 96, refusals: dict | None = None, **sums: float) -> CallSite:
-    """One process, and one thread at a time: sums are wall time."""
+    """A call site of one process, with one thread at a time, so that its sums are wall time."""
     result = CallSite("dgemm", Place("/opt/scf", 1), "", name=name, threads=threads)
     result.sums = result.wall = sums_of(**sums)
     result.volume = size**3 * result.sums.calls
@@ -31,7 +31,7 @@ def site(name: str = "cg.f90:214 in step", threads: int = 1, size: float = 96, r
 
 
 def said(job, *sites) -> list[str]:
-    """Without what is outside reach."""
+    """The obstacles in words, without the time outside calls."""
     return [one.what for one in found(job, *sites)]
 
 
@@ -40,13 +40,13 @@ def found(job, *sites) -> list:
 
 
 def plain(text: str) -> str:
-    """Without the spaces between groups of digits."""
+    """The text without the spaces between groups of digits."""
     return text.replace("\u202f", "")
 
 
 @pytest.fixture
 def report(report) -> dict:
-    """A run that knows what it has saved."""
+    """A report of a run that knows how much time it has saved."""
     return report | {"totals": report["totals"] | {"known_flops": 5e9, "known_seconds": 2.0, "known_cpu_seconds": 4.0}}
 
 
@@ -91,7 +91,7 @@ def test_matrices_that_are_brought_for_few_uses(job):
     assert one.seconds == 1
     assert one.what == "3.20 GB brought to the device in 100 calls of dgemm at cg.f90:214 in step, and used 1.00 times there on average"
     assert said(job, site(**moving, bytes_reused=9_000_000_000)) == []
-    assert said(job, site(**moving | {"transfer_seconds": 0.0001})) == []  # costs nothing
+    assert said(job, site(**moving | {"transfer_seconds": 0.0001})) == []  # the transfers take no noticeable time
     assert said(job, site(**moving | {"calls": 1, "offloaded": 1})) == []  # one matrix, which was used once
 
 
@@ -116,13 +116,13 @@ def test_small_calls_of_several_threads(job):
     (what,) = said(job, site(calls=1600, threads=16, size=200, cpu_seconds=9, refusals=small))
     assert plain(what) == "1600 calls of 200 x 200 by dgemm at cg.f90:214 in step, from 16 threads: each is too small for the device"
     assert said(job, site(calls=1600, threads=1, size=200, cpu_seconds=9, refusals=small)) == []
-    assert said(job, site(calls=1600, threads=16, size=20, cpu_seconds=9, refusals=small)) == []  # nor would the whole be
+    assert said(job, site(calls=1600, threads=16, size=20, cpu_seconds=9, refusals=small)) == []  # the whole product would be too small too
 
 
 def test_calls_that_the_device_slowed_down(job):
     (one,) = found(job, site(calls=10, offloaded=10, device_seconds=2, lost=4, lost_seconds=0.5))
     assert one.seconds == 0.5 and one.what == "4 of 10 offloaded calls of dgemm at cg.f90:214 in step took longer than on the CPU"
-    assert said(job, site(calls=10, offloaded=10, device_seconds=2, judged_seconds=2, expected_cpu_seconds=1)) == []  # expected, not measured
+    assert said(job, site(calls=10, offloaded=10, device_seconds=2, judged_seconds=2, expected_cpu_seconds=1)) == []  # not measured
 
 
 def test_block_sizes_of_scalapack(job):
@@ -215,11 +215,11 @@ def test_calls_that_are_checked(report, write):
     assert said(reading.read_job(write(report | checks))) == ["--verify has computed 20 calls on the CPU, too"]
     assert said(reading.read_job(write(report | {"verification": report["verification"] | {"checked": 1}}))) == []
     sampled = report | checks | {"settings": report["settings"] | {"verify": "sample:1"}}
-    assert said(reading.read_job(write(sampled))) == []  # by products with a vector
+    assert said(reading.read_job(write(sampled))) == []  # because of products with a vector
 
 
 def test_every_sentence_has_its_test():
-    """One more sentence takes one more test, with a report for which it is true and one for which it is false."""
+    """A new rule needs a new test, with a report to which it applies and one to which it does not."""
     assert len(advice.RULES) == 13
 
 
@@ -233,7 +233,7 @@ def test_the_dearest_comes_first(job):
 
 
 def test_seconds_of_threads_and_ranks_are_wall_time(report, write):
-    """Four ranks with eight threads: 32 seconds of calls in a second."""
+    """Four ranks with eight threads each spend 32 seconds in calls within one second."""
     place = {"routine": "dgemm", "object": "/opt/scf", "offset": 64, "python": "", "threads": 8, "mean_size": 500.0}
     refusals = [{"reason": "not enough device memory", "calls": 8}]
     sums = report["totals"] | {"calls": 8, "offloaded": 0, "cpu_seconds": 8.0, "device_seconds": 0.0, "wall_seconds": 1.0}
@@ -273,7 +273,7 @@ def test_the_verdict(report, write):
 
 
 def test_the_verdict_on_threads(report, write):
-    """On the CPU their calls may overlap more than they do now."""
+    """The calls of the threads may overlap more on the CPU than they do now."""
 
     def verdict(busiest: float, on_cpu: float, now: float) -> tuple[str, float | None]:
         wall = {"began": 10.0, "ended": 70.0, "span_seconds": 60.0, "small_seconds": 0.0, "cost_seconds": 0.0, "busiest_cpu_seconds": busiest}
@@ -295,7 +295,7 @@ def test_what_blastoff_takes_outside_calls_counts(report, write):
 
 
 def test_a_job_saves_what_its_busiest_rank_saves(report, write):
-    """And not what all of them do."""
+    """The job does not save the sum over all ranks."""
 
     def saved(*times: tuple[float, float]) -> float:
         counters = [KNOWN | {"known_cpu_seconds": on_cpu, "known_seconds": now} for on_cpu, now in times]
@@ -308,7 +308,7 @@ def test_a_job_saves_what_its_busiest_rank_saves(report, write):
 
 
 def calling(report: dict, pid: int, began: float, ended: float, span: float | None = None, count: int = 1) -> dict:
-    """Processes outside ranks, each of which saves 9 seconds."""
+    """The report of processes that are no ranks, each of which saves 9 seconds."""
     wall = {"began": began, "ended": ended, "span_seconds": ended - began if span is None else span, "small_seconds": 0.0, "cost_seconds": 0.0}
     process = report["process"] | {"pid": pid, "ended": "exit"} | ({"count": count} if count > 1 else {})
     return of_counters(report, **KNOWN, known_cpu_seconds=10 * count, known_seconds=count) | {"wall": wall, "process": process}
@@ -318,10 +318,10 @@ def test_processes_that_call_at_once_share_the_wall_time(report, write):
     def saved(*reports: dict) -> float:
         return reading.read_job(write(*reports)).verdict.saved
 
-    assert saved(calling(report, 1, 0, 10), calling(report, 2, 20, 30)) == 18  # one after the other
-    assert saved(*[calling(report, pid, 5, 15) for pid in range(1, 5)]) == 9  # a pool
-    assert saved(calling(report, 1, 0, 20), calling(report, 2, 10, 30)) == 13.5  # half of their time
-    assert saved(calling(report, 1, 0, 100, span=400, count=40)) == 90  # added up: four at a time
+    assert saved(calling(report, 1, 0, 10), calling(report, 2, 20, 30)) == 18  # the processes call one after the other
+    assert saved(*[calling(report, pid, 5, 15) for pid in range(1, 5)]) == 9  # all call at the same time
+    assert saved(calling(report, 1, 0, 20), calling(report, 2, 10, 30)) == 13.5  # they overlap for half of their time
+    assert saved(calling(report, 1, 0, 100, span=400, count=40)) == 90  # 40 added processes, four of which call at a time
 
 
 def test_processes_that_are_added_up_keep_their_spans(report):

@@ -1,4 +1,4 @@
-"""The benchmark's summaries of its results, and what it says where a package is missing."""
+"""The benchmark's summaries of its results, and its message if a package is missing."""
 
 import json
 import subprocess
@@ -93,7 +93,7 @@ def test_the_kernels_that_a_processor_can_run(tmp_path):
 
 
 def test_kernels_are_chosen_only_for_a_library_that_runs_old_ones(monkeypatch):
-    """Told the processor, an OpenBLAS says other kernels; what it runs by itself may be as good."""
+    """Kernels are chosen if OpenBLAS has old ones and names others once it is told the processor. Its own choice may be as good already."""
     monkeypatch.setattr(kernels, "processor", lambda: "SkylakeX")
     for shipped, better, variables in (
         ({"libblas.so.3": "Prescott"}, {"libblas.so.3": "SkylakeX"}, {kernels.VARIABLE: "SkylakeX"}),
@@ -114,7 +114,7 @@ def test_a_library_is_asked_for_its_kernels():
 
 
 def test_a_library_that_runs_old_kernels_is_told_the_processor(monkeypatch):
-    """As an OpenBLAS that does not know it."""
+    """An OpenBLAS that is told an old processor stands for one that does not recognise this processor."""
     library = offload.OPENBLAS / "libblas.so.3"
     if not library.exists() or not kernels.processor():
         pytest.skip("no kernels to choose")

@@ -1,4 +1,4 @@
-"""Building says what is missing and how far it is."""
+"""The build says what is missing, and shows its progress."""
 
 import os
 import pty
@@ -23,7 +23,7 @@ while [ $i -lt 40 ]; do i=$((i + 1)); echo "[$i/40] Building CXX object number $
 def configured(tmp_path: Path, *options: str) -> subprocess.CompletedProcess:
     if not shutil.which("cmake"):
         pytest.skip("no CMake here")
-    # Nothing is found outside of an empty directory.
+    # Nothing is found, since the search is limited to an empty directory.
     empty = [f"-DCMAKE_FIND_ROOT_PATH={tmp_path}/empty"]
     return subprocess.run(["cmake", "-S", offload.ROOT, "-B", tmp_path / "build", *empty, *options], capture_output=True, text=True)
 
@@ -52,7 +52,7 @@ def test_cmake_names_missing_tools(tmp_path, options, package):
 
 @pytest.fixture
 def checkout(tmp_path) -> Path:
-    """A checkout that is configured, and an environment in which nothing is really built."""
+    """A configured checkout, and an environment in which nothing is really built."""
     (tmp_path / "tools").mkdir()
     (tmp_path / "build").mkdir()
     (tmp_path / "bin").mkdir()

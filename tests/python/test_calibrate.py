@@ -52,7 +52,7 @@ def test_the_simulated_device(tmp_path):
 
 
 def test_a_gpu(tmp_path):
-    """The fake one: page locks, cuSOLVER and cuFFT."""
+    """The fake GPU: page locks, cuSOLVER and cuFFT."""
     fake = offload.BUILD / "tests" / "fake_cuda"
     if not (fake / "libcuda.so.1").exists():
         pytest.skip("the fake driver is not built")

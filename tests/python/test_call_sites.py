@@ -1,4 +1,4 @@
-"""Call sites: places of compiled programs and lines of Python, in reports and in what is made of them."""
+"""Call sites: places of compiled programs and lines of Python, in reports and in the texts made from reports."""
 
 import json
 import shutil
@@ -79,7 +79,7 @@ def test_lines_of_python(blastoff, tmp_path):
 
 
 def test_lines_that_take_turns_share_the_calls(blastoff, tmp_path):
-    """Most calls count for the line that was looked up last: looked up at every sixth call, one line would have them all."""
+    """Most calls count for the line that was looked up last. If every sixth call were looked up, one line would get all calls."""
     setting_up, _, call = PYTHON.replace("n = 150", "n = 40").partition("def first")[0].rpartition("def product():\n")
     script = tmp_path / "turns.py"
     script.write_text(f"{setting_up}for _ in range(4000):\n{call}{call}")
@@ -95,7 +95,7 @@ def test_lines_that_take_turns_share_the_calls(blastoff, tmp_path):
         env={"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)},
     )
     calls = sorted(site["calls"] for site in json.loads(path.read_text())["call_sites"])
-    # One of 32 calls that the CPU makes as fast stands for those before it, so that the latest may be missing.
+    # Of fast calls on the CPU, each 32nd is counted for all 32, so the latest calls may be missing.
     assert len(calls) == 2 and 8000 - 32 < sum(calls) <= 8000
     assert calls[0] > 1600
 
@@ -110,7 +110,7 @@ def test_a_killed_process_leaves_its_sites(blastoff, tmp_path):
 
 
 def test_descriptors_stay_as_they_were(tmp_path):
-    """Looking up a line opens a pipe for a moment."""
+    """Looking up a line opens a pipe for a short time."""
     script = tmp_path / "script.py"
     script.write_text(
         "import os\nbefore = os.listdir('/proc/self/fd')\n" + PYTHON + "assert len(os.listdir('/proc/self/fd')) <= len(before), 'left open'\n"

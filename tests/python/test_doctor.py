@@ -1,4 +1,4 @@
-"""`blastoff doctor`: its findings, its exit status, and that it names what to do."""
+"""`blastoff doctor`: its findings, its exit status, and its advice."""
 
 import json
 from pathlib import Path
@@ -171,7 +171,7 @@ def test_tracking_is_not_missed_where_nothing_is_mirrored():
 
 
 def test_text_is_printed_as_it_is(monkeypatch, capsys):
-    """Square brackets are markup for the printing library."""
+    """Square brackets, which are markup for the printing library, are printed unchanged."""
     monkeypatch.setattr(probe, "probe", lambda: probed("device", works=False, error="error [bold]42[/bold]"))
     command.show(as_json=False)
     assert "error [bold]42[/bold]" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""`blastoff run` tells what happened, however a program and its children end."""
+"""`blastoff run` reports all calls, however a program and its children end."""
 
 import contextlib
 import importlib.util
@@ -24,7 +24,7 @@ SIMULATED = ["--device=simulated", "--min-size=0"]
 
 pytestmark = pytest.mark.skipif(not os.path.exists(PRODUCTS), reason="the scenario programs are not built: no BLAS to link against")
 
-# What each worker and each thread does. ctypes reaches the BLAS without NumPy. The matrices stay until the next call.
+# The code of each worker and each thread. ctypes calls the BLAS without NumPy. The matrices stay until the next call.
 CALLS = """
 import ctypes, multiprocessing, os, signal, subprocess, sys, threading, time
 blas = ctypes.CDLL("libblas.so.3")
@@ -49,7 +49,7 @@ def script(tmp_path):
 
 @pytest.fixture
 def place(tmp_path):
-    """An own place for run directories, which must be empty afterwards."""
+    """A separate place for run directories, which must be empty after the test."""
     directory, disk = tmp_path / "place", tmp_path / "disk"
     directory.mkdir()
     disk.mkdir()
@@ -59,14 +59,14 @@ def place(tmp_path):
 
 @pytest.fixture(autouse=True)
 def hang_ups():
-    """Programs inherit that the tests ignore them, under nohup."""
+    """Programs must not inherit that SIGHUP is ignored, as it is if the tests run under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
 
 
 def reports(directory) -> list[dict]:
-    """The reports there, those with most calls first."""
+    """The reports in the directory, those with most calls first."""
     found = [json.loads(path.read_text()) for path in directory.glob("*.json")]
     return sorted(found, key=lambda report: -report["totals"]["calls"])
 
@@ -88,7 +88,7 @@ if __name__ == "__main__":
     assert sorted(report["process"]["ended"] for report in found) == ["_exit or signal"] * (len(found) - 1) + ["exit"]
 
 
-# Pools in their own words, of workers that each end in their own way.
+# Several kinds of pools, whose workers end in different ways.
 POOLS = {
     **{
         method: f"with multiprocessing.get_context('{method}').Pool(3) as pool:\n        pool.starmap(call, [(8, 1)] * 30, chunksize=1)"
@@ -96,7 +96,7 @@ POOLS = {
     },
     "loky": "import joblib, script\n    joblib.Parallel(3, batch_size=1)(joblib.delayed(script.call)(8, 1) for _ in range(30))",
 }
-SHORT_PATHS = {"TMPDIR": "/tmp"}  # the fork server's socket takes a path of some hundred characters at most
+SHORT_PATHS = {"TMPDIR": "/tmp"}  # the path of the fork server's socket has at most some hundred characters
 
 
 def totals(paths) -> list[int]:
@@ -105,7 +105,7 @@ def totals(paths) -> list[int]:
 
 @pytest.mark.parametrize("method", POOLS)
 def test_each_worker_has_its_report_at_a_path_without_its_id(blastoff, script, place, tmp_path, method):
-    """Also if the parent makes no call, so that it has described nothing."""
+    """This holds even if the parent makes no call and so has written no description."""
     if method == "loky" and importlib.util.find_spec("joblib") is None:
         pytest.skip("joblib is not installed")
     body = f"if __name__ == '__main__':\n    {POOLS[method]}"
@@ -117,7 +117,7 @@ def test_each_worker_has_its_report_at_a_path_without_its_id(blastoff, script, p
 
 
 def test_children_of_children_and_those_that_are_killed_have_reports(blastoff, script, place, tmp_path):
-    """None takes the name of another one."""
+    """No report replaces another one."""
     body = """
 def child(work):
     if os.fork() == 0:
@@ -142,7 +142,7 @@ child(lambda: child(lambda: call(8, 16)))
 
 
 def test_a_process_that_outlives_the_run_has_a_report(blastoff, script, place, tmp_path):
-    """The launcher writes it, and the process replaces it when it ends."""
+    """The launcher writes the report, and the process replaces it when it ends."""
     lasting = tmp_path / "lasting"
     os.mkfifo(lasting)
     body = f"""
@@ -169,7 +169,7 @@ os.read(reading, 1)
 
 
 def wait_until(true) -> None:
-    """For what is sure to come."""
+    """Waits for something that must happen."""
     deadline = time.monotonic() + 60
     while not true() and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -198,7 +198,7 @@ def files():
 
 @pytest.mark.parametrize("report", [[], ["--report=reports/"]])
 def test_processes_that_have_ended_are_folded(blastoff, script, place, tmp_path, report):
-    """While the program runs, so that any number of children takes no more room than a few."""
+    """They are folded while the program runs, so that any number of children takes no more room than a few."""
     body = f"""{MANY_CHILDREN}
 most = 0
 for _ in range(60):
@@ -258,14 +258,14 @@ TAKEN = "du -s --block-size=1 $BLASTOFF_RUN_DIRECTORY && ls $BLASTOFF_RUN_DIRECT
 
 @pytest.fixture
 def crowd(compiled):
-    """A program: so many children that have each made two calls and are all there while a command runs."""
+    """A program with a given number of children, each of which has made two calls. All children exist while a command runs."""
     path = compiled(CROWD, f"-L{offload.REFERENCE_BLAS}", "-Wl,--no-as-needed", "-l:libblas.so.3")
     return lambda children, command: [path, str(children), command]
 
 
 @pytest.mark.parametrize("children", [40, 400])
 def test_many_processes_at_once_take_no_more(blastoff, crowd, place, children):
-    """What has no room in memory lies on disk, and counts."""
+    """Counters that have no room in memory lie on a disk, and count too."""
     done = blastoff("run", "--device=none", "--", *crowd(children, TAKEN), env=place)
     if done.returncode == 77:
         pytest.skip(f"{children} processes are not allowed here")
@@ -285,7 +285,7 @@ exec "$@"
 
 @pytest.mark.parametrize("everything", [False, True])
 def test_a_read_only_file_system_in_memory(crowd, place, everything):
-    """Counts lie on disk then. Where that is read-only, too, it is said that they are missing."""
+    """Counters then lie on a disk. If the disk is read-only too, a message says that they are missing."""
     blastoff = [sys.executable, "-m", "blastoff", "run", "--device=none", "--", *crowd(5, "true")]
     env = clean_environment() | {name: value for name, value in place.items() if name != "XDG_RUNTIME_DIR"}
     env.pop("XDG_RUNTIME_DIR", None)
@@ -308,7 +308,7 @@ def test_a_process_that_does_not_end_by_exit(blastoff, place, tmp_path, how, end
     assert report["process"]["ended"] == ended and report["totals"]["offloaded"] == 2
     assert report["device"]["used"] and report["settings"]["min-size"] == "0"
     assert "dgemm" in done.stderr
-    again = blastoff("report", "run.json")  # it follows the schema
+    again = blastoff("report", "run.json")  # this checks that it follows the schema
     assert again.returncode == 0 and "ended" in again.stdout
 
 
@@ -339,7 +339,7 @@ def test_a_program_decides_what_a_signal_does(script, place):
 
 
 def test_ctrl_c_reaches_the_program_once(script, place):
-    """The terminal sends it to launcher and program; the launcher survives to report."""
+    """The terminal sends the signal to launcher and program. The launcher survives and reports."""
     body = """
 seen = []
 signal.signal(signal.SIGINT, lambda *_: seen.append(1))
@@ -374,7 +374,7 @@ def test_a_stopped_program_stops_its_launcher(script, place):
 
 
 def test_a_program_does_not_outlive_its_launcher(blastoff, script, tmp_path, place):
-    """Neither its directory: the next run removes it."""
+    """Nor does its directory, which the next run removes."""
     process = started(script("print(os.getpid(), flush=True)\ntime.sleep(60)"), place)
     child = int(process.stdout.readline())
     process.kill()
@@ -446,7 +446,7 @@ blas.dgemv_(b"N", size, size, one, a, size, x, step, one, y, step)
 
 
 def test_only_the_job_gets_a_line(blastoff, place):
-    """Neither the shell nor what it starts: they are no numeric programs."""
+    """The shell and other programs that it starts get no line, since they are no numeric programs."""
     done = blastoff("run", "sh", "-c", f"true; /usr/bin/env true; {PRODUCTS} 40 >/dev/null; uname >/dev/null", env=place)
     assert done.stderr == "blastoff: 6 calls, all below the threshold; all average sizes below 64\n"
 
@@ -468,7 +468,7 @@ def test_device_none_prints_its_table(blastoff, place):
 
 
 def ranks(script, place, body: str, count: int, env: dict[str, str]) -> list[str]:
-    """What each launcher says where each rank of a job has its own."""
+    """The output of each launcher of a job in which each rank has a launcher."""
     command = script(body)
     both = [started(command, place | env | {"PMIX_RANK": str(rank), "PMIX_NAMESPACE": "job@1"}) for rank in range(count)]
     return [process.communicate(timeout=60)[1] for process in both]
@@ -497,7 +497,7 @@ def test_runs_of_the_same_rank_are_not_one_job(script, place, tmp_path):
 
 
 def test_no_place_for_counters(blastoff, tmp_path):
-    """Then the program runs all the same, and each process says what it knows at its end."""
+    """The program runs all the same, and each process reports for itself at its end."""
     (tmp_path / "file").write_text("")
     code = (
         "import sys; from blastoff.job import runs; from pathlib import Path; place = Path(sys.argv.pop(1)); runs.bases = lambda: [place];"
@@ -511,7 +511,7 @@ def test_no_place_for_counters(blastoff, tmp_path):
 
 
 def test_no_room_for_counters(blastoff, place):
-    """A full file system neither harms the program nor hides that something is missing."""
+    """A full file system does not harm the program, and a message says what is missing."""
     limited = ["sh", "-c", f"ulimit -f 8; exec {PRODUCTS} 40"]
     done = blastoff("run", *SIMULATED, *limited, env=place)
     assert done.returncode == 0, done.stderr
@@ -526,7 +526,7 @@ def test_a_file_system_with_little_room_is_left_alone(tmp_path, monkeypatch):
 
 
 def test_only_what_nobody_uses_is_removed(tmp_path, monkeypatch):
-    """A run whose launcher or one of whose processes lives stays, and so does one of another namespace of process ids."""
+    """A run stays if its launcher or one of its processes lives, or if it belongs to another namespace of process ids."""
     monkeypatch.setattr(runs, "memory_bases", lambda: [tmp_path / "memory"])
     monkeypatch.setattr(runs, "disk_bases", lambda: [tmp_path / "disk"])
     (tmp_path / "memory").mkdir()
@@ -552,7 +552,7 @@ STRANGE_NAMES = ["1-2-3-4-5.counters", "v9-1-2-3.counters", "1-2.counters", "123
 
 
 def test_another_version_may_be_installed_beside_this_one(blastoff, place, tmp_path):
-    """What it keeps is passed over and left alone: its directory, the one on a disk, and the entries of its launchers."""
+    """Files of the other version are ignored and stay: its directory, its directory on a disk, and the entries of its launchers."""
     made = []
 
     def make(link: str, disk_name: str = "") -> tuple[Path, Path]:
@@ -582,7 +582,7 @@ def test_another_version_may_be_installed_beside_this_one(blastoff, place, tmp_p
 
 
 def test_a_job_whose_other_launchers_are_of_another_version(tmp_path, monkeypatch):
-    """This one makes a run of its own; where the others come later, the directory stays theirs."""
+    """This version makes its own run. If the other launchers come later, the directory stays theirs."""
     monkeypatch.setattr(runs, "bases", lambda: [tmp_path])
     monkeypatch.setattr(membership, "job_key", lambda environment: "x")
     first = membership.join()

@@ -1,4 +1,4 @@
-"""The energy of a run: counters of a made-up machine, which stand still but for what a test says, between known events of a program."""
+"""The energy of a run: counters of an invented machine, which only a test changes, between known events of a program."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from blastoff.sampling import energy, nvml
 from command_rig import clean_environment
 from test_ends import CALLS
 
-# Calls BLAS, makes the marks that it is told, and answers when that is done.
+# A program that calls BLAS, makes the marks that it is told to make, and answers when that is done.
 PROGRAM = (
     CALLS
     + """
@@ -28,11 +28,11 @@ for line in sys.stdin:
 """
 )
 RANGE = 1e6
-"""Joules at which the counters of the made-up machine begin anew."""
+"""Joules at which the counters of the invented machine wrap around."""
 
 
 class Tree:
-    """A made-up /sys/class/powercap of one processor and its memory, and what must not be counted: cores, and the whole machine."""
+    """An invented /sys/class/powercap with one processor and its memory, and with counters that must not count: cores, and the whole machine."""
 
     ZONES = (("intel-rapl:0", "package-0"), ("intel-rapl:0:0", "core"), ("intel-rapl:0:1", "dram"), ("intel-rapl:1", "psys"))
 
@@ -46,11 +46,11 @@ class Tree:
 
     def set(self, zone: str, joules: float) -> None:
         file = self.path / zone / "energy_uj"
-        with open(file, "r+" if file.exists() else "w") as opened:  # whoever has it open sees it
+        with open(file, "r+" if file.exists() else "w") as opened:  # the same file, so that readers who have it open see the change
             opened.write(f"{joules * 1e6:012.0f}\n")
 
     def take(self, joules: float, of_memory: float = 0.0) -> None:
-        """So much more."""
+        """Adds joules to the counters."""
         for zone, more in zip(("intel-rapl:0", "intel-rapl:0:0", "intel-rapl:0:1", "intel-rapl:1"), (joules, 7, of_memory, 77), strict=True):
             before = int((self.path / zone / "energy_uj").read_text()) / 1e6
             self.set(zone, (before + more) % RANGE)
@@ -76,14 +76,14 @@ class Launched:
             assert self.process.poll() is None
 
     def mark(self, name: str) -> None:
-        """Returns when counters have been read since."""
+        """Makes the program set a mark, and waits until counters have been read after it."""
         before = self.readings()
         print(name, file=self.process.stdin, flush=True)
         assert self.process.stdout.readline() == "done\n"
         self.wait_for(before + 1)
 
     def end(self) -> str:
-        """What the launcher said."""
+        """Ends the program and returns the launcher's output."""
         _, said = self.process.communicate()
         assert self.process.returncode == 0, said
         return said
@@ -112,7 +112,7 @@ def launched(tmp_path, tree):
 
 
 def test_a_run_and_its_phases(launched, tree, tmp_path):
-    """The counter of the package wraps around on the way."""
+    """The counter of the package wraps around during the run."""
     report = tmp_path / "run.json"
     program = launched(f"--report={report}")
     program.wait_for(1)
@@ -138,7 +138,7 @@ def test_a_run_and_its_phases(launched, tree, tmp_path):
 
 
 def test_marks_that_one_reading_follows():
-    """They share what was taken meanwhile by their times."""
+    """If one reading follows several marks, the energy is divided by the times of the marks."""
     count = metering._Count({"lasting": True, "wraps_at": 0.0})
     for moment, value in ((0.0, 0.0), (10.0, 100.0), (11.0, 130.0)):
         count.add(1, moment, value)
@@ -146,7 +146,7 @@ def test_marks_that_one_reading_follows():
 
 
 def test_many_phases_are_one_for_each_name(tmp_path):
-    """Two phases, a thousand times each, of a second and a joule."""
+    """Two phases occur a thousand times each, with a second and a joule each time."""
     lines = [{"by": 1, "counters": [{"kind": "cpu", "name": "package-0", "bus": "", "wraps_at": 0.0, "lasting": True}]}]
     lines += [{"by": 1, "time": float(second), "joules": [float(second)]} for second in range(2002)]
     (tmp_path / "energy").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -166,7 +166,7 @@ def test_a_counter_that_begins_anew():
 
 
 def test_ranks_of_a_node_count_it_once(launched, tree, tmp_path):
-    """Each rank has a launcher. The one that reads ends first, and the other goes on."""
+    """Each rank has a launcher. The launcher that reads ends first, and the other one continues."""
     ranks = [launched(f"--report={tmp_path}/r%r.json", PMIX_NAMESPACE="job", OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_RANK=rank) for rank in "01"]
     ranks[0].wait_for(1)
     tree.take(30)
@@ -217,7 +217,7 @@ def test_counters_for_root_alone(tree, monkeypatch):
 
 
 def test_perf_where_powercap_is_not_for_us(tree, tmp_path, monkeypatch):
-    """Its events count in 2^-32 J, for each processor on one of its CPUs."""
+    """perf's events count in units of 2^-32 J, for each processor on one of its CPUs."""
     events = tmp_path / "power"
     (events / "events").mkdir(parents=True)
     for file, text in (("type", "9"), ("cpumask", "0,18"), ("events/energy-pkg", "event=0x02"), ("events/energy-ram", "event=0x03")):
@@ -255,7 +255,7 @@ def test_both_ways_closed_name_both_reasons(tree, tmp_path, monkeypatch):
 
 @pytest.fixture
 def says(tmp_path, monkeypatch, fake_nvml):
-    """Writes what the stand-in says."""
+    """Writes the figures that the stand-in gives."""
     path = tmp_path / "nvml"
     monkeypatch.setenv("FAKE_NVML", str(path))
     monkeypatch.setattr(energy.nvml.Nvml.__init__, "__defaults__", (str(fake_nvml / nvml.LIBRARY),))
@@ -290,7 +290,7 @@ def test_a_gpu_that_tells_nothing(says):
 
 
 def test_the_gpu_that_a_program_used(launched, tree, tmp_path, fake_nvml):
-    """The driver says where the GPU is, and so does NVML. The other GPU does not count."""
+    """The driver and NVML tell the PCI address of the GPU. The other GPU does not count."""
     fake = offload.BUILD / "tests" / "fake_cuda"
     if not (fake / "libcuda.so.1").exists():
         pytest.skip("the fake driver is not built")
@@ -299,7 +299,7 @@ def test_the_gpu_that_a_program_used(launched, tree, tmp_path, fake_nvml):
     libraries = ":".join(map(str, (fake, fake_nvml, offload.REFERENCE_BLAS)))
     cuda = {"LD_LIBRARY_PATH": libraries, "BLASTOFF_CUDA_PATH": str(fake), "FAKE_NVML": str(said)}
     program = launched("--device=cuda", "--min-size=0", "--decide=size", "--start=now", "--history=off", **cuda)
-    program.wait_for(2)  # the second has the GPUs
+    program.wait_for(2)  # the second reading includes the GPUs
     said.write_text("gpus 2\nenergy 47000\n")
     assert "CPU 0 J, memory 0 J, GPU 42.0 J (fake GPU) in" in program.end()
 

@@ -1,4 +1,4 @@
-"""`blastoff env`: the lines give a shell what `blastoff run` gives a program, and take it back."""
+"""`blastoff env`: its lines give a shell the environment that `blastoff run` gives a program, and remove it again."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ SHELL_OF = {"sh": "sh", "bash": "sh", "zsh": "sh", "csh": "csh", "fish": "fish"}
 
 
 def environment_after(tmp_path, shell: str, *commands: str, env: dict[str, str] | None = None) -> dict[str, str]:
-    """That of a program of the shell once it has read what the commands print."""
+    """The environment of a program of the shell after the shell has read the output of the commands."""
     start, evaluates = SHELLS[shell]
     if not shutil.which(start[0]):
         pytest.skip(f"no {start[0]} here")
@@ -36,7 +36,7 @@ def environment_after(tmp_path, shell: str, *commands: str, env: dict[str, str] 
 
 
 def differing(left: dict[str, str], right: dict[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    # Shells have variables of their own.
+    # Shells set further variables.
     ours = ("BLASTOFF_", "LD_", "GLIBC_")
     return {
         name: (left.get(name), right.get(name))
@@ -52,7 +52,7 @@ def command_line(*words: str) -> str:
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_program_of_the_shell_gets_what_run_gives_it(blastoff, tmp_path, shell):
     run = blastoff("run", *OPTIONS, sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))")
-    # The shell under test does not have to quote them, but to read what is quoted for it.
+    # The shell under test does not quote them; it reads values that are quoted for it.
     (tmp_path / "options.py").write_text(
         f"import sys\nfrom blastoff.command import main\nsys.exit(main(['env', '--shell', {SHELL_OF[shell]!r}, *{OPTIONS!r}]))\n"
     )
@@ -82,7 +82,7 @@ def test_only_changes_are_printed(blastoff):
 
 def test_what_others_preload_stays(blastoff):
     other = blastoff("env", "--json", env={"LD_PRELOAD": "/lib/other.so"})
-    # The dynamic linker of these processes says that there is no such library.
+    # The dynamic linker prints in these processes that there is no such library.
     assert json.loads(other.stdout)["LD_PRELOAD"] == f"{offload.LIBRARY}:/lib/other.so"
     back = blastoff("env", "--unset", "--json", env=json.loads(other.stdout))
     assert json.loads(back.stdout)["LD_PRELOAD"] == "/lib/other.so"

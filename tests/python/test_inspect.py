@@ -1,4 +1,4 @@
-"""`blastoff inspect`: programs linked in every way, running processes, and what cannot be helped."""
+"""`blastoff inspect`: programs linked in every way, running processes, and programs that cannot be helped."""
 
 import importlib.util
 import json
@@ -17,7 +17,7 @@ from blastoff.inspect import command, dependencies, processes, view
 
 SCHEMA = json.loads((offload.ROOT / "share" / "inspect.schema.json").read_text())
 
-# Two routines that call something, as the functions of a BLAS do, and an internal one; and what shows that they are a BLAS's.
+# Two routines that call another function, as those of a BLAS do, an internal function, and names that show that this is a BLAS.
 TOY_BLAS = """
 #include <stdlib.h>
 const char *openblas_get_config(void) { return "toy"; }
@@ -48,7 +48,7 @@ int main(int count, char **words) {
 
 
 class Workshop:
-    """Compiles into one directory."""
+    """Compiles programs and libraries into one directory."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -74,7 +74,7 @@ def workshop(tmp_path) -> Workshop:
 
 @pytest.fixture
 def inspect(blastoff):
-    """The document about a program, checked against the schema, with the exit status that came with it."""
+    """Inspects a program. Returns the document, checked against the schema, and the exit status."""
 
     def run(*arguments: object, **options) -> dict:
         done = blastoff("inspect", "--json", *arguments, **options)
@@ -87,7 +87,7 @@ def inspect(blastoff):
 
 
 def functions_of(found: dict) -> dict[str, dict]:
-    """First name -> function, of all objects."""
+    """The functions of all objects by their first name."""
     return {function["names"][0]: function for one in found["objects"] for function in one["functions"]}
 
 
@@ -263,7 +263,7 @@ def test_musl(workshop, blastoff):
 
 
 def test_paths_are_printed_as_they_are(workshop, blastoff, tmp_path):
-    """Square brackets are markup for the printing library."""
+    """Square brackets, which are markup for the printing library, are printed unchanged."""
     (tmp_path / "[bold]").mkdir()
     library = workshop.shared_object()
     moved = library.rename(tmp_path / "[bold]" / library.name)
@@ -272,7 +272,7 @@ def test_paths_are_printed_as_they_are(workshop, blastoff, tmp_path):
 
 @pytest.fixture
 def running(workshop):
-    """Starts a program that opens libraries and waits; gives its process id."""
+    """Starts a program that opens libraries and waits. Returns its process id."""
     started = []
 
     def run(*libraries: Path, preload: Path | None = None, **settings: str) -> int:
@@ -345,7 +345,7 @@ def test_a_process_that_may_not_be_read(monkeypatch):
 
 
 def test_a_file_loaded_twice_and_read_once():
-    """Two linker namespaces, and somebody's mapping of the file's bytes."""
+    """The file is loaded in two linker namespaces, and a third mapping only reads it."""
     mappings = [(0x1000, False, 0), (0x2000, True, 0x1000), (0x5000, False, 0), (0x6000, True, 0x1000), (0x9000, False, 0)]
     assert processes.instances([processes.Mapping(*row, "/lib/x.so") for row in mappings], 0) == [0x1000, 0x5000]
 
@@ -354,7 +354,7 @@ LISTING = r"\tlinux-vdso.so.1 (0x7f00)\n\tliba b.so => /lib/a b.so (0x7f01)\n\t.
 
 
 def test_libraries_as_loaders_list_them(workshop, tmp_path):
-    # Static: the variable that asks a loader for its list would ask the fake one's.
+    # The fake loader is static, since the variable that asks for a list of libraries would otherwise reach its own loader.
     loader = workshop.build("ld-linux.so", f'#include <stdio.h>\nint main(void) {{ return puts("{LISTING}") < 0; }}', "-static")
     libraries = dependencies.list_libraries(tmp_path / "program", str(loader))
     assert libraries.paths == ["/lib/a b.so", "./c.so", "/lib64/ld.so"]
@@ -363,7 +363,7 @@ def test_libraries_as_loaders_list_them(workshop, tmp_path):
 
 
 def test_another_libcs_loader_is_not_asked(tmp_path):
-    """It might run the program."""
+    """The loader of another C library might run the program."""
     libraries = dependencies.list_libraries(tmp_path / "program", "/lib/ld-uClibc.so.0")
     assert "not glibc's" in libraries.error
 

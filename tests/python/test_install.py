@@ -1,4 +1,4 @@
-"""What `cmake --install` installs: a list of files, and a command that works wherever they are moved."""
+"""The files that `cmake --install` installs, and the command, which works wherever they are moved."""
 
 import ast
 import json
@@ -60,7 +60,7 @@ def version() -> str:
 
 @pytest.fixture(scope="module")
 def moved(tmp_path_factory) -> Path:
-    """An installation that was moved afterwards."""
+    """An installation that was moved to another directory."""
     directory = tmp_path_factory.mktemp("site")
     return installing.install(directory / "first").rename(directory / "second place")
 
@@ -80,14 +80,14 @@ def test_files(moved):
     assert [name for name in expected if not (moved / name).is_file()] == []
     everything = {str(path.relative_to(moved)) for path in moved.rglob("*") if path.is_file()}
     assert [name for name in everything if str(offload.ROOT) in name] == []
-    # Whatever else there is, is of these kinds.
+    # All other files must be of these kinds.
     package = f"{library}/blastoff/python"
     kinds = (f"{package}/blastoff/", f"{package}/__pycache__/", "share/man/man1/blastoff-", "share/blastoff/machines/")
     assert [name for name in sorted(everything - set(expected)) if not name.startswith(kinds)] == []
 
 
 def test_the_package_is_compiled(moved, tmp_path):
-    """Users could not write what Python compiles, and would wait for it at each start. A copy need not keep the times of its files."""
+    """Users could not write compiled files, so Python would compile at each start. The compiled files stay valid in a copy with other file times."""
     package = installing.folder_of_libraries(moved) / "blastoff" / "python"
     shutil.copytree(package, tmp_path / "python", copy_function=shutil.copyfile)
     done = run("python3", "-v", "-B", tmp_path / "python", "--help")
@@ -97,7 +97,7 @@ def test_the_package_is_compiled(moved, tmp_path):
 
 
 def test_a_staged_installation_lists_compiled_files(tmp_path):
-    """Under the path that they will have."""
+    """The list has the paths of the files after the installation is moved to its place."""
     said = installing.stage(Path("/opt/site"), tmp_path)
     manifest = (offload.BUILD / "install_manifest.txt").read_text().splitlines()
     compiled = [line for line in manifest if line.endswith(".pyc")]
@@ -106,14 +106,14 @@ def test_a_staged_installation_lists_compiled_files(tmp_path):
 
 
 def test_no_file_names_the_checkout(moved):
-    """Text does not; debug information may."""
+    """No text file contains the path of the checkout. Debug information may."""
     files = [path for path in moved.rglob("*") if path.is_file()]
     texts = [path for path in files if not path.read_bytes().startswith(b"\x7fELF")]
     assert texts and [path for path in texts if str(offload.ROOT).encode() in path.read_bytes()] == []
 
 
 def test_the_command_works_where_it_is_moved_to(moved, tmp_path):
-    """By a link to it, and under a path without spaces, which LD_PRELOAD cannot take."""
+    """The command works through a symbolic link. Its path has no spaces, which LD_PRELOAD does not allow."""
     site = tmp_path / "site"
     shutil.copytree(moved, site)
     (tmp_path / "bin").mkdir()
@@ -156,7 +156,7 @@ def test_pkg_config_follows(moved):
 
 
 def modules() -> list[str]:
-    """The command of Environment Modules, else of Lmod."""
+    """The command of Environment Modules or, without it, of Lmod."""
     for path in (*Path("/usr/lib").glob("*/modulecmd.tcl"), Path("/usr/share/lmod/lmod/libexec/lmod")):
         if path.exists():
             return [str(path), "sh"]
@@ -164,7 +164,7 @@ def modules() -> list[str]:
 
 
 def after_loading(directory: Path, *names: str) -> dict[str, str]:
-    """The environment of a shell in which the modules were loaded."""
+    """The environment of a shell after it has loaded the modules."""
     changes = run(*modules(), "load", *names, MODULEPATH=str(directory))
     assert changes.returncode == 0, changes.stderr
     show = "\npython3 -c 'import json, os; print(json.dumps(dict(os.environ)))'"
@@ -189,14 +189,14 @@ def test_modulefiles(moved, tmp_path):
 
 @pytest.mark.skipif(not modules(), reason="neither Environment Modules nor Lmod here")
 def test_a_copied_modulefile_names_the_prefix(tmp_path):
-    """A site may keep its modulefiles in one place."""
+    """A site may copy its modulefiles to a common place."""
     prefix = installing.install(tmp_path / "prefix")
     shutil.copytree(prefix / "share" / "modulefiles", tmp_path / "a" / "b" / "c" / "modules")
     got = after_loading(tmp_path / "a" / "b" / "c" / "modules", "blastoff")
     assert got["PATH"].split(":")[0] == f"{prefix}/bin"
 
 
-# The recipe cannot be run without Spack. What it names must be there.
+# The recipe cannot be run without Spack, but everything that it names must exist.
 
 
 def recipe() -> list[ast.Call]:

@@ -1,4 +1,4 @@
-"""The kernels that the CPU's BLAS runs, and what to do for better ones: in the summary, reports, doctor and inspect."""
+"""The kernels that the CPU's BLAS uses, and the advice for better ones: in the summary, reports, doctor and inspect."""
 
 import importlib.util
 import json
@@ -31,7 +31,7 @@ def with_kernels(name: str, folder: Path = OPENBLAS) -> dict[str, str]:
 
 
 def run(blastoff, tmp_path, env: dict[str, str], *command: str) -> tuple[dict, str]:
-    """What the report says of the CPU, and the summary."""
+    """Runs a command. Returns the report's part about the CPU, and the summary."""
     path = tmp_path / "run.json"
     done = blastoff("run", "--device=simulated", "--min-size=0", "--summary=always", f"--report={path}", *(command or (PRODUCTS, "40")), env=env)
     assert done.returncode == 0, done.stderr
@@ -93,7 +93,7 @@ int main(void) {
 
 @pytest.fixture(scope="module")
 def static_openblas(tmp_path_factory) -> str:
-    """A program with an OpenBLAS in it, which notes that it was asked in the file that ASKED names."""
+    """A program with a static OpenBLAS, which notes in the file that ASKED names that it was asked for its kernels."""
     archive, program = offload.REFERENCE_BLAS / "libblas.a", tmp_path_factory.mktemp("static") / "program"
     if not archive.exists():
         pytest.skip("there is no BLAS to link statically")
@@ -104,7 +104,7 @@ def static_openblas(tmp_path_factory) -> str:
 
 
 def test_an_openblas_in_the_program_itself(blastoff, tmp_path, static_openblas):
-    """It exports no function, and ends before the library that asks it."""
+    """It exports no function, and ends before the library that would ask it."""
     cpu, _ = run(blastoff, tmp_path, {}, static_openblas)
     assert [(library["library"], library["kernels"], library["path"]) for library in cpu["libraries"]] == [("OpenBLAS", "Prescott", "")]
 
@@ -189,7 +189,7 @@ def test_inspect_measures_it_too(blastoff):
         ("SkylakeX", [("a", 0.4), ("b", 0.1)], False),  # the newer kernels are wrong
         ("SkylakeX", [("a", 0.4), None], False),
         ("SkylakeX", [("a", 0.4), ("a", 0.39)], False),
-        ("Prescott", [("a", 0.4), ("a", 0.1)], False),  # it has none of that name
+        ("Prescott", [("a", 0.4), ("a", 0.1)], False),  # the library has no newer kernels
     ],
 )
 def test_nothing_is_said_of_a_variable_that_does_not_help(monkeypatch, chosen, results, said):

@@ -1,4 +1,4 @@
-"""Without the launcher, BLASTOFF_REPORT alone: what a process that is killed leaves beside its report."""
+"""BLASTOFF_REPORT without the launcher: the counters that a killed process leaves beside its report."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def kill():
 
 
 REMOTE = {"6969", "517b", "ff534d42", "fe534d42", "1021997", "65735546", "5346414f", "73757245"}
-"""File systems on which nothing is kept, as statfs(2) names them."""
+"""Types of file systems (statfs(2)) on which no counters are kept."""
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def kept(tmp_path):
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs a script of calls with the library preloaded. `report`: below the test's directory."""
+    """Runs a script of calls with the library preloaded. `report`: a path below the test's directory."""
 
     def run(body: str, report: str = "run.json", status: int = 0, **variables: str) -> subprocess.CompletedProcess:
         script = tmp_path / "script.py"
@@ -84,7 +84,7 @@ def test_a_killed_process_can_be_reported(blastoff, run, tmp_path):
 
 
 def test_a_program_of_its_own_too(blastoff, tmp_path):
-    """On the simulated device, killed while it computes."""
+    """A C program on the simulated device, which is killed while it computes."""
     environment = clean_environment() | {"LD_PRELOAD": str(offload.LIBRARY), "LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)}
     environment |= {"BLASTOFF_REPORT": f"{tmp_path}/p.json", "BLASTOFF_DEVICE": "simulated", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_DECIDE": "size"}
     done = subprocess.run([offload.PROGRAMS / "process", "kill"], env=environment, capture_output=True, text=True, timeout=60)
@@ -103,7 +103,7 @@ def counted_of_devices():
 
 
 def test_what_devices_did_is_kept_now_and_then(blastoff, run):
-    """Once a second where that costs little. On a busy machine it is rarer."""
+    """Counts of devices are kept once a second if that costs little, and less often on a busy machine."""
     settings = {"BLASTOFF_DEVICE": "simulated:0,1", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_DECIDE": "size", "BLASTOFF_SPLIT": "never"}
     body = COUNTED + "call(3, 100)\nwhile counted_of_devices() < 4:\n    time.sleep(0.1)\n    call(1, 100)\nkill()"
     run(body, status=-signal.SIGKILL, **settings)
@@ -124,7 +124,7 @@ def test_a_process_without_calls_leaves_nothing(run, tmp_path):
 
 
 def test_children_that_do_not_end_by_exit(blastoff, run, tmp_path):
-    """They count beside their parent's report, which does not swallow them."""
+    """The children count beside their parent's report, which does not include them."""
     run("""
 call(5)
 for end in (lambda: os._exit(0), kill):
@@ -146,7 +146,7 @@ def test_what_a_process_did_before_exec(blastoff, run):
 
 
 def test_the_first_call_may_have_nothing_to_compute(blastoff, run):
-    """It counts like all that follow."""
+    """It counts like all later calls."""
     run("call(depth=0); call(5); kill()", status=-signal.SIGKILL)
     assert calls(blastoff, "run.json") == 6
 
@@ -185,7 +185,7 @@ def test_a_directory_of_reports(blastoff, run, tmp_path):
 
 
 def test_what_a_run_on_another_host_left_does_not_count(blastoff, run, tmp_path):
-    """Whether it has ended cannot be known here, so it stays."""
+    """It stays, since this host cannot know whether it has ended."""
     run("call(5); kill()", status=-signal.SIGKILL)
     (description,) = (tmp_path / "run.json.counters").glob("*.json")
     description.write_text(description.read_text().replace(f'"host": "{os.uname().nodename}"', '"host": "elsewhere"'))
@@ -198,7 +198,7 @@ def test_what_a_run_on_another_host_left_does_not_count(blastoff, run, tmp_path)
 
 
 def test_while_it_runs(blastoff, tmp_path):
-    """The report begins to exist with the first call."""
+    """Counters exist from the first call on."""
     script = tmp_path / "script.py"
     script.write_text(CALLS + "call(5)\nprint(flush=True)\ntime.sleep(60)")
     environment = clean_environment() | {"LD_PRELOAD": str(offload.LIBRARY), "LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)}
@@ -214,7 +214,7 @@ def test_while_it_runs(blastoff, tmp_path):
 
 
 def test_a_killed_process_has_ended_when_it_last_counted(blastoff, run):
-    """Neither when its counters were made, nor when somebody looks."""
+    """Its end is neither the time when its counters were made, nor the time when somebody reads them."""
     run("call(1, 400); time.sleep(1.5); call(1, 400); kill()", status=-signal.SIGKILL)
     time.sleep(1)
     (process,) = json.loads(blastoff("report", "--json", "run.json").stdout)["processes"]

@@ -1,4 +1,4 @@
-"""`blastoff lab`: on the simulated device, and on a driver of the tests that runs the CUDA kernels on the CPU."""
+"""`blastoff lab` on the simulated device, and on a fake driver that runs the CUDA kernels on the CPU."""
 
 import ctypes
 import json
@@ -48,7 +48,7 @@ LAUNCH_FAILED, OUT_OF_MEMORY = 719, 2
 
 
 def checked(path: Path) -> dict:
-    """The results in a directory, which follow the schema."""
+    """The results in a directory, checked against the schema."""
     document = json.loads((path / "lab.json").read_text())
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     return document
@@ -56,7 +56,7 @@ def checked(path: Path) -> dict:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory) -> Path:
-    """The fake driver and compiler, as a file."""
+    """The library file with the fake driver and compiler."""
     file = tmp_path_factory.mktemp("cuda") / "fake.so"
     subprocess.run([*COMPILE, "-o", str(file)], check=True)
     return file
@@ -64,7 +64,7 @@ def built(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def cuda(built, tmp_path) -> Path:
-    """A folder with a libcuda.so.1 and a libnvrtc.so.13 of this test's own: their state is new."""
+    """A folder with a separate libcuda.so.1 and libnvrtc.so.13 for this test, whose state is fresh."""
     for name in ("libcuda.so.1", "libnvrtc.so.13"):
         shutil.copy(built, tmp_path / name)
     return tmp_path
@@ -99,7 +99,7 @@ def fake(cuda) -> Fake:
 
 @pytest.fixture(scope="module", autouse=True)
 def blocks_are_on_the_simulated_device():
-    """A process has them on one device."""
+    """A process can have blocks on one device only."""
     open_blocks("simulated")
 
 
@@ -210,7 +210,7 @@ def test_no_gpu_names_the_simulated_device(fake):
 
 def run_command(monkeypatch, device, tmp_path, *arguments) -> int:
     monkeypatch.setattr(command, "open_device", lambda *_: device)
-    monkeypatch.setattr(output, "html_page", lambda _: None)  # it takes seconds
+    monkeypatch.setattr(output, "html_page", lambda _: None)  # making the page takes seconds
     return command.run([*arguments, "--quick", "--output", str(tmp_path / "out")])
 
 
@@ -280,7 +280,7 @@ def test_a_lost_launch_is_noticed(name, kernel):
 
 
 def test_declarations_agree_with_nvidias_headers(tmp_path):
-    """The fake's functions are what the laboratory calls; the compiler compares them with the headers, where there are any."""
+    """The fake driver has the functions that the laboratory calls. The compiler compares them with the headers, if these are installed."""
     roots = [Path(root) / "include" for root in search.roots()]
     headers = next((root for root in roots if (root / "cuda.h").exists() and (root / "nvrtc.h").exists()), None)
     if headers is None:
@@ -350,7 +350,7 @@ def test_memory_that_does_not_fit_is_never_asked_for(fake):
         with pytest.raises(Cannot, match="of managed memory do not fit"):
             device.allocate(room + 1, managed=True)
         managed = device.allocate(room // 2, managed=True)
-        assert device.memory()[0] == device.memory()[1]  # its pages are nowhere yet, and yet count
+        assert device.memory()[0] == device.memory()[1]  # the managed pages lie nowhere yet, but they count below
         with pytest.raises(Cannot, match="of device memory do not fit"):
             device.allocate(room - room // 2 + 1)
         device.allocate(room - room // 2)

@@ -23,12 +23,12 @@ from lab_rig import LosesLaunches, session_on  # noqa: E402
 
 @pytest.fixture(scope="module", autouse=True)
 def blocks():
-    """Those of this process."""
+    """The blocks of this process."""
     return open_blocks("simulated")
 
 
 def test_the_intents_of_kernels_move_blocks(monkeypatch):
-    """With a wrong one, what was computed stays behind on the device."""
+    """With a wrong intent, results stay on the device."""
     for mode in (BLOCKS, BLOCKS_OVER):
         for y, right in ((Update, True), (Read, False)):
             monkeypatch.setattr(daxpy, "DAXPY", Kernel(DAXPY.name, DAXPY.file, (*DAXPY.parameters[:3], y), DAXPY.reference))
@@ -37,7 +37,7 @@ def test_the_intents_of_kernels_move_blocks(monkeypatch):
 
 
 def test_every_application_computes_in_blocks():
-    """Its reference notices a launch that is lost there, too."""
+    """Each application's check also notices a lost launch."""
     with SimulatedDevice() as device:
         session = session_on(device)
         for application in (maker() for _, _, maker in experiment.problems(session)):
@@ -121,7 +121,7 @@ print(len(rows), sum(row["right"] for row in rows), device.blocks().live)
 
 
 def test_on_a_gpu_that_works_late():
-    """Page-locked memory, and copies that run on threads of their own: who does not wait for them finds something else."""
+    """Memory is page-locked, and copies run in separate threads, so that code which does not wait for them finds other values."""
     fake = offload.BUILD / "tests" / "fake_cuda"
     if not (fake / "libcuda.so.1").exists():
         pytest.skip("the fake driver is not built")

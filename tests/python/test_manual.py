@@ -1,4 +1,4 @@
-"""Manual pages render without a warning, shells complete what the commands accept, and both know every option."""
+"""Manual pages render without a warning, shells complete all accepted words, and both have every option."""
 
 import os
 import pty
@@ -16,7 +16,7 @@ from blastoff.manual.command import write
 
 @pytest.fixture(scope="module")
 def share(tmp_path_factory):
-    """What an installation has below share/."""
+    """The files that an installation has below share/."""
     directory = tmp_path_factory.mktemp("share")
     write(directory, COMMANDS, USAGE)
     return directory
@@ -73,7 +73,7 @@ def test_summaries_and_choices(commands):
     assert (arguments["--verify"].optional, arguments["--min-size"].choices, arguments["--report"].is_file) == (True, [], True)
 
 
-# What is typed, and what may follow.
+# A line as typed, and the words that may follow.
 COMPLETED = [
     ("", list(COMMANDS)),
     ("inspe", ["inspect"]),
@@ -136,7 +136,7 @@ def test_fish(share, line, expected):
 
 
 def typed_into_zsh(share, line: str, until: str) -> str:
-    """What an interactive zsh shows once the line and a tab have been typed."""
+    """The output of an interactive zsh after the line and a tab have been typed."""
     process, terminal = pty.fork()
     if process == 0:
         os.environ.update(TERM="dumb", PS1="> ")

@@ -1,4 +1,4 @@
-"""The memory profiler: samples against /proc and a stand-in for NVML, for programs that touch known amounts between known events."""
+"""The memory profiler: compares samples with /proc and a stand-in for NVML, for programs that touch known amounts between known events."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ from test_ends import CALLS
 
 MB = 1_000_000
 
-# Does what it is told, line by line, and answers when that is done. A child is told by its parent.
+# A program that obeys commands, line by line, and answers when each is done. A child gets commands from its parent.
 WORKER = """
 import ctypes, gc, mmap, os, subprocess, sys, threading, time
 held, children = [], []
@@ -62,7 +62,7 @@ class Worker:
         self.process = process
 
     def tell(self, *words: object) -> int:
-        """Returns when it is done; the worker's process id."""
+        """Sends a command and waits until it is done. Returns the worker's process id."""
         print(*words, file=self.process.stdin, flush=True)
         return int(self.process.stdout.readline())
 
@@ -84,14 +84,14 @@ def worker(script):
 
 @pytest.fixture
 def sampler(worker):
-    """Of the worker; takes no sample by itself."""
+    """A sampler of the worker that takes no sample by itself."""
     sampler = Sampler(worker.tell("hello", "x"), 3600, None)
     yield sampler
     sampler.finish(["worker"], "")
 
 
 def look(sampler: Sampler) -> timeline.Point:
-    """A sample that looks at everything."""
+    """Takes a sample that reads everything."""
     sampler.next_processes = sampler.next_pages = 0
     sampler.looked_at.clear()
     sampler.sample()
@@ -119,7 +119,7 @@ def test_the_resident_set_is_that_of_proc(worker, sampler):
 
 
 def test_a_sample_tells_of_nothing_behind_a_mark_that_comes_later(worker, sampler, monkeypatch):
-    """A phase ends with the last sample before its mark. A launcher that waits for a processor amid a sample must not count what came meanwhile."""
+    """A phase ends with the last sample before its mark. If a launcher loses the processor during a sample, later memory must not count in it."""
     counters, marks = sampler.family.look, []
 
     def look_late() -> None:
@@ -321,7 +321,7 @@ def test_a_node_without_cpus_is_named():
 
 @pytest.fixture
 def says(tmp_path, monkeypatch):
-    """Writes what the stand-in says."""
+    """Writes the figures that the stand-in gives."""
     path = tmp_path / "nvml"
     monkeypatch.setenv("FAKE_NVML", str(path))
 
@@ -364,7 +364,7 @@ def test_no_nvml(fake_nvml, monkeypatch):
         nvml.Nvml("libc.so.6")
 
 
-# The launcher, which tells of each sample when it is over, and of each look for new processes.
+# A launcher that reports the end of each sample, and of each search for new processes.
 TELLING = """
 import os, sys
 from blastoff.command import main
@@ -384,7 +384,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def wait_for_more(file: Path, count: int) -> None:
-    """Until something that happens again and again has begun and ended after now so many times, less one: each end is a byte of the file."""
+    """Waits for `count` further ends of a repeated action, each of which adds a byte to the file. At least `count` - 1 of them began after now."""
 
     def size() -> int:
         return file.stat().st_size if file.exists() else 0
@@ -395,29 +395,29 @@ def wait_for_more(file: Path, count: int) -> None:
 
 
 class Launched(Worker):
-    """A worker under `blastoff run --memory`. `told`: where the launcher tells of its samples."""
+    """A worker under `blastoff run --memory`. `told`: the file in which the launcher reports its samples."""
 
     def __init__(self, process: subprocess.Popen, told: Path) -> None:
         super().__init__(process)
         self.told = told
 
     def wait_for_samples(self) -> None:
-        """For one that began after now. The one before it may be under way, and the one behind it tells that the point was added."""
+        """Waits for a sample that began after now: an earlier one may be under way, and the next one shows that the point was added."""
         wait_for_more(Path(f"{self.told}.sample"), 2)
 
     def wait_for_looks_for_processes(self) -> None:
-        """Until a process that runs now must have been found: it may be overlooked once."""
+        """Waits until a process that runs now must have been found. A search may miss it once."""
         wait_for_more(Path(f"{self.told}.update"), 3)
 
     def phase(self, *words: object) -> None:
-        """Does it, and is sampled after it."""
+        """Sends a command, and waits until a sample was taken after it."""
         self.tell(*words)
         self.wait_for_samples()
 
 
 @pytest.fixture
 def launched(script, tmp_path):
-    """Starts a worker under the launcher; at the end, gives the time line and what the launcher said."""
+    """Starts a worker under the launcher. At the end, returns the time line and the launcher's output."""
     place = tmp_path / "place"
     place.mkdir()
     running = []
@@ -549,7 +549,7 @@ def test_what_blastoff_holds(launched, tmp_path):
 
 
 def wait_for_looks(said: Path) -> None:
-    """Until the devices have been looked at: the look before may be under way, and of the one behind it the sampler knows the one asked for."""
+    """Waits until the devices were read after now: an earlier reading may be under way, and the next one shows that the sampler has the result."""
     wait_for_more(said.with_name(f"{said.name}.looks"), 3)
 
 
@@ -598,7 +598,7 @@ def test_the_exit_status_and_signals_are_the_programs(launched, blastoff):
     worker.tell("touch", 20 * MB)
     worker.wait_for_samples()
     worker.process.send_signal(signal.SIGTERM)
-    assert worker.process.wait() == -signal.SIGTERM  # before its input is closed, which ends it too
+    assert worker.process.wait() == -signal.SIGTERM  # before its input is closed, which would end it too
     whole, said = launched.finish(worker)
     assert whole["peaks"]["resident"]["value"] > 20 * MB and "resident at most" in said
 

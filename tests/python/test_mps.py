@@ -1,4 +1,4 @@
-"""A private MPS daemon for ranks that share a GPU, with stand-ins for NVIDIA's programs: who starts it, who uses it, who ends it."""
+"""A private MPS daemon for ranks that share a GPU, with stand-ins for NVIDIA's programs: which process starts it, uses it, and ends it."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ done
 wait
 """
 SEEN = 'test -n "$CUDA_MPS_PIPE_DIRECTORY" && test -e "$CUDA_MPS_PIPE_DIRECTORY/control"; echo "$OMPI_COMM_WORLD_RANK $? $CUDA_MPS_PIPE_DIRECTORY"'
-"""What a rank says: 0 if it finds a daemon, and where."""
+"""The program of a rank. Prints its rank, 0 if it finds a daemon, and the daemon's directory."""
 LAUNCHER = [sys.executable, "-m", "blastoff", "run"]
 
 
@@ -58,7 +58,7 @@ class Node:
         self.has_gpus(1)
 
     def without_control(self, name: str = "other") -> Path:
-        """A folder with mpirun alone."""
+        """A folder that contains only mpirun."""
         commands = self.folder / name
         commands.mkdir()
         (commands / "mpirun").write_text(MPIRUN)
@@ -73,14 +73,14 @@ class Node:
         return subprocess.Popen(command, env=self.environment | changes, text=True, start_new_session=True, **pipes)
 
     def run(self, *command: str, **changes: str) -> tuple[list[str], str]:
-        """What the ranks said, in order, and what was said on stderr."""
+        """Runs ranks. Returns their output in order, and stderr."""
         process = self.start(*command, **changes)
         said, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
         return sorted(said.splitlines()), errors
 
     def happened(self, awaited: str = "") -> list[str]:
-        """What the daemon did, once it has done the awaited."""
+        """The daemon's actions, after it has done the awaited one."""
         deadline = time.monotonic() + 30
         while True:
             told = self.log.read_text().splitlines() if self.log.exists() else []
@@ -90,7 +90,7 @@ class Node:
             time.sleep(0.02)
 
     def is_clean(self) -> bool:
-        """Whether the daemon's directory is gone, in which the guardian is the last to be."""
+        """Whether the daemon's directory has been removed, which the guardian does last."""
         pipes = Path(self.happened()[0].removeprefix("started "))
         deadline = time.monotonic() + 30
         while pipes.parent.exists() and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""One summary for a job on several nodes. Launchers with a place of their own for run directories are a node of their own."""
+"""One summary for a job on several nodes. Launchers with a separate place for run directories stand for a separate node."""
 
 import copy
 import os
@@ -68,7 +68,7 @@ class Job:
         return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
     def run(self, seconds: list[float | str], **options) -> list[str]:
-        """What the launcher of each rank says."""
+        """The output of each rank's launcher."""
         started = [self.start(rank, seconds, **options) for rank in range(self.ranks)]
         return [process.communicate(timeout=60)[1] for process in started]
 
@@ -130,7 +130,7 @@ def test_a_job_on_one_node_says_nothing_of_nodes(tmp_path):
 @needs_programs
 @pytest.mark.parametrize("first", [0, 2], ids=["of rank 0", "another one"])
 def test_a_node_that_is_killed(tmp_path, first):
-    """The others are summed up all the same, and the summary says who is missing."""
+    """The other nodes are summed up all the same, and the summary names the missing node."""
     job = Job(tmp_path, ranks=6, wait=1)
     killed = (first, first + 1)
     started = [job.start(rank, [60 if each in killed else 0 for each in range(6)]) for rank in range(6)]
@@ -162,7 +162,7 @@ def test_a_node_that_ends_long_after_the_others(tmp_path):
 
 @needs_programs
 def test_what_an_earlier_job_of_that_name_left(tmp_path):
-    """It neither counts nor is waited for."""
+    """Entries of an earlier job do not count, and nobody waits for them."""
     job = Job(tmp_path)
     left = tmp_path / "reports" / f".blastoff.{os.getuid()}.job-job_7"
     left.mkdir(mode=0o700, parents=True)

@@ -25,7 +25,7 @@ cell("%load_ext blastoff")
 
 @pytest.fixture
 def ipython(tmp_path):
-    """Runs cells one after the other in a terminal's IPython, and returns what it printed."""
+    """Runs cells one after the other in IPython on a terminal, and returns its output."""
 
     def run(*cells: str) -> str:
         path = tmp_path / "cells.py"
@@ -55,7 +55,7 @@ def test_a_cell(ipython):
 
 
 def test_reasons_by_line(ipython):
-    """On a busy machine, lines are looked up for some calls only; that of the first call always is."""
+    """On a busy machine, lines are looked up for only some calls, but always for the first one."""
     shown = ipython("%%blastoff\nimport numpy\nsmall = numpy.ones((80, 80))\nfor _ in range(3): small @ small")
     heading, _, line = shown[shown.index("\nline ") + 1 :].splitlines()[:3]
     assert heading.endswith("  stayed on the CPU")
@@ -85,7 +85,7 @@ def test_each_line_has_reasons_of_its_own():
     shown = page.render("cell", difference)
     assert "5 calls: it is &lt;3&gt;" in shown and "5 calls: it is &lt;4&gt;" in shown and "of no line" not in shown
     assert "<th>saved</th>" in shown and "<td>250 ms</td>" in shown and "<td>-400 ms</td>" in shown
-    assert "saved" not in text.describe("cell", before)  # of which nothing is known
+    assert "saved" not in text.describe("cell", before)  # no saving is known for it
     assert (after + before).reasons_by_line["line 3"] == {"it is <3>": 9}
     assert after.since(after).reasons_by_line == {}
 

@@ -96,7 +96,7 @@ def test_a_missing_interposer(blastoff, tmp_path):
 
 
 def test_it_tells_where_the_kernel_does_not(tmp_path):
-    """A sandbox without userfaultfd, as in many containers: the library must be told of memory that goes away."""
+    """In a sandbox without userfaultfd, as in many containers, the allocator library must tell the library which memory is freed."""
     command = [refusing(Workshop(tmp_path), "userfaultfd"), offload.COMMAND, "run"]
     env = clean_environment()
     assert f"LD_PRELOAD={BOTH}\n" in offload.run([*command, *PRINT_ENVIRONMENT], env=env).stdout

@@ -1,4 +1,4 @@
-"""`blastoff predict`: what a replay says is what a run on the simulated device finds, by that device's own clock."""
+"""`blastoff predict`: a replay gives the figures that a run on the simulated device measures by the device's own clock."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ PROGRAMS = {
     "a matrix that is rewritten": ("matrix_vector", "rewritten", 6),
     "LAPACK": ("one_of_each", "potrf"),
 }
-SETTINGS = ["--decide=size", "--min-size=48"]  # which calls are offloaded does not depend on what they take
+SETTINGS = ["--decide=size", "--min-size=48"]  # with these, the choice of offloaded calls does not depend on times
 ALL = ["--decide=size", "--min-size=0"]
 
 pytestmark = pytest.mark.skipif(not (offload.PROGRAMS / "products").exists(), reason="the scenario programs are not built: no BLAS to link against")
@@ -55,7 +55,7 @@ def products(tmp_path_factory):
 
 
 def on_clock(tmp_path, program, *settings):
-    """The report of a run on the simulated device, whose seconds are those of its clock."""
+    """The report of a run on the simulated device, with seconds by the device's clock."""
     report = tmp_path / "report.json"
     blastoff("run", "--device=simulated", f"--simulated-rates={RATES}", "--summary=never", f"--report={report}", *settings, "--", *program)
     return json.loads(report.read_text())
@@ -77,13 +77,13 @@ def test_a_run_by_the_simulated_clock(tmp_path, program, policy):
     for routine in offloaded:
         replayed = by_name[routine["name"]]
         assert replayed["on_device"] == routine["offloaded"]
-        # The library rounds no bytes; the two runs lay their matrices at different places of a page.
+        # The library does not round bytes, but the matrices of the two runs lie at different offsets in a page.
         for key in ("device_seconds", "bytes_to_device", "bytes_from_device"):
             assert replayed[key] == pytest.approx(routine[key], rel=0.2, abs=1e-5 if key == "device_seconds" else 40960), (routine["name"], key)
 
 
 def test_seconds_of_the_cpu_by_the_simulated_clock(tmp_path, products):
-    rates = RATES.replace("device=1e12", "device=1e9").replace("cpu=1e10", "cpu=1e12")  # the CPU is faster
+    rates = RATES.replace("device=1e12", "device=1e9").replace("cpu=1e10", "cpu=1e12")  # makes the CPU faster
     settings = ["--decide=time", "--min-size=48", "--model=none"]
     report = tmp_path / "report.json"
     program = [offload.PROGRAMS / "products", 200, 12]
@@ -143,7 +143,7 @@ def test_several_gpus(products):
 
 
 def test_memory_that_is_too_small(products):
-    """The matrices, 320 kB each, do not fit beside each other's neighbours: what is evicted has to be brought again."""
+    """The matrices of 320 kB do not all fit, so evicted ones must be uploaded again."""
     arguments = [f"--machine=simulated:{RATES}", *SETTINGS]
     ample = predicted(products, *arguments)["machines"][0]["totals"]
     little = predicted(products, *arguments, "--simulated-memory=1M")["machines"][0]["totals"]
@@ -179,7 +179,7 @@ def test_what_the_trace_does_not_tell(tmp_path, products):
 
 
 def test_pages_written_in_between_are_brought_again(tmp_path, products):
-    """The same trace, told that the program rewrites the first matrix before each call."""
+    """The same trace, changed to say that the program rewrites the first matrix before each call."""
     lines = [json.loads(line) for line in products.read_text().splitlines()]
     for line in lines:
         if "routine" in line:
@@ -194,12 +194,12 @@ def test_pages_written_in_between_are_brought_again(tmp_path, products):
 
 @pytest.mark.parametrize(("told", "bytes"), [("written", 160000), ("gone", 320000)])
 def test_calls_that_were_not_asked_about_are_like_others_at_their_place(tmp_path, products, told, bytes):
-    """The program rewrites half of the second matrix, or all, in new memory, before each call; tracing asks before every call, or before some."""
+    """The program rewrites half of the second matrix, or all of it in new memory, before each call. Tracing asks before every call or some calls."""
     lines = [json.loads(line) for line in products.read_text().splitlines()]
     calls = [line for line in lines if "routine" in line]
     for line in calls[1:]:
         address = line["operands"][1][0]
-        begin, end = address & ~4095, (address + bytes + 4095) & ~4095  # a page more or less, wherever the matrix begins
+        begin, end = address & ~4095, (address + bytes + 4095) & ~4095  # whole pages around these bytes of the matrix
         line |= {"written": [], told: [[begin, end - begin]]}
     everywhere, somewhere = tmp_path / "everywhere.trace", tmp_path / "somewhere.trace"
     everywhere.write_text("\n".join(map(json.dumps, lines)) + "\n")
@@ -214,7 +214,7 @@ def test_calls_that_were_not_asked_about_are_like_others_at_their_place(tmp_path
 
 
 def test_a_routine_is_judged_with_the_calls_inside_it(tmp_path):
-    """dpotrs spends its time in two calls of dtrsm, which the trace counts by themselves: the device makes it as a whole."""
+    """dpotrs spends its time in two calls of dtrsm, which the trace counts separately. The device computes dpotrs as a whole."""
     factor, right = [1 << 40, 3000, 3000, 3000, 8, 2, 0, 0], [1 << 41, 3000, 3000, 3000, 8, 0, 2, 0]
     common = {"thread": 0, "site": "a+0x1", "volume": 2.7e10, "depth": 3000, "operands": [factor, right]}
     lines: list[dict] = [{"blastoff_trace": 1, "cores": 16, "threads": 16, "min_size": 250, "writes": "uffd"}]
@@ -232,7 +232,7 @@ def test_a_routine_is_judged_with_the_calls_inside_it(tmp_path):
 
 
 def one_matrix_calls(routine: str, arguments: str, flops: float, starts: list[float], threads: list[int], seconds: float) -> list[dict]:
-    """Each call on a matrix of its own, of order 3000."""
+    """Trace lines of calls, each on a separate matrix of order 3000."""
     common = {"routine": routine, "arguments": arguments, "site": "a+0x1", "seconds": seconds, "elapsed": seconds}
     common |= {"flops": flops, "volume": 2.7e10, "depth": 3000, "may_fail": 1}
     operands = [[[(1 << 40) + (call << 30), 3000, 3000, 3000, 8, 0, 2, 0]] for call in range(len(starts))]
@@ -247,7 +247,7 @@ def on_h200(path, calls: list[dict]) -> dict:
 
 @pytest.mark.parametrize(("apart", "opens"), [(0.0, False), (1.0, True)])
 def test_what_a_call_takes_is_known_when_it_is_over(tmp_path, apart, opens):
-    """A fifth of a second each, on the CPU: the device opens when a quarter has been spent, not when it has been begun."""
+    """Each call takes a fifth of a second on the CPU. The device opens when calls of a quarter of a second have ended, not when they have begun."""
     starts = [1 + apart * call for call in range(6)]
     machine = on_h200(tmp_path / "six.trace", one_matrix_calls("dpotrf", "L n=3000", 9e9, starts, list(range(6)), 0.2))
     assert (machine["opening_seconds"] > 0) == opens
@@ -326,7 +326,7 @@ def test_files_that_are_no_traces(tmp_path):
 
 
 def test_seconds_are_scaled_between_known_cpus(tmp_path, products):
-    """The CPU of the trace and the machine's own, both measured: the latter is three times as fast."""
+    """Both the CPU of the trace and the machine's CPU were measured, and the latter is three times as fast."""
     lines = products.read_text().splitlines()
     header = json.loads(lines[0]) | {"cpu": "a CPU"}
     path = tmp_path / "known.trace"

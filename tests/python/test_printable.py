@@ -21,7 +21,7 @@ def is_plain(text: str) -> bool:
 
 @pytest.fixture
 def evil(report) -> dict:
-    """A report in which everything that somebody else can name has such a name."""
+    """A report in which all names that others can choose contain control characters."""
     report["process"] |= {"program": EVIL, "command_line": EVIL, "host": EVIL}
     report["device"] |= {"name": EVIL, "software": EVIL, "state": EVIL, "model": EVIL}
     report["policy"]["reason"] = EVIL
@@ -70,7 +70,7 @@ def test_errors(blastoff):
 @pytest.mark.skipif(not (offload.PROGRAMS / "products").exists(), reason="the scenario programs are not built: no BLAS to link against")
 @pytest.mark.parametrize("launcher", [True, False])
 def test_a_run(blastoff, tmp_path, launcher):
-    """The summary of the launcher, and that of the process itself."""
+    """The summaries of the launcher and of the process itself."""
     name = EVIL.replace("/", "")
     program = tmp_path / name
     program.symlink_to(offload.PROGRAMS / "products")
@@ -88,7 +88,7 @@ def test_a_run(blastoff, tmp_path, launcher):
 
 @pytest.mark.skipif(not (offload.PROGRAMS / "products").exists(), reason="the scenario programs are not built: no BLAS to link against")
 def test_a_path_need_not_be_utf_8(tmp_path):
-    """The report lies where the user has said."""
+    """The report lies at the user's path."""
     path = os.fsencode(tmp_path) + b"/d\xfe/r\xff.json"
     environment = clean_environment() | {"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)}
     command = [sys.executable, "-m", "blastoff", "run", "--device=none", b"--report=" + path, "--", offload.PROGRAMS / "products", "40"]

@@ -1,4 +1,4 @@
-"""The pages of the project name files that exist, messages that the sources print, and one version."""
+"""The pages of the project name existing files, messages that the sources print, and the same version."""
 
 import errno
 import fnmatch
@@ -15,8 +15,8 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT
 FOLDERS = ("src", "tests", "tools", "bench", "python", "cmake", "share", "examples", "include", "docs")
 PLACEHOLDER = re.compile(r"[A-Z]{3,}|<")
 
-# Tables whose first column quotes what the library prints: page, heading of that column. In a cell, "..." and "X" stand for what
-# differs from line to line; a cell in italics describes instead of quoting.
+# Tables whose first column quotes messages of the library: page, and heading of that column. In a cell, "..." and "X" stand for text
+# that varies. A cell in italics describes a message instead of quoting it.
 QUOTING_TABLES = [
     ("troubleshooting.md", "what the summary says"),
     ("troubleshooting.md", "message"),
@@ -32,7 +32,7 @@ def version() -> str:
 
 
 def anchor(heading: str) -> str:
-    """What GitHub makes of a heading."""
+    """The anchor that GitHub makes from a heading."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
@@ -41,13 +41,13 @@ def anchors(page: Path) -> set[str]:
 
 
 def expanded(path: str) -> list[str]:
-    """a/{b,c} as a/b and a/c."""
+    """Expands a/{b,c} to a/b and a/c."""
     parts = [part[1:-1].split(",") if part.startswith("{") else [part] for part in re.split(r"(\{[^}]*\})", path)]
     return ["".join(choice) for choice in itertools.product(*parts)]
 
 
 def named_files(text: str) -> list[str]:
-    """Paths within the checkout that stand in code, without arguments."""
+    """Paths within the checkout in the page's code spans, without arguments."""
     words = re.findall(rf"(?<![\w./])(?:{'|'.join(FOLDERS)})/[\w./*{{}},<>-]*", " ".join(re.findall(r"`([^`\n]+)`", text)))
     return [name for word in words if not PLACEHOLDER.search(word) for name in expanded(word.rstrip(".,"))]
 
@@ -93,7 +93,7 @@ def quoted(page: Path, heading: str) -> list[str]:
 
 
 def printed() -> str:
-    """The string literals of the sources, adjacent ones joined."""
+    """The string literals of the sources, with adjacent ones joined."""
     sources = [file.read_text() for ending in ("cpp", "h", "def") for file in sorted((ROOT / "src").rglob(f"*.{ending}"))]
     literals = re.findall(r'"((?:[^"\\\n]|\\.)*)"', re.sub(r'"\s*\n\s*"', "", "\n".join(sources)))
     return "\n".join(literals) + "\n" + "\n".join(os.strerror(number) for number in errno.errorcode)

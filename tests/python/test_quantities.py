@@ -1,4 +1,4 @@
-"""Sizes, times and rates read alike in the library's summary and in the command's tables."""
+"""The library's summary and the command's tables write sizes, times and rates in the same way."""
 
 import random
 import subprocess
@@ -14,13 +14,13 @@ EDGES = [mantissa * 10.0**exponent for exponent in range(-9, 9) for mantissa in 
 
 
 def by_library(kind: str, values: list) -> list[str]:
-    """What the library prints for each value."""
+    """The library's text for each value."""
     lines = "".join(f"{kind} {value!r}\n" for value in values)
     return subprocess.run([PRINTER], input=lines, capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
 
 
 def values_of(kind: str) -> list:
-    """Zero, the edges where the number of digits or the unit changes, and values of every magnitude."""
+    """Zero, values at which the number of digits or the unit changes, and values of every magnitude."""
     draw = random.Random(7)
     if kind == "bytes":
         edges = {round(10**exponent * factor) for exponent in range(0, 19) for factor in (0.9994, 0.9996, 1, 9.994, 9.996)}

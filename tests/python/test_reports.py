@@ -1,4 +1,4 @@
-"""`blastoff report`: reading, refusing, merging, and the page."""
+"""`blastoff report`: reading, refusing and merging reports, and the page."""
 
 import json
 import re
@@ -135,7 +135,7 @@ def test_the_schema_is_enforced(report, write, keys, value):
 
 
 class References(HTMLParser):
-    """Everything on a page that would be fetched from elsewhere, and its text."""
+    """The text of a page, and everything on it that would be fetched from elsewhere."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -235,7 +235,7 @@ CALL = {"start": 0.5, "seconds": 0.1, "transfer_seconds": 0.01, "routine": "dgem
 
 
 def with_timeline(report: dict, calls: int) -> str:
-    """As the library writes it: each call in a line."""
+    """A report with a time line in the library's format: each call in a line."""
     text = json.dumps(report, indent=2).removesuffix("\n}")
     lines = ",\n".join(f"    {json.dumps(CALL | {'start': 0.5 * call}, separators=(',', ':'))}" for call in range(calls))
     return f'{text},\n  "timeline": [\n{lines}\n  ]\n}}\n'

@@ -1,4 +1,4 @@
-"""`blastoff run`: what it refuses, what it sets, and that the program is otherwise untouched."""
+"""`blastoff run`: what it refuses and what it sets. Otherwise it leaves the program unchanged."""
 
 import os
 import shlex
@@ -91,13 +91,13 @@ VALUES += ["at-malloc", "at-malloc=", "at-malloc=3M", "at-malloc=0", "at-malloc=
 
 
 def invalid_values(done: subprocess.CompletedProcess) -> set[str]:
-    """What the libraries say of values."""
+    """The libraries' messages about invalid values."""
     assert done.returncode == 0, done.stderr
     return {said.removesuffix("\n") for said in done.stderr.split("blastoff: ")[1:] if said.startswith("invalid value")}
 
 
 def refused_here(checked: list[Option], value: str) -> set[str]:
-    """What the command says to each of these options with that value; the library cuts long values, in one line."""
+    """The command's message for each of these options with this value. Long values are cut as the library cuts them, in one line."""
     said = set()
     for option in checked:
         try:
@@ -109,7 +109,7 @@ def refused_here(checked: list[Option], value: str) -> set[str]:
 
 @pytest.mark.parametrize("value", VALUES)
 def test_command_and_library_say_the_same(table, value):
-    """One description, read in Python and in C++: a value that passes here must draw no line from the library, and conversely."""
+    """Python and C++ read the same description: the library must complain about a value if and only if the command does."""
     checked = [option for option in table if option.scope == "library"]
     environment = clean_environment() | {option.environment: value for option in checked}
     done = subprocess.run(
@@ -165,7 +165,7 @@ def test_huge_pages(blastoff):
 
 
 def test_paths_are_made_absolute(blastoff, tmp_path):
-    """And what a report needs is there before the program starts."""
+    """The directory of a report is made before the program starts, too."""
 
     def variable(name: str, *options: str, **env: str) -> str:
         return printed_environment(blastoff("run", *options, *PRINT_ENVIRONMENT, env=env))[name]
@@ -189,7 +189,7 @@ def test_a_report_that_cannot_be_written_is_refused(blastoff, tmp_path):
 
 
 def test_the_rest_of_the_environment_is_untouched(blastoff):
-    """Above all no LC_CTYPE, which Python sets for itself in the C locale."""
+    """In particular, LC_CTYPE is not set, which Python sets for itself in the C locale."""
     given = {"LANG": "C", "MINE": "a=b\\n", "EMPTY": ""}
     environment = printed_environment(blastoff("run", *PRINT_ENVIRONMENT, env=given))
     assert {name: environment[name] for name in given} == given
@@ -289,7 +289,7 @@ def test_no_library(blastoff):
 
 
 def test_no_heavy_import():
-    """The launcher starts once for every rank of a job."""
+    """The launcher must start quickly, since it may start once for every rank of a job."""
     heavy = ["rich", "jinja2", "matplotlib", "jsonschema", "numpy", "dataclasses", "inspect", "platform", "difflib"]
     heavy += ["blastoff.run.nodes", "blastoff.run.sharing", "blastoff.run.view", "blastoff.job.reading"]
     code = f"import sys; import blastoff.command, blastoff.run.command; print([name for name in {heavy} if name in sys.modules])"
@@ -315,7 +315,7 @@ command.run(["sleep", "0.5"])
 
 @pytest.mark.parametrize("closed", [0, 1, 2])
 def test_a_closed_descriptor_changes_no_status(closed):
-    """Python has no stream for it then."""
+    """Python has no stream for a closed descriptor."""
     command = f"exec {shlex.quote(sys.executable)} -m blastoff run sh -c"
     for program, status in (("exit 7", 7), ("kill -TERM $$", -signal.SIGTERM)):
         words = ["sh", "-c", f"{command} '{program}' {closed}>&-"]

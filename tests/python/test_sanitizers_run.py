@@ -1,4 +1,4 @@
-"""tests/sanitizers/run: a test that hangs is a failed test, and leaves nothing behind."""
+"""tests/sanitizers/run: a test that hangs counts as failed, and leaves no process behind."""
 
 import importlib.machinery
 import importlib.util
@@ -24,7 +24,7 @@ def sanitizers(monkeypatch):
 
 
 def is_gone(pid: int) -> bool:
-    """Killed, though perhaps not yet waited for by whoever inherited it."""
+    """Whether the process has ended, even if its new parent has not yet waited for it."""
     for _ in range(100):
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
@@ -44,7 +44,7 @@ def test_nothing_goes_on_after_a_command(sanitizers, ending):
 
 
 def test_a_case_that_hangs_fails_and_the_others_run(sanitizers, tmp_path, monkeypatch):
-    """The stand-in for the random coherence program hangs for one seed of the two."""
+    """The stand-in for the random coherence program hangs for one of the two seeds."""
     program = tmp_path / "tests" / "scenario" / "random_coherence"
     program.parent.mkdir(parents=True)
     program.write_text('#!/bin/sh\n[ "$2" = 1 ] && sleep 1000\necho 10 calls right\n')

@@ -1,4 +1,4 @@
-"""`blastoff predict --nodes`: a job on more nodes than it was traced on, and the published figures of another."""
+"""`blastoff predict --nodes`: a job on more nodes than it was traced on, and the published figures of another job."""
 
 import json
 import subprocess
@@ -41,7 +41,7 @@ def rows(*arguments):
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory):
-    """Four ranks of one node, alike."""
+    """Four equal ranks on one node."""
     if not (offload.PROGRAMS / "products").exists():
         pytest.skip("the scenario programs are not built: no BLAS to link against")
     folder = tmp_path_factory.mktemp("trace")
@@ -79,7 +79,7 @@ def test_published_times_with_four_gpus():
 
 
 def test_nothing_of_a_published_time_is_lost():
-    """The parts add up, and doubling what was moved moves the result by as much."""
+    """The parts add up to the total, and doubling the seconds of moving adds these seconds to the total."""
     row = rows("--job", MUST, "--nodes=50")[50]
     parts = [row[f"{part}_seconds"] for part in ("program", "device", "moving", "serial", "communication")]
     assert sum(parts) == pytest.approx(row["seconds"])
@@ -140,7 +140,7 @@ def test_serial_seconds_and_communication_do_not_shrink(tmp_path, traces):
 
 
 def test_opening_takes_as_long_however_little_work_there_is():
-    """10 s on CPUs, 1 s of which pass until the device is open; the other nine tenths take 3 s with it."""
+    """All work takes 10 s on CPUs. The device is open after 1 s, and the other nine tenths of the work take 3 s with it."""
     assert scale.opened(1.0, 10.0, 4.0, 1.0) == (4.0, 1.0)
     assert scale.opened(0.05, 10.0, 4.0, 1.0) == (0.5, 0.5), "it ends before"
     seconds, before = scale.opened(0.5, 10.0, 4.0, 1.0)
@@ -162,7 +162,7 @@ def test_gpus_and_ranks():
 
 
 def test_a_cpu_that_is_faster_than_the_traced_one():
-    """Its programs without a device take what the replay without one says."""
+    """Without a device, its programs take the time of the replay without a device."""
     machine = {"traced_seconds": 10.0, "predicted_seconds": 4.0, "opening_seconds": 1.0, "without_device_seconds": 5.0}
     machine |= {"totals": {"device_seconds": 0.0, "moving_seconds": 0.0}}
     (row,) = scale.replayed(Basis(1, 1, Job()), machine, Nodes([10]), 1)

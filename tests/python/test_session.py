@@ -1,4 +1,4 @@
-"""Blastoff in a Python process that already runs: enable(), disable(), regions, scripts."""
+"""Blastoff in a running Python process: enable(), disable(), regions, scripts."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ def product():
 
 @pytest.fixture
 def session(tmp_path):
-    """Runs Python source that has `blastoff` and product(), which multiplies two matrices of 200 x 200 by NumPy."""
+    """Runs Python source that can use `blastoff` and product(), which multiplies two 200 x 200 matrices by NumPy."""
 
     def run(source: str, *arguments: str, preload: bool = False, **env: str) -> subprocess.CompletedProcess:
         path = tmp_path / "session.py"
@@ -40,7 +40,7 @@ def session(tmp_path):
 
 
 def printed(done: subprocess.CompletedProcess):
-    """The JSON that a session has printed last."""
+    """The last JSON that a session has printed."""
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -133,7 +133,7 @@ int ask(void) {
 
 
 def test_a_library_is_found_as_its_caller_means_it(session, tmp_path):
-    """dlopen() is redirected, and has still to search where its caller says: $ORIGIN in its RUNPATH."""
+    """dlopen() is redirected, but must still search the folders of its caller, such as $ORIGIN in the caller's RUNPATH."""
     inner, outer = tmp_path / "inner", tmp_path / "outer.so"
     inner.mkdir()
     (tmp_path / "inner.c").write_text("int answer(void) { return 42; }\n")
@@ -172,7 +172,7 @@ def test_switching_off_and_on(session):
 
 
 def test_results_are_right_after_switching_off_and_on(session):
-    """A matrix that changes while Blastoff is off is not taken for what the device has held."""
+    """If a matrix changes while Blastoff is off, the device's old contents are not used."""
     done = session(
         """
         import numpy
@@ -224,7 +224,7 @@ def test_switching_while_others_call(session):
 
 
 def test_enabling_while_others_call(session):
-    """Functions are patched that other threads call."""
+    """Functions are patched while other threads call them."""
     done = session(
         CALLING_THREADS
         + textwrap.dedent("""
@@ -374,11 +374,11 @@ def test_sizes_are_compared_by_value(session):
 
 
 def test_under_blastoff_run(session):
-    """It is on already, and the session uses that copy."""
+    """Blastoff is on already, and the session uses this copy of the library."""
     done = session("assert blastoff.is_enabled()\n" + AGAIN + SHOW, preload=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [CONFLICT, '[["dgemm", 1, 1]]']
-    assert done.stderr.count("calls  offloaded") == 1  # one summary
+    assert done.stderr.count("calls  offloaded") == 1  # there is one summary
 
 
 def test_a_library_that_is_missing(session, tmp_path):
@@ -457,7 +457,7 @@ if __name__ == "__main__":
 
 
 def test_a_script_stays_the_main_module(blastoff, tmp_path):
-    """For exit handlers, and for workers that import it."""
+    """Exit handlers, and workers that import it, need it."""
     (tmp_path / "late.py").write_text(LATE)
     done = blastoff("late.py", env=SIMULATED)
     assert done.returncode == 0, done.stderr

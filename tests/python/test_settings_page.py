@@ -1,4 +1,4 @@
-"""docs/settings.md is what the option table makes of it."""
+"""docs/settings.md agrees with the option table."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Each signal reaches the program under `blastoff run` once, whether it was sent to the launcher, to its process group or by a terminal."""
+"""Each signal reaches the program under `blastoff run` once, whether it is sent to the launcher, to its process group or by a terminal."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ from blastoff.run import process
 from command_rig import clean_environment
 
 LAUNCHER = [sys.executable, "-m", "blastoff", "run", "--device=none"]
-# It says which signals it gets. Those after which it stops are among them: it does not stop.
+# A program that prints the signals that it gets. It does not stop at stop signals either.
 LISTENER = """
 import os, signal, sys
 numbers = signal.valid_signals() - {signal.SIGCHLD}
@@ -34,23 +34,23 @@ while True:
         sys.exit(7)
 """
 LAST = signal.SIGRTMIN + 9
-"""Sent to the launcher. It is handed on after all that came before."""
+"""The last signal to the launcher, which passes it on after all earlier ones."""
 
 
 class Terminal:
-    """A program of a terminal of its own: the leader of its session, and of the group in the foreground."""
+    """A program on a new terminal. It leads the session and the foreground process group."""
 
     def __init__(self, directory: Path, command: Sequence[str], env: dict[str, str]) -> None:
         self.said = ""
         self.pid, self.end = pty.fork()
         if self.pid == 0:
-            for number in (signal.SIGINT, signal.SIGHUP):  # the tests may ignore them
+            for number in (signal.SIGINT, signal.SIGHUP):  # the process of the tests may ignore them
                 signal.signal(number, signal.SIG_DFL)
             os.chdir(directory)
             os.execve(command[0], list(command), env)
 
     def read(self) -> bool:
-        """False when nobody has the terminal open any more."""
+        """Reads output. Returns False when no process has the terminal open any more."""
         with contextlib.suppress(OSError):
             piece = os.read(self.end, 4096)
             self.said += piece.decode(errors="replace").replace("\r", "")
@@ -65,7 +65,7 @@ class Terminal:
         os.write(self.end, keys)
 
     def status(self) -> int:
-        """What the program ended with, after all of its output."""
+        """The program's exit status, after all of its output was read."""
         while self.read():
             pass
         os.close(self.end)
@@ -74,13 +74,13 @@ class Terminal:
 
 @pytest.fixture(autouse=True)
 def patience():
-    """A signal that does not arrive is a failure."""
+    """Makes the test fail if a signal does not arrive in time."""
 
     def give_up(*_: object) -> None:
         raise TimeoutError
 
     before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(240)  # mpirun takes its time on a busy machine
+    signal.alarm(240)  # mpirun is slow on a busy machine
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -88,14 +88,14 @@ def patience():
 
 @pytest.fixture
 def environment(tmp_path) -> dict[str, str]:
-    """With a place of its own for directories of runs."""
+    """An environment with a separate place for run directories."""
     (tmp_path / "place").mkdir()
     return clean_environment() | {"XDG_RUNTIME_DIR": str(tmp_path / "place")}
 
 
 @pytest.fixture
 def listener(tmp_path, environment):
-    """Starts it under the launcher, alone in a group."""
+    """Starts the listener under the launcher, in a new process group."""
     path = tmp_path / "listener.py"
     path.write_text(LISTENER)
     started = []
@@ -116,7 +116,7 @@ def listener(tmp_path, environment):
 
 
 def heard(begun: subprocess.Popen) -> list[int]:
-    """What the program has heard until it ends."""
+    """The signals that the program gets until it ends."""
     begun.send_signal(LAST)
     lines = begun.stdout.read().splitlines()
     assert begun.wait() == 7
@@ -145,7 +145,7 @@ def test_signals_to_the_launcher_reach_the_program_once(listener):
 
 
 def test_signals_to_the_group_and_then_to_the_launcher(listener):
-    """What was sent to all does not hide what is sent to the launcher afterwards. In between the launcher has heard the former."""
+    """A signal to all does not hide a later signal to the launcher. In between, the launcher has got the first one."""
     begun = listener()
     for send, number in [(os.killpg, signal.SIGUSR1), (os.kill, LAST - 1), (os.kill, signal.SIGUSR1), (os.kill, LAST - 1)] * 3:
         send(begun.pid, number)
@@ -154,7 +154,7 @@ def test_signals_to_the_group_and_then_to_the_launcher(listener):
 
 
 def test_a_batch_system_that_signals_each_process(listener):
-    """All others before the launcher, so that no clock decides."""
+    """All other processes get the signal before the launcher, so that the result does not depend on time."""
     begun = listener()
     listed = subprocess.run(["ps", "-o", "pid=", "--sort=-pid", "-s", str(begun.pid)], check=True, capture_output=True, text=True)
     for pid in listed.stdout.split():
@@ -163,14 +163,14 @@ def test_a_batch_system_that_signals_each_process(listener):
 
 
 def test_a_program_in_a_session_of_its_own(listener):
-    """It does not get what is sent to the launcher's group."""
+    """It does not get signals to the launcher's group, so the launcher passes them on."""
     begun = listener("setsid")
     os.killpg(begun.pid, signal.SIGTERM)
     assert heard(begun) == [signal.SIGTERM]
 
 
 def test_without_a_witness_what_processes_send_is_handed_on(listener):
-    """A machine with no room for one more process, or a witness that somebody has killed."""
+    """There is no witness if the machine allows no further process, or if somebody has killed it."""
     begun = listener()
     listed = subprocess.run(["pgrep", "-P", str(begun.pid), "blastoff-signal"], check=True, capture_output=True, text=True)
     os.kill(int(listed.stdout), signal.SIGKILL)
@@ -192,7 +192,7 @@ def test_keys(tmp_path, environment, keys, number):
 
 
 def test_a_terminal_that_is_closed(tmp_path, environment):
-    """The kernel tells the leader of the session, which is the launcher; the group in the foreground when that ends."""
+    """The kernel sends a signal to the session's leader, which is the launcher, and to the foreground group when the leader ends."""
     path, told = tmp_path / "listener.py", tmp_path / "told"
     path.write_text(LISTENER.replace("while True", f"sys.stdout = open({str(told)!r}, 'w')\nwhile True"))
     terminal = Terminal(tmp_path, [*LAUNCHER, "--summary=never", "--", sys.executable, str(path)], environment)
@@ -203,11 +203,11 @@ def test_a_terminal_that_is_closed(tmp_path, environment):
         time.sleep(0.01)
     os.kill(terminal.pid, LAST)
     assert os.waitstatus_to_exitcode(os.waitpid(terminal.pid, 0)[1]) == 7
-    # The kernel lets a leader continue, too.
+    # The kernel also sends SIGCONT to the leader.
     assert told.read_text().split("heard ")[1:].count(f"{int(signal.SIGHUP)}\n") == 1
 
 
-# What a shell does with a job: it waits until that is stopped, and continues it.
+# Acts like a shell with a job: waits until the job is stopped, and continues it.
 SHELL = """
 import os, signal, sys
 signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -250,7 +250,7 @@ def test_a_job_is_stopped_and_continued(tmp_path, environment):
     assert terminal.status() == 42
 
 
-# Ranks of mpirun, which takes the second signal within a second for a forced exit, and then leaves them behind.
+# Ranks under mpirun. A second signal within a second makes mpirun exit at once and leave its ranks behind.
 
 RANK = textwrap.dedent("""
     import ctypes, os, time
@@ -271,7 +271,7 @@ SENDERS = {
 
 
 def runs(pid: str) -> bool:
-    """Whether there is such a process, and it has not ended."""
+    """Whether the process exists and has not ended."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
         return file.read().rpartition(")")[2].split()[0] != "Z"
     return False

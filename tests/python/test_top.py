@@ -22,7 +22,7 @@ BUSY = CALLS + "print(os.getpid(), flush=True)\nwhile True: call(64, 10)\n"
 
 @pytest.fixture
 def busy(tmp_path):
-    """A run that calls BLAS until the test is over: its environment, and the id of the process."""
+    """A run that calls BLAS until the test is over. Yields its environment and its process id."""
     (tmp_path / "busy.py").write_text(BUSY)
     place = tmp_path / "place"
     place.mkdir()
@@ -101,12 +101,12 @@ def test_no_run(blastoff, tmp_path, monkeypatch):
 
 
 def test_the_latest_run_that_goes_on_is_shown(busy, tmp_path, monkeypatch):
-    """Other tests may run programs meanwhile: only what is in this place counts."""
+    """Only runs in this test's place count, since other tests may run programs at the same time."""
     monkeypatch.setattr(runs, "bases", lambda: [tmp_path / "place"])
     (run,) = runs.find()
     over = runs.create("over")
     (over / "1-2-3.counters").write_bytes(b"")
-    later = time.time() + 60  # the busy one makes files of its own until it has made its first calls
+    later = time.time() + 60  # later than all files that the busy run makes before its first calls
     os.utime(over, (later, later))
     assert runs.find()[0] == over
     assert chosen(None, None) == run

@@ -1,4 +1,4 @@
-"""`blastoff run --trace`: what a trace holds, however the program ends."""
+"""`blastoff run --trace`: the contents of traces, however the program ends."""
 
 import json
 import re
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not PRODUCTS.exists(), reason="the scenario prog
 
 
 def trace(path, *command, settings=(), status=0):
-    """Runs the program without a device; the lines of its trace."""
+    """Runs the program without a device, and returns the lines of its trace."""
     arguments = ["run", "--device=none", "--min-size=64", "--summary=never", f"--trace={path}", *settings, "--", *map(str, command)]
     environment = clean_environment() | {"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS), "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-m", "blastoff", *arguments], env=environment, capture_output=True, text=True, timeout=120)
@@ -50,7 +50,7 @@ def test_a_trace(tmp_path):
     assert starts == sorted(starts) and end["end"] > starts[-1]
     if header["writes"] != "uffd":
         return
-    # The program adds one to the start of A before each of the calls in the middle, and nothing else.
+    # The program only adds one to the start of A before each of the calls in the middle.
     page = a - a % 4096
     for call in calls[1:5]:
         assert [page, 4096] in call["written"]
@@ -118,7 +118,7 @@ def summed(lines):
 
 
 def test_children_of_a_fork(tmp_path):
-    """Each has a trace of its own, whether it was forked before or after the first call, and however it ends."""
+    """Each child has its own trace, whether it was forked before or after the first call, and however it ends."""
     body = """
 def child(times, end):
     pid = os.fork()
@@ -228,7 +228,7 @@ def test_where_none_can_be_written(tmp_path):
 
 
 def test_on_a_device(tmp_path):
-    """Calls that the device makes have no seconds of the CPU."""
+    """Calls on the device have no seconds of the CPU."""
     path = tmp_path / "device.trace"
     trace(path, PRODUCTS, 100, 2, settings=["--device=simulated"])
     header, *calls, _ = lines_of(path)
@@ -254,7 +254,7 @@ GUESTS = [
 
 @pytest.mark.parametrize("command", GUESTS, ids=" ".join)
 def test_the_program_is_left_alone(tmp_path, command):
-    """Every call is traced, and the program does what it does without Blastoff."""
+    """Every call is traced, and the program behaves as without Blastoff."""
     program = offload.program(*command)
     settings = {"BLASTOFF_DEVICE": "none", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": "never", "BLASTOFF_TRACE": str(tmp_path / "a.trace")}
     plain, outcome = offload.plain(program), offload.preloaded(program, env=settings, timeout=60)

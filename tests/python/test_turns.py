@@ -1,4 +1,4 @@
-"""tools/test: the turns of the long test sets name what there is."""
+"""tools/test: the turns of the long test sets name existing scripts and tests."""
 
 import importlib.machinery
 import importlib.util

@@ -1,4 +1,4 @@
-"""The wheel says on which systems it runs, and runs where there is nothing but Python and the C library."""
+"""The wheel tells on which systems it runs, and runs on a system with nothing but Python and the C library."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import offload
 import pytest
 
 PYTHON = str(Path("/usr/bin/python3").resolve())
-# What the program in the bare system does: a product, by the Fortran interface, compared with one in Python.
+# The program for the bare system: a product by the Fortran interface, compared with one in Python.
 PROGRAM = """
 import ctypes, random
 n = 64
@@ -34,7 +34,7 @@ LIBRARIES = ("libblastoff.so", "libblastoff-allocator.so", "blastoff-closer")
 
 
 def clean_clone(directory: Path) -> Path:
-    """What a clone of this checkout would hold, if all changes to its files were committed."""
+    """Makes a folder with the files of a clone of this checkout, as if all changes to its files were committed."""
     settings = ("user.name=test", "user.email=test", "safe.directory=*")
     git = ["git", "-C", offload.ROOT, *(word for setting in settings for word in ("-c", setting))]
     changed = subprocess.run([*git, "stash", "create"], check=True, capture_output=True, text=True).stdout.strip()
@@ -45,7 +45,7 @@ def clean_clone(directory: Path) -> Path:
 
 
 def as_compiled_here(clone: Path) -> dict[str, str]:
-    """An environment in which the clone is compiled as this checkout was, so that what was compiled here is taken from the cache."""
+    """An environment in which the clone is compiled in the same way as this checkout, so that results come from the cache."""
     here = dict(re.findall(r"^(CMAKE_\w+):\w+=(.*)$", (offload.BUILD / "CMakeCache.txt").read_text(), re.MULTILINE))
     launcher = here.get("CMAKE_CXX_COMPILER_LAUNCHER", "")
     if Path(launcher).name != "ccache" or not shutil.which("ccache"):
@@ -64,7 +64,7 @@ def as_compiled_here(clone: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """What tools/wheel makes of a clean clone."""
+    """The wheel that tools/wheel makes from a clean clone."""
     if installing.why_not() or not shutil.which("git") or not (offload.ROOT / ".git").exists():
         pytest.skip("no build here that was made of a git repository")
     folder = tmp_path_factory.mktemp("wheel")
@@ -79,7 +79,7 @@ def wheel(tmp_path_factory) -> Path:
 
 
 def run_product(*launcher: str | Path, program: Path, report: Path, env: dict[str, str]) -> subprocess.CompletedProcess:
-    """A product on the simulated device."""
+    """Runs a product on the simulated device."""
     options = ["--device=simulated", "--min-size=0", "--verify=abort", f"--report={report}", "--summary=never"]
     return subprocess.run([*launcher, "run", *options, "--", PYTHON, program], env=env, capture_output=True, text=True, timeout=60)
 
@@ -114,7 +114,7 @@ def test_a_wheel_that_lacks_a_library_is_refused(wheel, tmp_path, left_out):
 
 
 def test_in_a_new_environment(wheel, tmp_path):
-    """Where pip has installed it, the command finds the library that came with it."""
+    """After installation by pip, the command finds the library of the wheel."""
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     pip = [sys.executable, "-m", "pip", "--python", environment, "--quiet", "--disable-pip-version-check"]
@@ -137,7 +137,7 @@ def libraries_of(*files: Path) -> set[Path]:
 
 
 def make_bare_system(root: Path) -> None:
-    """Python, its libraries, and a BLAS."""
+    """Copies Python, its libraries and a BLAS to `root`."""
     asked = "import ctypes, _ctypes, json; print(json.dumps([json.__file__, _ctypes.__file__]))"
     module, extension = json.loads(subprocess.run([PYTHON, "-c", asked], check=True, capture_output=True, text=True).stdout)
     standard = Path(module).parents[1]
@@ -146,7 +146,7 @@ def make_bare_system(root: Path) -> None:
     blas = offload.REFERENCE_BLAS / "libblas.so.3"
     interpreter = Path(PYTHON).resolve()
     for file in {interpreter, blas, *libraries_of(interpreter, Path(extension), blas)}:
-        # All libraries in the directory where the dynamic linker looks first, and itself where programs name it.
+        # Libraries go to the directory that the dynamic linker searches first, and the linker itself to the path that programs name.
         place = file if file == interpreter or file.name.startswith("ld-") else Path("/lib64") / file.name
         target = root / place.relative_to("/")
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 // A libcuda.so.1 and a libnvrtc.so.13 for the tests of `blastoff lab`. The driver checks every argument, and runs the
-// laboratory's own CUDA kernels on the CPU: they are compiled into this file. The threads of a block take turns and
-// change at __syncthreads. Where NVIDIA's headers exist, the compiler compares these functions with them.
+// laboratory's own CUDA kernels, which are compiled into this file, on the CPU. The threads of a block take turns and
+// switch at __syncthreads. If NVIDIA's headers are installed, the compiler compares these functions with them.
 #include <ucontext.h>
 
 #include <algorithm>
@@ -107,7 +107,7 @@ void run_block(std::vector<std::unique_ptr<Fiber>>& fibers) {
   }
 }
 
-/// Threads need turns only where they wait for each other; elsewhere one after the other is a valid order.
+/// Threads must take turns only if they wait for each other. Otherwise they may run one after the other.
 void run_grid(const std::function<void()>& kernel, bool in_turns) {
   body = &kernel;
   const unsigned threads = blockDim.x * blockDim.y;
@@ -200,7 +200,7 @@ std::size_t used_memory() {
   return used;
 }
 
-/// An error that the test has asked for, or one of the order of calls.
+/// An error that the test has requested, or an error because of the order of calls.
 int refusal(const char* function, bool needs_context = true) {
   if (const auto found = failures.find(function); found != failures.end()) return found->second;
   if (!initialized) return not_initialized;
@@ -219,7 +219,7 @@ int allocate(CUdeviceptr* address, std::size_t size, bool managed) {
   if (address == nullptr || size == 0) return invalid_value;
   if (used_memory() + size > total_memory) return out_of_memory;
   void* memory = std::malloc(size);
-  std::memset(memory, 0xA5, std::min(size, std::size_t{8} << 20));  // nobody may rely on zeros
+  std::memset(memory, 0xA5, std::min(size, std::size_t{8} << 20));  // new memory must not be taken to hold zeros
   *address = reinterpret_cast<CUdeviceptr>(memory);
   allocations[*address] = {size, managed};
   return ok;
@@ -253,7 +253,7 @@ void fake_fail(const char* function, int status) {
 void fake_work_again() {
   failures.clear();
 }
-/// What has not been given back: allocations, modules, events and references to the context.
+/// Number of allocations, modules, events and references to the context that have not been released.
 int fake_leaks() {
   return static_cast<int>(allocations.size() + modules.size() + events.size()) + retained;
 }
@@ -485,7 +485,7 @@ CUresult cuGetErrorString(CUresult, const char** text) {
   RETURN(ok);
 }
 
-// ---- libnvrtc.so.13: what it compiles to is the source, which the driver above recognises.
+// ---- libnvrtc.so.13. Its machine code is the source itself, which the driver above recognises.
 
 #undef RETURN
 #define RETURN(status) return static_cast<nvrtcResult>(status)

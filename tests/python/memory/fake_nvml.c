@@ -1,6 +1,6 @@
-/* A libnvidia-ml.so.1 of one GPU, or of N by a line "gpus N". What it says is read anew at every call from the file
- * that FAKE_NVML names: a line "whole BYTES", a line "process PID BYTES" for each process, and a line "link KB" if it
- * tells the link's traffic; "energy MILLIJOULES" if it counts energy, "power MILLIWATTS" if it tells the power. Each
+/* A libnvidia-ml.so.1 of one GPU, or of N by a line "gpus N". At every call it reads its figures from the file that
+ * FAKE_NVML names: a line "whole BYTES", a line "process PID BYTES" for each process, a line "link KB" if it tells the
+ * link's traffic, "energy MILLIJOULES" if it counts energy, and "power MILLIWATTS" if it tells the power. Each
  * look at the processes adds a byte to the file FAKE_NVML.looks. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +114,7 @@ int nvmlDeviceGetPciInfo_v3(void* device, struct place* place) {
   return success;
 }
 
-/* Whether there is a line that the format takes, with its number. */
+/* Whether the file has a line that matches the format; stores the number in it. */
 static int number_of(const char* format, unsigned long long* number) {
   char line[200];
   int found = 0;
@@ -146,6 +146,6 @@ int nvmlDeviceGetPcieThroughput(void* device, unsigned counter, unsigned* kiloby
   while (fgets(line, sizeof line, file) != NULL)
     if (sscanf(line, "link %u", kilobytes) == 1) status = success;
   fclose(file);
-  if (status == success) *kilobytes += counter; /* so that the directions differ */
+  if (status == success) *kilobytes += counter; /* makes the two directions differ */
   return status;
 }
