@@ -13,7 +13,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def unharmed(device: str):
-    """Runs a scenario program plainly and through Blastoff: same output, same status, nothing stale. Gives the outcome."""
+    """Runs a scenario program with and without Blastoff. Checks for the same output and status and for no stale page. Returns the outcome."""
 
     def run(name: str, *arguments: object, policy: str = "first-use", **options) -> offload.Outcome:
         command = offload.program(name, *arguments)
@@ -33,7 +33,7 @@ def unharmed(device: str):
 
 @pytest.fixture
 def gpu(device: str) -> dict[str, str]:
-    """The environment in which "cuda" is a GPU, or the fake driver where there is none."""
+    """The environment in which "cuda" is a GPU or, if there is none, the fake driver."""
     if device.startswith("cuda"):
         return offload.environment()
     fake = offload.BUILD / "tests" / "fake_cuda"

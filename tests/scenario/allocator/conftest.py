@@ -1,4 +1,4 @@
-"""What the tests of the allocation interposer share."""
+"""Fixtures that the tests of the allocation interposer share."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ SETTINGS = {"nothing": {}, "at-malloc": interposer.AT_MALLOC, "align": interpose
 
 @pytest.fixture(params=SETTINGS)
 def settings(request: pytest.FixtureRequest) -> dict[str, str]:
-    """Environment variables: none, place much, align nearly all."""
+    """Environment variables: no settings, settings that place many blocks, settings that align nearly all blocks."""
     return SETTINGS[request.param]
 
 

@@ -1,4 +1,4 @@
-"""Allocations before anything is set up: in constructors, in the dynamic linker, in functions that choose functions."""
+"""Allocations before anything is set up: in constructors, in the dynamic linker, in resolvers of indirect functions."""
 
 import sys
 
@@ -115,7 +115,7 @@ int main(int count, char** arguments) {
 
 
 def test_the_first_large_block_while_somebody_holds_the_dynamic_linkers_lock(workshop):
-    """A constructor waits for a thread, inside dlopen, whose lock that thread must not need."""
+    """A constructor inside dlopen waits for a thread, which therefore must not need dlopen's lock."""
     for name, text in (("waiting", WAITING), ("loading", LOADING)):
         (workshop.directory / f"{name}.c").write_text(text)
     library = workshop.shared_object("waiting", workshop.directory / "waiting.c", flags=["-fno-builtin", "-pthread"])

@@ -1,4 +1,4 @@
-"""The malloc family: contents, guarantees and errors are the same whoever allocates, and placed blocks lie where they should."""
+"""The malloc family: contents, guarantees and errors do not depend on the allocator, and placed blocks lie where they should."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ LARGE = 200_000
 
 
 def placed(outcome: offload.Outcome) -> dict[str, int]:
-    """What the program `heap` printed of the interposer's counts."""
+    """The interposer's counts in the output of the program `heap`."""
     found = re.search(r"placed (\d+) bound (\d+) left (\d+)", outcome.stderr)
     return dict(zip(("blocks", "bound", "left"), map(int, found.groups()), strict=True))
 
@@ -61,7 +61,7 @@ def where(outcome: offload.Outcome) -> list[str]:
     ],
 )
 def test_alignment_and_policy(variables, line):
-    """They hold from the first byte to the last, and survive realloc."""
+    """Both hold from the first byte to the last, and also after realloc."""
     lines = where(interposed([PROGRAMS / "where", 3 << 20], variables))
     assert [entry.split(":")[0] for entry in lines] == STATES
     if line is not None:
@@ -86,7 +86,7 @@ print([line for line in lines if line.startswith(begin)])
 
 
 def test_the_kernel_has_the_pages_there():
-    """numa_maps of the block itself: its policy, and all its pages on the node."""
+    """numa_maps shows the block's policy, and all its pages on the node."""
     outcome = interposed([sys.executable, "-c", PAGES], {"BLASTOFF_PLACE": "at-malloc=1M", "BLASTOFF_DEVICE_NODE": "0"})
     assert outcome.status == 0, outcome.stderr
     assert re.search(r"prefer(?:\(many\))?:0 anon=2\d{3} .*N0=2\d{3}", outcome.stdout), outcome.stdout

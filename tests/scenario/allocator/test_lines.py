@@ -1,4 +1,4 @@
-"""What the interposer says and when: one line, at the first allocation that it concerns, and nothing where nothing was asked."""
+"""The interposer's messages: one line at the first allocation that it concerns, and nothing without settings."""
 
 import os
 
@@ -12,7 +12,7 @@ AT_MALLOC = {"BLASTOFF_PLACE": "at-malloc=1M"}
 
 
 def has_device_node() -> bool:
-    """Whether this machine has a node of memory without CPUs."""
+    """Whether this machine has a NUMA node with memory but no CPUs."""
     nodes = "/sys/devices/system/node/"
     return open(nodes + "has_memory").read() != open(nodes + "has_cpu").read()
 
@@ -61,13 +61,13 @@ def test_programs_without_large_allocations_say_nothing(variables):
 
 
 def test_without_standard_error():
-    """Its descriptor may be a file of the program's."""
+    """Nothing is written to descriptor 2, which may be a file of the program."""
     outcome = interposed(["sh", "-c", f"exec 2>&-; exec {PROGRAMS / 'where'} {2 << 20}"], AT_MALLOC)
     assert outcome.status == 0 and outcome.stdout.startswith("malloc: ")
 
 
 def test_refused_by_a_sandbox(workshop):
-    """Containers whose seccomp profile forbids mbind: aligned, and told once."""
+    """In a container whose seccomp profile forbids mbind, blocks are only aligned, and one line says so."""
     outcome = interposed([refusing(workshop, "mbind", "get_mempolicy"), *WHERE], AT_MALLOC | {"BLASTOFF_DEVICE_NODE": "0"})
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines == [

@@ -1,10 +1,10 @@
-"""What libblastoff.so is told of memory that goes away (a listener stands in for it), and when."""
+"""Which freed memory libblastoff.so is told about, and when. A listener stands for the library."""
 
 import pytest
 from interposer import PROGRAMS, interposed
 
 MIB = 1 << 20
-GLIBC = 8  # bytes that glibc adds to a block of a multiple of 16
+GLIBC = 8  # bytes that glibc adds to a block whose size is a multiple of 16
 
 EXPECTED = {
     "heap": f"""free: unmapped 0+{MIB + GLIBC};

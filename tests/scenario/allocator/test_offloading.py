@@ -1,4 +1,4 @@
-"""libblastoff.so beside the interposer: placed matrices are used where they are, and it hears of memory that goes away."""
+"""libblastoff.so together with the interposer: placed matrices are used in place, and the library is told about freed memory."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,13 +8,13 @@ import pytest
 from sandbox import refusing
 
 CASES = ["free", "free-mmap", "munmap", "map-over", "realloc", "mremap", "heap", "madvise", "huge"]
-AT_MALLOC = ["--place=at-malloc=64K", "--device-node=0"]  # node 0 stands for a device's
+AT_MALLOC = ["--place=at-malloc=64K", "--device-node=0"]  # node 0 stands for a device's node
 
 
 def offloaded(directory: Path, case: str, *settings: str, sandbox: Sequence[Path] = ()) -> offload.Outcome:
     command = offload.program("memory", case)
     plain = offload.plain(command)
-    # The sandbox goes around the launcher, which is to see what the program will see.
+    # The launcher runs in the sandbox too, so that it sees the same limits as the program.
     launcher = [*sandbox, offload.COMMAND, "run", "--device=simulated", "--min-size=0", "--verify=abort", "--summary=never"]
     report = directory / "report.json"
     env = offload.environment(BLASTOFF_LIBRARY=str(offload.LIBRARY))
@@ -28,7 +28,7 @@ def offloaded(directory: Path, case: str, *settings: str, sandbox: Sequence[Path
 
 @pytest.mark.parametrize("case", CASES)
 def test_placed_matrices_stay_where_they_are(tmp_path, case):
-    """On a device that reaches the program's memory: what malloc has bound need not be moved."""
+    """On a device that reaches the program's memory, blocks that malloc has bound need not be moved."""
     outcome = offloaded(tmp_path, case, *AT_MALLOC, "--simulated-form=coherent")
     assert outcome.report["allocation"]["bound_blocks"] > 0
     assert outcome.report["placement"]["bytes_moved"] == 0

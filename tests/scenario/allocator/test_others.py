@@ -1,4 +1,4 @@
-"""Beside other allocators, sanitizers and debuggers: everything is left to them, and the user is told in one line."""
+"""Beside other allocators, sanitizers and debuggers, the interposer leaves everything to them, and tells the user in one line."""
 
 import shutil
 
@@ -110,7 +110,7 @@ int main(void) {
 
 @pytest.mark.parametrize("flags", [["-fno-pie", "-no-pie"], ["-fPIE", "-pie"], ["-rdynamic"], ["-Wl,-z,now"]])
 def test_a_program_that_takes_the_address_of_malloc(workshop, flags):
-    """A program that is not position-independent has an entry of its own for it, which is no allocator."""
+    """A program that is not position-independent has its own entry for malloc, which must not be taken for an allocator."""
     program = compiled(workshop, "pointer", PLAIN, *flags)
     outcome = interposed([program], AT_MALLOC)
     assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "0\n", "")
@@ -140,7 +140,7 @@ def test_valgrind(workshop):
 
 @pytest.mark.parametrize("told", [False, True], ids=["alone", "notified"])
 def test_caches_of_registered_memory_hear_what_is_unmapped(settings, told):
-    """UCX patches the C library's munmap and its like: whatever goes away still goes through those."""
+    """UCX patches the C library's munmap and similar functions. Freed memory still passes through them."""
     plain = offload.plain([PROGRAMS / "cache"])
     if plain.status == 77:
         pytest.skip("UCX is not installed")

@@ -1,4 +1,4 @@
-"""Programs that people run, with much of their memory placed: the same output."""
+"""Usual programs with much of their memory placed: their output is the same."""
 
 import shutil
 import sys

@@ -1,5 +1,5 @@
-// What Blastoff stands in front of, in a program of another C library: allocations, mappings, ioctl(), dlopen(),
-// threads.
+// A program of another C library that calls the functions which Blastoff interposes: allocations, mappings, ioctl(),
+// dlopen(), threads.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

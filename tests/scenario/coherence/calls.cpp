@@ -6,7 +6,7 @@
 
 using namespace blastoff::blas;
 
-// The names are declared without their arguments and called through pointers of the right type: a C name has no more.
+// The functions are declared without arguments and called through pointers of the right type.
 #define DECLARE(name, kind, scalar)        \
   extern "C" [[gnu::weak]] void name##_(); \
   extern "C" [[gnu::weak]] void cblas_##name();
@@ -64,7 +64,7 @@ int narrow(std::int64_t value) {
   return static_cast<int>(value);
 }
 
-/// A coefficient as the routine takes it: of the element type, or real for the Hermitian updates.
+/// A coefficient in the type that the routine takes: the element type, or real for Hermitian updates.
 template <class T>
 T coefficient(Coefficient value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -102,7 +102,7 @@ void issue_fortran(const Call& call) {
   void* c = call.result().address;
   const int ldc = narrow(call.result().leading_dimension);
   const int incx = call.reversed_x ? -ldb : ldb, incy = call.reversed_y ? -ldc : ldc;
-  const std::size_t one = 1;  // length of an option, which Fortran passes behind the arguments
+  const std::size_t one = 1;  // length of an option; Fortran passes lengths behind the arguments
   switch (call.kind()) {
     case Kind::gemm:
       return invoke(function, &transpose_a, &transpose_b, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc, one,
@@ -135,7 +135,8 @@ auto passed(const T& value) {
   }
 }
 
-/// y = op(A) x, the memory of A being taken for its transpose. Complex kinds that would need conj(A) stay as they are.
+/// y = op(A) x in row-major order, where A's memory holds its transpose. Complex calls that would need conj(A) stay
+/// unchanged.
 Call vector_product_by_rows(const Call& call) {
   Call row_major = call;
   row_major.transpose_a = call.transpose_a == Transpose::none ? Transpose::transpose : Transpose::none;
@@ -149,7 +150,7 @@ bool exists_by_rows(const Call& call) {
          (call.kind() == Kind::gemv && call.transpose_a != Transpose::conjugate);
 }
 
-/// The column-major call `call` in row-major terms: the transposed result of the transposed operation.
+/// The column-major call `call` as a row-major call, which computes the transposed result.
 Call in_row_major_terms(const Call& call) {
   if (is_matrix_vector(call.kind())) return vector_product_by_rows(call);
   Call row_major = call;

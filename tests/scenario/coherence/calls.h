@@ -1,4 +1,4 @@
-// Makes a blas::Call the way programs do: by the Fortran or the CBLAS name.
+// Makes a blas::Call as programs do: by the Fortran or the CBLAS name.
 #pragma once
 
 #include "blas/call.h"
@@ -9,7 +9,7 @@ namespace coherence {
 /// False for names that the reference libblas.so.3 lacks (gemmt, gemm3m).
 bool callable(blastoff::blas::Routine routine);
 
-/// Calls by the Fortran name, or the CBLAS one in column-major or row-major order, chosen by `random`.
+/// Makes the call by the Fortran name, or by the CBLAS name in column-major or row-major order; `random` chooses.
 void issue(const blastoff::blas::Call& call, Random& random);
 
 }  // namespace coherence

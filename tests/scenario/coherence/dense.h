@@ -16,7 +16,7 @@ class Dense {
   Dense(std::int64_t rows, std::int64_t columns)
       : rows_(rows), columns_(columns), elements_(static_cast<std::size_t>(rows * columns)) {}
 
-  /// What part of a matrix must hold, and what it holds.
+  /// The expected elements of a part of a matrix (of_shadow), and its actual elements (of_memory).
   static Dense of_shadow(const Matrix& matrix, const Box& box) {
     return read(box, matrix, [&](std::int64_t i, std::int64_t j) { return matrix.shadow_element(i, j); });
   }
@@ -41,7 +41,7 @@ class Dense {
     for (std::int64_t j = 0; j < columns_; ++j) std::swap((*this)(one, j), (*this)(other, j));
   }
 
-  /// Leaves the leading rows and columns.
+  /// Keeps only the leading rows and columns.
   void cut(std::int64_t rows, std::int64_t columns) {
     Dense smaller(rows, columns);
     for (std::int64_t j = 0; j < columns; ++j)

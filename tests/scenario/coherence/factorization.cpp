@@ -1,4 +1,4 @@
-// Choosing and checking factorizations by LAPACK: each by what its factors are factors of.
+// Chooses and checks factorizations by LAPACK. Each is checked by the product of its factors.
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ bool in_triangle(char uplo, std::int64_t i, std::int64_t j) {
   return uplo == 'U' ? i <= j : i >= j;
 }
 
-/// The Hermitian matrix whose triangle is given.
+/// The Hermitian matrix with the given triangle.
 Dense hermitian(const Dense& a, char uplo) {
   Dense result = a;
   for (std::int64_t j = 0; j < a.columns(); ++j)
@@ -43,7 +43,7 @@ Dense hermitian(const Dense& a, char uplo) {
   return result;
 }
 
-/// With zeros on the other side, or, for `unit`, ones on the diagonal.
+/// A triangle with zeros on the other side and, if `unit`, ones on the diagonal.
 Dense triangle(const Dense& a, char uplo, std::int64_t rows, std::int64_t columns, bool unit = false) {
   Dense result(rows, columns);
   for (std::int64_t j = 0; j < columns; ++j)
@@ -59,7 +59,7 @@ Dense cholesky_product(const Dense& factor, char uplo) {
   return uplo == 'U' ? product(adjoint(part), part) : product(part, adjoint(part));
 }
 
-/// P L U, where pivots are as getrf returns them.
+/// The product P L U, with pivots as getrf returns them.
 Dense lu_product(const Dense& factors, const std::vector<int>& pivots) {
   const std::int64_t inner = std::min(factors.rows(), factors.columns());
   Dense result =
@@ -68,7 +68,7 @@ Dense lu_product(const Dense& factors, const std::vector<int>& pivots) {
   return result;
 }
 
-/// H(1) ... H(k) R.
+/// The product H(1) ... H(k) R.
 Dense qr_product(const Dense& factors, const std::vector<Coefficient>& tau) {
   const std::int64_t inner = std::min(factors.rows(), factors.columns());
   Dense result = triangle(factors, 'U', factors.rows(), factors.columns());
@@ -115,8 +115,8 @@ bool Player::plan_factorization(Factorization& plan) {
   return choose_places(plan.matrices.data(), plan.boxes.data(), 2);
 }
 
-/// The element of each column that is larger than all others of its row and column together. In one of eight
-/// Cholesky factorizations one of them is negative: its number, else 0.
+/// Makes one element of each column larger than the sum of all others in its row and column. In one of eight Cholesky
+/// factorizations, one of these elements is negative. Returns its number, or 0 if there is none.
 std::int64_t Player::make_dominant(const Factorization& plan) {
   Matrix& a = *plan.matrices[0];
   const Box& box = plan.boxes[0];
@@ -262,7 +262,7 @@ void Player::compare_solution(const Factorization& plan, const Dense& left, cons
   b.adopt(plan.boxes[1]);
 }
 
-/// `scale`: what one rounding error of an element is relative to.
+/// `scale`: the magnitude to which one rounding error of an element is relative.
 void Player::compare(const Dense& found, const Dense& expected, double scale, blas::Scalar scalar) {
   const double tolerance =
       16 * machine_epsilon(scalar) * (static_cast<double>(expected.rows()) + 8) * scale + min_normal(scalar);

@@ -44,7 +44,7 @@ API(Double, fftw_, double)
 API(Single, fftwf_, float)
 #undef API
 
-/// Three dimensions without gaps.
+/// Whether the layout has three dimensions without gaps.
 bool is_dense(const TransformLayout& layout) {
   if (layout.dims.size() != 3 || !layout.batches.empty() || layout.kind != TransformKind::c2c) return false;
   const auto& dims = layout.dims;

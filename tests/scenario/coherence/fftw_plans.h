@@ -7,15 +7,15 @@
 
 namespace coherence {
 
-/// False in a build without FFTW: no plan may be made then.
+/// Whether the build has FFTW. If not, no plan may be made.
 bool has_fftw();
 
-/// Its planners may not run at once. A fork holds it, too: the child may plan.
+/// FFTW's planners may not run at the same time. A fork holds this mutex too, so that the child may make plans.
 std::mutex& planner_mutex();
 
 enum class TransformKind : std::uint8_t { c2c, r2c, c2r };
 
-/// Strides are in elements of each side.
+/// One loop of a layout. Strides are in elements of each side.
 struct TransformLoop {
   int length;
   int in_stride;
@@ -32,7 +32,7 @@ struct TransformLayout {
 
 class FftwPlan {
  public:
-  /// For arrays of any alignment in this layout. The planner chosen is the plainest that knows it.
+  /// Makes a plan for arrays of any alignment in this layout, by the simplest planner that supports it.
   FftwPlan(const TransformLayout& layout, void* in, void* out);
   ~FftwPlan();
   FftwPlan(const FftwPlan&) = delete;

@@ -6,7 +6,7 @@
 
 #ifdef WITH_LAPACK
 
-// Declared without their arguments and called through pointers of the right type: a C name has no more.
+// The functions are declared without arguments and called through pointers of the right type.
 #define DECLARE(p, eigen)      \
   extern "C" void p##potrf_(); \
   extern "C" void p##potrs_(); \
@@ -56,9 +56,9 @@ void invoke(void (*function)(), Arguments... arguments) {
   reinterpret_cast<void (*)(Arguments...)>(function)(arguments...);
 }
 
-constexpr std::size_t one = 1;  // length of an option, which Fortran passes behind the arguments
+constexpr std::size_t one = 1;  // length of an option; Fortran passes lengths behind the arguments
 
-/// Of the element type, whichever it is.
+/// Work space of any element type.
 class Workspace {
  public:
   explicit Workspace(int elements) : numbers_(2 * static_cast<std::size_t>(elements)) {}

@@ -7,10 +7,10 @@ namespace coherence {
 
 using blastoff::blas::Scalar;
 
-/// False in a build without LAPACK: nothing else may be called then.
+/// Whether the build has LAPACK. If not, nothing else may be called.
 bool has_lapack();
 
-/// Part of a matrix in memory.
+/// A part of a matrix in memory.
 struct Block {
   int rows = 0;
   int columns = 0;
@@ -23,9 +23,10 @@ int potrs(Scalar scalar, char uplo, const Block& a, const Block& b);
 int posv(Scalar scalar, char uplo, const Block& a, const Block& b);
 int getrf(Scalar scalar, const Block& a, int* pivots);
 int getrs(Scalar scalar, char transpose, const Block& a, const int* pivots, const Block& b);
-/// `tau`: room for the smaller of rows and columns, of the element type.
+/// `tau`: room for min(rows, columns) numbers of the element type.
 int geqrf(Scalar scalar, const Block& a, void* tau);
-/// With eigenvectors. `values`: real numbers of the type's precision. syevd for real types.
+/// Computes eigenvalues and eigenvectors by heevd, or syevd for real types. `values`: real numbers of the type's
+/// precision.
 int heevd(Scalar scalar, char uplo, const Block& a, void* values);
 
 }  // namespace coherence

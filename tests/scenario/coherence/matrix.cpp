@@ -49,7 +49,7 @@ void Matrix::store(const Box& box, Random& random) {
 }
 
 void Matrix::randomise_shadow(const Box& box, double magnitude, Random& random) {
-  const bool zeros = random.one_in(12);  // as memset leaves them
+  const bool zeros = random.one_in(12);  // as after memset
   for (std::int64_t j = box.column; j < box.column + box.columns; ++j) {
     for (std::int64_t i = box.row; i < box.row + box.rows; ++i) {
       const double real = zeros ? 0 : magnitude * random.unit();

@@ -1,4 +1,4 @@
-// A matrix of the program under test beside its shadow, which holds what the matrix must contain.
+// A matrix of the program under test, and its shadow, which holds the expected contents.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace coherence {
 
 namespace blas = blastoff::blas;
 
-/// Where something happens in a matrix.
+/// A rectangular part of a matrix.
 struct Box {
   std::int64_t row = 0;
   std::int64_t column = 0;
@@ -20,17 +20,17 @@ struct Box {
   std::int64_t columns = 0;
 };
 
-/// Elements of one type, column-major. The shadow is as large as the matrix, without gaps, on pages of its own: keeping
-/// it up to date writes no page that any matrix lies on.
+/// A column-major matrix with elements of one type. The shadow has the same size, without gaps, and lies on separate
+/// pages, so that updating it writes no page of any matrix.
 class Matrix {
  public:
-  /// Takes the buffer over. A leading dimension larger than `rows` means that the rows between belong to someone else.
+  /// Takes ownership of the buffer. If the leading dimension is larger than `rows`, the rows between belong to others.
   Matrix(Buffer buffer, blas::Scalar scalar, std::int64_t rows, std::int64_t columns, std::int64_t leading_dimension);
   ~Matrix();
   Matrix(const Matrix&) = delete;
   Matrix& operator=(const Matrix&) = delete;
 
-  /// Of no other matrix, ever.
+  /// A number that no other matrix ever has.
   std::uint64_t identity() const { return identity_; }
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }
@@ -38,18 +38,19 @@ class Matrix {
   blas::Scalar scalar() const { return scalar_; }
   std::size_t element_size() const { return blas::element_size(scalar_); }
   Storage storage() const { return buffer_.storage; }
-  /// Memory operations may be done on it: all of the buffer is this matrix.
+  /// Whether memory operations are allowed, because the whole buffer belongs to this matrix.
   bool owned() const { return buffer_.storage != Storage::borrowed; }
 
   char* element(std::int64_t row, std::int64_t column) const;
   char* shadow_element(std::int64_t row, std::int64_t column) const;
 
-  /// Writes what the shadow's box holds now into the matrix: by stores, element by element, or through the kernel.
+  /// Copies the shadow's box into the matrix: by stores, element by element, or through the kernel.
   void store(const Box& box, Random& random);
-  /// Fills the shadow's box with small random values (store() follows), so small that products and solves stay bounded.
+  /// Fills the shadow's box with random values that are so small that products and solves stay bounded. Call store()
+  /// afterwards.
   void randomise_shadow(const Box& box, double magnitude, Random& random);
 
-  /// Believes the memory: for contents that something outside this thread wrote.
+  /// Copies the matrix into the shadow. For contents that something outside this thread wrote.
   void adopt();
   void adopt(const Box& box);
 
@@ -57,7 +58,7 @@ class Matrix {
   void discard(Random& random) { coherence::discard(buffer_, shadow_, random); }
   bool write_to_file(Random& random) { return coherence::write_to_file(buffer_, shadow_, random); }
 
-  /// Empty, or the first element whose bytes differ from the shadow's.
+  /// Names the first element whose bytes differ from the shadow's; empty if there is none.
   std::string difference() const;
 
  private:
@@ -72,14 +73,14 @@ class Matrix {
   std::uint64_t identity_;
 };
 
-/// A random part of a matrix: an element, a row, a column, a block, all of it.
+/// A random part of a matrix: an element, a row, a column, a block, or the whole matrix.
 Box random_box(const Matrix& matrix, Random& random);
 
 bool is_single(blas::Scalar scalar);
-/// Below it, rounding errors are absolute.
+/// The magnitude below which rounding errors are absolute.
 double min_normal(blas::Scalar scalar);
 
-/// Reads element `address` of the given type.
+/// The element of the given type at `address`.
 blas::Coefficient value_at(const char* address, blas::Scalar scalar);
 void set_value(char* address, blas::Scalar scalar, blas::Coefficient value);
 

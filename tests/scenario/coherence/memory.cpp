@@ -104,7 +104,7 @@ Pages pages_within(const Buffer& buffer, Random& random) {
   return {first + begin * page, first + (begin + length) * page};
 }
 
-/// Moves a private mapping elsewhere; what it leaves behind is unmapped, or given to new memory at once.
+/// Moves a private mapping elsewhere. Its old place is unmapped or gets new memory at once.
 void move_mapping(Buffer& buffer, Random& random) {
   char* old = buffer.map;
   const std::size_t offset = static_cast<std::size_t>(buffer.data - buffer.map);
@@ -123,7 +123,7 @@ void move_mapping(Buffer& buffer, Random& random) {
 }
 
 void reallocate(Buffer& buffer, Random& random) {
-  // The next allocation often takes the place that this one leaves, with other contents.
+  // The next allocation often takes the old place of this one, with other contents.
   const std::size_t capacity = buffer.bytes + random.below(3) * 40000;
   void* moved = realloc(buffer.data, capacity);
   if (moved == nullptr) fail_call("realloc");
@@ -131,7 +131,7 @@ void reallocate(Buffer& buffer, Random& random) {
   if (random.one_in(4)) malloc_trim(0);
 }
 
-/// A lazily freed page holds its old contents or zeros until it is written: write each, then look.
+/// A lazily freed page holds its old contents or zeros until it is written. So writes each page and then reads it.
 void free_lazily(Buffer& buffer, Pages pages, char* expected) {
   if (madvise(buffer.data + pages.begin, pages.end - pages.begin, MADV_FREE) != 0) return;
   for (std::size_t at = pages.begin; at < pages.end; at += page) {
@@ -143,7 +143,7 @@ void free_lazily(Buffer& buffer, Pages pages, char* expected) {
 void replace_mapping(Buffer& buffer, char* expected, Random& random) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
   if (random.one_in(2)) {
-    // Another thread of this program may take the addresses in between, so ask for no more than a hint.
+    // The address is only a hint, since another thread of this program may take it in between.
     munmap(buffer.map, buffer.map_bytes);
     char* again = map_or_die(buffer.map, buffer.map_bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     buffer.data = again + (buffer.data - buffer.map);
@@ -264,11 +264,11 @@ bool write_to_file(Buffer& buffer, char* expected, Random& random) {
   if (buffer.file < 0) return false;
   const std::size_t begin = random.below(buffer.bytes);
   const std::size_t length = 1 + random.below(std::min<std::size_t>(buffer.bytes - begin, 3 * page));
-  // Zeros: bytes of any value could form a number that swamps the others.
+  // Writes zeros, since arbitrary bytes could form a number that is much larger than the others.
   char* zeros = static_cast<char*>(private_pages(length));
   write_all(buffer.file, zeros, length, static_cast<std::size_t>(buffer.data - buffer.map) + begin);
   free_private_pages(zeros, length);
-  // Pages of a private mapping that were written before keep their own contents: look.
+  // Pages of a private mapping that were written before keep their contents, so reads what they hold.
   memcpy(expected + begin, buffer.data + begin, length);
   return true;
 }

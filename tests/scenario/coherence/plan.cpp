@@ -1,4 +1,4 @@
-// Choosing and checking one call.
+// Chooses and checks one call.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,8 +32,9 @@ bool in_part(Part part, std::int64_t i, std::int64_t j) {
   return part == Part::full || (part == Part::upper ? i <= j : i >= j);
 }
 
-/// What rounding errors are proportional to, where the operands' elements are at most a, b and c in size. With random
-/// signs the errors of a sum grow no faster than its terms. Solves here have ||A^-1|| below 4 (see Dominant).
+/// The magnitude to which rounding errors are proportional, if the operands' elements are at most a, b and c in size.
+/// With random signs the errors of a sum grow no faster than its terms. Solves here have ||A^-1|| below 4 (see
+/// Dominant).
 double error_scale(const Call& call, double a, double b, double c) {
   const double inner = static_cast<double>(call.k) + 8;
   switch (call.kind()) {
@@ -51,7 +52,7 @@ void shape(Call& call) {
   shape_operands(call, nowhere, unknown);
 }
 
-/// Makes the diagonal of a solve's A at least 1, in matrix and shadow, until destroyed.
+/// Makes the diagonal of a solve's A at least 1, in matrix and shadow. The destructor restores it.
 class Dominant {
  public:
   Dominant(Matrix& matrix, const Box& box, Random& random) : matrix_(matrix), box_(box) {
@@ -173,7 +174,7 @@ bool Player::plan_call(Plan& plan, Matrix* by_all, bool may_write_by_all) {
   if (by_all != nullptr) {
     plan.matrices[may_write_by_all ? result : random_.below(result)] = by_all;
     plan.by_all = by_all->identity();
-    if (!may_write_by_all) plan.call.diagonal = Diagonal::unit;  // a solve with it writes its diagonal first
+    if (!may_write_by_all) plan.call.diagonal = Diagonal::unit;  // otherwise a solve would first write its diagonal
   }
   for (std::size_t i = 0; i <= result; ++i) plan.down[i] = plan.call.operands()[i].transient && random_.one_in(2);
   if (!choose_sizes(plan)) return false;
@@ -235,9 +236,9 @@ void Player::run(Plan& plan) {
   if (call.kind() == Kind::trsm && call.diagonal == Diagonal::non_unit) {
     dominant = std::make_unique<Dominant>(*plan.matrices[0], plan.boxes[0], random_);
   }
-  const bool written = !is_matrix_vector(call.kind()) || (call.m > 0 && call.n > 0);  // else y stays as it is
+  const bool written = !is_matrix_vector(call.kind()) || (call.m > 0 && call.n > 0);  // otherwise y does not change
   if (written && call.result().intent == Intent::write && call.result().part == Part::full && random_.one_in(4)) {
-    // What is not read may hold anything.
+    // A result that is not read may hold anything.
     const double nan = std::numeric_limits<double>::quiet_NaN();
     for (std::int64_t j = box.column; j < box.column + box.columns; ++j) {
       for (std::int64_t i = box.row; i < box.row + box.rows; ++i) {

@@ -18,7 +18,8 @@ constexpr Scalar scalars[] = {Scalar::s, Scalar::d, Scalar::c, Scalar::z};
 constexpr std::size_t max_threads = 16;
 constexpr std::size_t matrices_per_scalar = 3;
 
-// Static data of a program: zero-initialised, and initialised in the executable's file. Threads' parts share pages.
+// A program's static data: zero-initialised, and initialised from the executable's file. The threads' parts share
+// pages.
 constexpr std::int64_t static_rows = 70, static_columns = 50;
 constexpr std::size_t static_bytes = static_rows * static_columns * 16;
 alignas(16) char zero_initialised[max_threads][static_bytes];
@@ -69,7 +70,7 @@ std::unique_ptr<Matrix> Player::new_matrix(Scalar scalar) {
   const std::int64_t most = options_.max_size * (random_.one_in(8) ? 6 : 2);
   const std::int64_t rows = random_.between(std::max<std::int64_t>(1, options_.max_size / 4), most);
   const std::int64_t columns = random_.between(std::max<std::int64_t>(1, options_.max_size / 4), most);
-  // Most memory is such as a mirror can be kept of.
+  // Mostly kinds of memory of which mirrors can be kept.
   const auto storage = random_.one_in(8)
                            ? static_cast<Storage>(random_.below(owned_storages))
                            : random_.pick({Storage::heap, Storage::aligned, Storage::mapping, Storage::huge_mapping});
@@ -93,7 +94,7 @@ void Player::forget_plans_with(const Matrix* matrix) {
 void Player::replace(std::size_t index) {
   const Scalar scalar = matrices_[index]->scalar();
   forget_plans_with(matrices_[index].get());
-  matrices_[index].reset();  // first, so that the new one may get its place
+  matrices_[index].reset();  // before the allocation, so that the new matrix may get the same place
   matrices_[index] = new_matrix(scalar);
 }
 
@@ -122,7 +123,7 @@ void Player::call_step() {
     common = &common_.read_by_all[random_.below(4)];
     lock = std::shared_lock(common->lock);
   }
-  // Programs repeat themselves: that is what residency is for.
+  // Repeats earlier calls, since residency helps programs that do so.
   if (!recent_.empty() && !random_.one_in(3)) {
     Plan& plan = recent_[random_.below(recent_.size())];
     const bool usable = plan.by_all == 0 || (common != nullptr && common->matrix->identity() == plan.by_all);
@@ -180,7 +181,7 @@ void Player::memory_step() {
   check(matrix, "after");
 }
 
-/// A few steps with a matrix on this thread's stack, then something else in its place.
+/// Takes a few steps with a matrix on this thread's stack. Later, other data is in its place.
 [[gnu::noinline]] void Player::stack_step() {
   if (on_stack_) return;
   on_stack_ = true;
@@ -204,7 +205,7 @@ void Player::memory_step() {
   on_stack_ = false;
 }
 
-/// The child checks what it inherited, computes, and writes into what it shares with its parent.
+/// Forks a child, which checks the inherited memory, computes, and writes into memory that it shares with its parent.
 void Player::fork_step() {
   doing_ = "fork";
   fflush(nullptr);

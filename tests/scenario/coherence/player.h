@@ -18,13 +18,13 @@ namespace coherence {
 
 struct Options {
   std::uint64_t seed = 1;
-  std::int64_t steps = 1000;  ///< of each thread
+  std::int64_t steps = 1000;  ///< steps of each thread
   std::int64_t threads = 4;
-  std::int64_t max_size = 64;  ///< of the operations; matrices are larger
+  std::int64_t max_size = 64;  ///< largest size of an operation; matrices are larger
   bool forks = true;
 };
 
-/// A matrix that every thread reads: calls hold the lock shared, whoever changes it exclusively.
+/// A matrix that every thread reads. Calls hold the lock shared; a thread that changes the matrix holds it exclusively.
 struct CommonMatrix {
   std::shared_mutex lock;
   std::unique_ptr<Matrix> matrix;
@@ -32,14 +32,14 @@ struct CommonMatrix {
 
 struct Common {
   std::array<CommonMatrix, 4> read_by_all;  ///< one of each element type
-  std::array<char*, 4> written_by_all{};    ///< cut into stripes of rows, one for each thread, whose pages they share
+  std::array<char*, 4> written_by_all{};    ///< stripes of rows, one for each thread, which share pages
   std::int64_t stripe_rows = 0;
   std::int64_t stripe_columns = 0;
 };
 
 class Dense;
 
-/// A matrix A, and right-hand sides B where they are solved for.
+/// A factorization of a matrix A, and right-hand sides B if it is used for solving.
 struct Factorization {
   enum class Kind : std::uint8_t { cholesky, cholesky_at_once, lu, qr, eigenvectors };
 
@@ -50,10 +50,11 @@ struct Factorization {
   std::array<Box, 2> boxes{};
 };
 
-/// From a box of one matrix to an equal one of another, or in place. On the complex side of a real transform, part of
-/// the box is not used.
+/// A transform from a box of one matrix to an equal box of another, or in place. On the complex side of a real
+/// transform, a part of the box is not used.
 struct Transform {
-  /// Of each column, of each row, of every other element of a column, of the box in two and in three dimensions.
+  /// The transformed lines: each column, each row, every other element of a column, or the box in two or three
+  /// dimensions.
   enum class Shape : std::uint8_t { columns, rows, every_other, plane, space };
 
   TransformKind kind = TransformKind::c2c;
@@ -79,12 +80,12 @@ class Player {
  private:
   static constexpr std::size_t kept_plans = 6;
 
-  /// One call: which parts of which matrices.
+  /// One call and the parts of matrices that it uses.
   struct Plan {
     blas::Call call;
     std::array<Matrix*, 3> matrices{};
     std::array<Box, 3> boxes{};
-    std::array<bool, 3> down{};  ///< a vector that is a part of a column; else it is one of a row
+    std::array<bool, 3> down{};  ///< whether a vector is a part of a column; otherwise it is a part of a row
     std::uint64_t by_all = 0;    ///< identity of the operand that every thread reads, if there is one
   };
 
@@ -105,19 +106,19 @@ class Player {
   void replace(std::size_t index);
   void forget_plans_with(const Matrix* matrix);
 
-  /// Random routine, options, sizes and places. False if nothing fitting was found.
+  /// Chooses a random routine, options, sizes and places. Returns false if nothing fits.
   bool plan_call(Plan& plan, Matrix* by_all, bool may_write_by_all);
   void choose_options(blas::Call& call);
   bool choose_sizes(Plan& plan);
-  /// Where operand `index` would lie: only the size of the box.
+  /// A box with the size of operand `index`.
   static Box extent(const Plan& plan, std::size_t index);
-  /// No box overlaps the last one.
+  /// Chooses places such that no box overlaps the last one.
   bool choose_places(Matrix* const* matrices, Box* boxes, std::size_t count);
   void choose_coefficients(blas::Call& call);
-  /// Makes the call on the matrices and the reference on the shadows, and compares.
+  /// Makes the call on the matrices and the reference's call on the shadows, and compares.
   void run(Plan& plan);
   void compare_result(const Plan& plan, double tolerance);
-  /// A product in which part of a matrix is the first factor: what another library left there is used.
+  /// Makes a product with a part of a matrix as the first factor, so that the results of another library are used.
   void multiply_by(Matrix& matrix, const Box& box);
 
   bool plan_factorization(Factorization& plan);
@@ -127,7 +128,7 @@ class Player {
   void factorise_by_lu(const Factorization& plan);
   void factorise_by_qr(const Factorization& plan);
   void find_eigenvectors(const Factorization& plan);
-  /// `call` solves for B; left X = right must hold.
+  /// Runs `call`, which solves for B, and checks that left X = right.
   void solve(const Factorization& plan, const std::function<int()>& call, const Dense& left, const Dense& right);
   void compare_solution(const Factorization& plan, const Dense& left, const Dense& right);
   void compare(const Dense& found, const Dense& expected, double scale, blas::Scalar scalar);
@@ -137,7 +138,7 @@ class Player {
 
   /// Stores an element in matrix and shadow.
   static void put(Matrix& matrix, std::int64_t row, std::int64_t column, blas::Coefficient value);
-  /// Ordinary values again where results have grown, or have shrunk to what has no full precision.
+  /// Writes ordinary values if results have grown, or have become so small that they lack full precision.
   void renew(Matrix& matrix, const Box& box);
   void check(const Matrix& matrix, const char* when);
   void check_all(const char* when);

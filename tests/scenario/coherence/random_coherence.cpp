@@ -1,10 +1,10 @@
-// An ordinary program that calls BLAS, LAPACK and FFTW and does everything that programs do to their memory in between,
-// at random, and checks every byte. It knows nothing of Blastoff: run it under the preloaded library.
+// An ordinary program that calls BLAS, LAPACK and FFTW at random, does everything in between that programs do to their
+// memory, and checks every byte. It does not use Blastoff itself: run it under the preloaded library.
 //
 //   random_coherence [--seed N] [--steps N] [--threads N] [--max-size N]
 //
-// What a run does depends on its arguments only, save for the addresses it gets and the interleaving of threads. Exits
-// with 1 on the first wrong byte and says which.
+// The actions of a run depend only on its arguments, except for addresses and the interleaving of threads. Exits with 1
+// at the first wrong byte, and names it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ namespace {
 using namespace coherence;
 using blastoff::blas::Scalar;
 
-constexpr std::int64_t rounds = 3;  // threads come and go: their stacks are used again
+constexpr std::int64_t rounds = 3;  // threads end and new ones start, so that stacks are used again
 
 Options parse(int count, char** arguments) {
   Options options;
@@ -48,7 +48,7 @@ Options parse(int count, char** arguments) {
 }
 
 void prepare(Common& common, const Options& options, Random& random) {
-  common.stripe_rows = options.max_size / 2 + 3;  // odd enough that stripes begin within pages
+  common.stripe_rows = options.max_size / 2 + 3;  // such a number that stripes begin within pages
   common.stripe_columns = options.max_size;
   const auto elements = static_cast<std::size_t>(common.stripe_rows * options.threads * common.stripe_columns);
   for (const Scalar scalar : {Scalar::s, Scalar::d, Scalar::c, Scalar::z}) {

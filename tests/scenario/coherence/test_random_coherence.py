@@ -1,7 +1,7 @@
-"""The random coherence program under Blastoff: thousands of steps of CPU writes, memory operations and calls of BLAS, LAPACK and FFTW,
-every byte checked.
+"""The random coherence program under Blastoff: thousands of steps of CPU writes, memory operations and calls of BLAS, LAPACK and FFTW.
+Every byte is checked.
 
-BLASTOFF_COHERENCE_SEEDS and BLASTOFF_COHERENCE_STEPS (seeds of each kind, steps of each thread) ask for more than CI does.
+BLASTOFF_COHERENCE_SEEDS and BLASTOFF_COHERENCE_STEPS (seeds of each kind, steps of each thread) request longer runs than CI's.
 """
 
 import os
@@ -15,7 +15,7 @@ import pytest
 SEEDS = int(os.environ.get("BLASTOFF_COHERENCE_SEEDS", "2"))
 STEPS = int(os.environ.get("BLASTOFF_COHERENCE_STEPS", "400"))
 PLENTY = "1G"
-SCARCE = "10M"  # the matrices of all threads take several times as much
+SCARCE = "10M"  # a fraction of the size of all threads' matrices
 
 
 def play(
@@ -37,7 +37,7 @@ def play(
         device=device,
         verify=verify,
         settings=[f"--device-memory={budget}", *settings],
-        # A BLAS with threads of its own does not survive the forks of a program with threads.
+        # One BLAS thread, since a BLAS with its own threads does not survive the forks of a program with threads.
         env=offload.environment(beside=[*beside, offload.REFERENCE_LAPACK, offload.FFTW], OPENBLAS_NUM_THREADS="1", **variables),
         timeout=600,
     )
@@ -49,7 +49,7 @@ def play(
 
 
 def made(outcome: offload.Outcome, what: str) -> int:
-    """None where the program was built without the library."""
+    """Number of things that the program made; 0 if it was built without the library for them."""
     return int(re.search(rf"(\d+) {what}", outcome.stdout)[1])
 
 
@@ -72,7 +72,7 @@ def test_every_byte_is_right(policy, device, seed, budget):
 @pytest.mark.parametrize("seed", range(101, 101 + SEEDS))
 @pytest.mark.parametrize("budget", [PLENTY, SCARCE], ids=["plenty", "scarce"])
 def test_every_byte_is_right_at_full_speed(policy, device, seed, budget):
-    """Without verification, which waits for everything and hides races."""
+    """Runs without verification, which waits for all work and so hides races."""
     play(policy, device, seed, budget=budget, verify="off")
 
 
@@ -84,7 +84,7 @@ def test_every_result_passes_the_quick_checks(device):
 
 @pytest.mark.parametrize("number", [40, 41, 42])
 def test_the_program_finds_a_wrong_number(device, number):
-    """And says by which seed it is found again."""
+    """It also names the seed with which the wrong number is found again."""
     if device != "simulated":
         pytest.skip("wrong numbers are made by the simulated device")
     command = offload.program("random_coherence", "--seed", 6000, "--steps", STEPS, "--threads", 1)
@@ -121,18 +121,17 @@ def test_in_place(device, form, policy):
 
 
 def test_reuse_happens(tracker, device):
-    """Were nothing ever reused, all of this would prove nothing."""
+    """If nothing were reused, all other tests would prove nothing."""
     outcome = play("first-use", device, 2003)
     assert outcome.report["policy"]["tracker"] == tracker
-    # Between 0.02 and 0.06, as the threads happen to meet.
+    # The ratio is between 0.02 and 0.06, depending on the threads' interleaving.
     assert outcome.total("bytes_reused") > outcome.total("bytes_to_device") / 200
 
 
 @pytest.mark.parametrize("devices", ["cuda", "cuda:0,1"])
 @pytest.mark.parametrize("verify", ["abort", "off"])
 def test_on_the_road_to_a_gpu(device, devices, verify, tmp_path):
-    """By the fake driver, which locks pages, as the simulated device does not. Without the fake cuSOLVER, whose LAPACK Blastoff would
-    intercept."""
+    """Uses the fake driver, which locks pages, unlike the simulated device. Leaves out the fake cuSOLVER, whose LAPACK would be intercepted."""
     if device != "simulated":
         pytest.skip("there is a GPU")
     fake = offload.BUILD / "tests" / "fake_cuda"
@@ -168,7 +167,7 @@ def test_several_devices(on_simulated, policy, devices, verify, budget):
     outcome = play(policy, devices, 7000, budget=budget, verify=verify, settings=EXCHANGE)
     used = outcome.report["devices"]
     assert len(used) == (3 if devices == SEVERAL[1] else 2)
-    assert sum(one["calls"] > 0 for one in used) > 1  # the last is only used where threads meet
+    assert sum(one["calls"] > 0 for one in used) > 1  # the last device is used only if threads call at the same time
     assert sum(one["calls"] for one in used) == outcome.total("offloaded")
     exchanged = outcome.total("bytes_between_devices")
     assert exchanged == sum(one["bytes_between_devices"] for one in used)
@@ -177,7 +176,7 @@ def test_several_devices(on_simulated, policy, devices, verify, budget):
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.endswith("lost")])
 def test_one_of_several_is_lost(on_simulated, fault):
-    """Its mirrors are gone. The calls go on elsewhere: nothing is left to the CPU because of that."""
+    """Its mirrors are lost. Calls continue on the other devices, and none stays on the CPU because of the loss."""
     outcome = play("first-use", SEVERAL[1], 8000, settings=[*EXCHANGE, f"--simulated-fault=1/{fault}"])
     assert [one["state"] == "working" for one in outcome.report["devices"]] == [True, False, True]
     assert "all later calls run on the other devices" in outcome.stderr

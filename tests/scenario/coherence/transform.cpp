@@ -1,4 +1,4 @@
-// Choosing and checking transforms by FFTW, on parts of matrices.
+// Chooses and checks transforms by FFTW on parts of matrices.
 #include <stdio.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ Scalar other_side(Scalar scalar) {
   return scalar;
 }
 
-/// One loop over the elements of a box: how far its steps go. A halved dimension goes as far, and less often.
+/// One loop over the elements of a box. A halved dimension has the same steps and a smaller length.
 struct Loop {
   std::int64_t length;
   std::int64_t row_step;
@@ -54,7 +54,7 @@ std::int64_t halved(std::int64_t length) {
   return length / 2 + 1;
 }
 
-/// What a line of a real transform is on its complex side.
+/// Changes loops over the real side of a real transform to loops over its complex side.
 void halve(Loops& loops) {
   loops.dims.back().length = halved(loops.dims.back().length);
 }
@@ -74,7 +74,7 @@ void each_element(const std::vector<Loop>& dims, const Visit& visit) {
   }
 }
 
-/// By the definition, one dimension after the other.
+/// Computes the transform by its definition, one dimension after the other.
 void transform_lines(std::vector<Coefficient>& data, const std::vector<Loop>& dims, int sign) {
   std::size_t inner = data.size(), outer = 1;
   for (const Loop& dim : dims) {
@@ -95,7 +95,7 @@ void transform_lines(std::vector<Coefficient>& data, const std::vector<Loop>& di
   }
 }
 
-/// Numbers of the spectrum of real numbers, from those that are stored.
+/// Computes the numbers of a real transform's spectrum that are not stored.
 void complete_spectrum(std::vector<Coefficient>& line, std::size_t length) {
   const std::size_t stored = line.size();
   line.resize(length);
@@ -195,7 +195,7 @@ void Player::run(Transform& plan) {
   if (plan.kind == TransformKind::c2r) halve(in_loops);
   if (plan.kind == TransformKind::r2c) halve(out_loops);
   if (plan.kind == TransformKind::c2r) {
-    // The first number of the spectrum of real numbers is real, and so is the middle one of an even number.
+    // The first number of a real transform's spectrum is real, and so is the middle one if the length is even.
     const Loop& line = in_loops.dims.back();
     each_element(loops.batches, [&](std::size_t, std::int64_t row, std::int64_t column) {
       for (const std::int64_t k : {std::int64_t{0}, loops.dims.back().length / 2}) {

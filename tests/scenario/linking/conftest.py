@@ -1,4 +1,4 @@
-"""A directory to build programs in."""
+"""A directory in which tests build programs."""
 
 from pathlib import Path
 

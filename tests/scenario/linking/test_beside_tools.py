@@ -1,4 +1,4 @@
-"""Beside other tools: wrappers, sanitizers, debuggers, profilers, and threads that do not wait."""
+"""Blastoff beside other tools: wrappers, sanitizers, debuggers, profilers, and threads that do not wait."""
 
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ native = pytest.mark.skipif(bool(linking.EMULATOR), reason="a tool for this mach
 
 
 def tool(name, *trial):
-    """The path of a tool that can do its work here."""
+    """The path of a tool. Skips the test if the tool does not work here."""
     path = shutil.which(name)
     if not path:
         pytest.skip(f"{name} is not installed")
@@ -28,7 +28,7 @@ def program(workshop):
 
 
 def test_wrapper(workshop, program):
-    """What it calls in turn is the same call."""
+    """A call by the wrapper counts as the same call."""
     wrapper = workshop.shared_object("wrapper", "tools/wrapper.c", flags=["-ldl"])
     linking.check([program], EVERYWHERE, env=linking.environment(LD_PRELOAD=str(wrapper)))
 
@@ -50,7 +50,7 @@ def test_busy_threads_while_plugins_are_loaded(workshop):
 @native
 @pytest.mark.parametrize("flags", [["-fsanitize=address"], ["-fsanitize=undefined"]], ids=" ".join)
 def test_sanitizers(workshop, flags):
-    """AddressSanitizer's shared runtime wants to be the first library of all unless it is told otherwise."""
+    """AddressSanitizer's shared runtime must be the first library unless an option allows another order."""
     own = workshop.program("own", "common/program.c", "common/blas.c", flags=flags)
     other = workshop.program("other", "common/program.c", workshop.blas(), flags=flags)
     env = linking.environment(ASAN_OPTIONS="verify_asan_link_order=0", UBSAN_OPTIONS="halt_on_error=1")
@@ -61,7 +61,7 @@ def test_sanitizers(workshop, flags):
 @native
 @pytest.mark.parametrize("mode", ["patch", "auto", "preload"])
 def test_valgrind(program, mode):
-    """With copied operands: first-use reads whole pages, what lies beside a matrix included, and memcheck objects to that."""
+    """Operands are copied, since first-use reads whole pages with the bytes beside a matrix, and memcheck reports that."""
     valgrind = tool("valgrind", "--error-exitcode=9", "/bin/true")
     outcome = linking.intercepted([valgrind, "-q", "--error-exitcode=9", program], mode, policy="copy")
     assert (outcome.status, outcome.stderr) == (0, "")
@@ -78,7 +78,7 @@ def gdb(*commands, program, mode):
 @native
 @pytest.mark.parametrize("mode", ["patch", "auto", "preload"])
 def test_gdb_breakpoint_in_a_blas_function(program, mode):
-    """It is set when the library is loaded, before we patch: a function with a breakpoint in it is left as it is."""
+    """The breakpoint is set when the library is loaded, before we patch. A function with a breakpoint is not patched."""
     outcome = gdb("break dgemm_", "run", "bt", *["continue"] * 20, program=program, mode=mode)
     assert "Breakpoint 1" in outcome.stdout
     assert "main () at" in outcome.stdout
@@ -87,7 +87,7 @@ def test_gdb_breakpoint_in_a_blas_function(program, mode):
 
 @native
 def test_gdb_breakpoint_in_a_patched_function(program):
-    """Set on the jump itself."""
+    """The breakpoint is set on the jump itself."""
     outcome = gdb("break main", "run", "break *(&dgemm_)", "continue", *["continue"] * 20, program=program, mode="patch")
     assert outcome.stdout.count("a product: right") == CALLS
     assert outcome.total("offloaded") == CALLS

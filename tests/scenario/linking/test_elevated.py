@@ -1,5 +1,5 @@
-"""A program that runs with rights that its caller does not have (set-user-ID, set-group-ID) loads the libraries because its site
-installed them so: there they do nothing, whatever the caller asks for."""
+"""A program with rights that its caller does not have (set-user-ID, set-group-ID) loads the libraries because it is linked with them. The
+libraries do nothing there, whatever settings the caller gives."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A directory that every user may read (pytest's own are private)."""
+    """A directory that every user may read (pytest's directories are private)."""
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
         yield Path(directory)
@@ -32,7 +32,7 @@ def program(place: Path) -> Path:
 
 
 def elevate(program: Path) -> dict:
-    """Gives the program rights that its caller lacks; how to become that caller."""
+    """Gives the program rights that its caller lacks. Returns the arguments of subprocess that make us that caller."""
     if os.getuid() == 0:
         program.chmod(0o4755)
         return {"user": NOBODY, "group": NOBODY, "extra_groups": []}
@@ -61,7 +61,7 @@ def run(program: Path, report: Path, caller: dict) -> subprocess.CompletedProces
 def test_does_nothing_in_a_program_with_more_rights_than_its_caller(program, place):
     for name in ("open", "private"):
         (place / name).mkdir()
-    (place / "open").chmod(0o777)  # the caller may write here, and only the program's owner in the other
+    (place / "open").chmod(0o777)  # the caller may write here; only the program's owner may write in the other one
     (place / "private").chmod(0o700)
     caller = elevate(program)
     with_rights = {name: run(program, place / name / "run.json", caller) for name in ("open", "private")}
@@ -76,7 +76,7 @@ def test_does_nothing_in_a_program_with_more_rights_than_its_caller(program, pla
         assert "code: untouched" in outcome.stdout and "WRONG" not in outcome.stdout
         assert name == "open" or list((place / name).iterdir()) == []
 
-    # The same program without these rights shows what there was to be seen.
+    # Without these rights, the libraries act in the same program.
     assert "elevated: no" in without.stdout and "code: patched" in without.stdout
     assert [path.name for path in (place / "open").iterdir()] == ["run.json"]
     assert (place / "open" / "run.json").stat().st_uid == caller.get("user", os.getuid())

@@ -1,4 +1,4 @@
-"""Functions that have the name of a routine: their arguments are what decides, and the size of the numbers that they take."""
+"""Functions with the name of a routine: their arguments and the width of their numbers decide whether they are that routine."""
 
 import shutil
 
@@ -26,7 +26,7 @@ def test_integers_of_a_programs_own_lapack(workshop, flags, optimised):
 @fortran
 @pytest.mark.parametrize("optimised", ["-O0", "-O1", "-O2"])
 def test_real_numbers_of_a_programs_own_blas(workshop, optimised):
-    """Where they are wider than the name says, the function is somebody's own."""
+    """If real numbers are wider than the name says, the function is not the BLAS routine."""
     flags = [optimised, "-fno-inline"]
     linking.check([workshop.program("usual", "evidence/own_single_product.f90", flags=flags)], PATCHED_ONCE)
     promoted = workshop.program("promoted", "evidence/own_single_product.f90", flags=[*flags, "-fdefault-real-8"])
@@ -43,13 +43,13 @@ def test_functions_of_other_arguments(workshop, flags):
 
 
 def test_functions_of_other_arguments_in_a_library(workshop):
-    """Under their exported names too: what they take and return passes through unharmed."""
+    """Their arguments and results pass unchanged, also under exported names."""
     library = workshop.shared_object("own", "evidence/foreign.c", flags=["-fno-inline"])
     linking.check([workshop.program("program", "evidence/foreign_user.c", library, flags=["-rdynamic"])], NOWHERE)
 
 
 def test_functions_of_other_arguments_beside_blas(workshop):
-    """The library's product is intercepted as ever, and the report says what was left alone."""
+    """The library's product is intercepted, and the report names the function that was left alone."""
     program = workshop.program("program", "evidence/foreign_beside.c", workshop.blas())
     outcomes = linking.check([program], linking.EVERYWHERE)
     assert linking.left_alone(outcomes["auto"])["dgels_"] == "takes other arguments than the routine of that name"
@@ -89,7 +89,7 @@ def test_unknown_library_is_left_alone_unless_it_is_trusted(workshop):
 
 
 def test_integers_that_change(workshop):
-    """As MKL's do, whatever the environment says about them."""
+    """The width of integers changes at run time, as in MKL, whatever the environment says."""
     path = workshop.shared_object("mkl_rt", "evidence/asked.c", flags=["-DMARK=MKL_Get_Version_String", "-DLAYERED"])
     program = workshop.program("program", "evidence/asking.c", path)
     for layer in ("LP64", "ILP64", "ilp64"):

@@ -1,4 +1,4 @@
-"""Programs that are linked with Blastoff: they start, wherever it was installed, and keep their BLAS, in whatever order the two are named."""
+"""Programs that are linked with Blastoff start, wherever it is installed, and keep their BLAS, in whatever order the two are named."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ import pytest
 from linking import CALLS
 
 pytestmark = pytest.mark.skipif(bool(installing.why_not()), reason=installing.why_not())
-# The libraries on the line, and whether Blastoff comes first.
+# The libraries on the link line, and whether Blastoff comes first.
 ORDERS = {"before": lambda ours, blas: [*ours, *blas], "behind": lambda ours, blas: [*blas, *ours]}
 
 
@@ -26,7 +26,7 @@ def needed(program: Path) -> list[str]:
 
 
 def run(program: Path, mode: str = "auto") -> offload.Outcome:
-    """Without the launcher and without LD_PRELOAD: every call is offloaded to the simulated device, and verified."""
+    """Runs a program without the launcher and without LD_PRELOAD. Every call is offloaded to the simulated device, and verified."""
     report = program.with_suffix(".json")
     settings = {"device": "simulated", "min_size": "0", "verify": "abort", "summary": "never", "intercept": mode, "report": str(report)}
     outcome = offload.run([program], env=linking.environment(**{f"BLASTOFF_{name.upper()}": value for name, value in settings.items()}))
@@ -60,7 +60,7 @@ def test_a_forgotten_blas_is_an_error_of_the_linker(workshop, prefix):
 
 @pytest.mark.parametrize("mode", ["auto", "patch", "preload"])
 def test_a_blas_that_the_linker_left_out(workshop, prefix, mode):
-    """-lblastoff alone takes the names of the real library, which has dgemm_: the BLAS behind it is dropped."""
+    """Here -lblastoff is the real library, which has dgemm_, so the linker drops the BLAS behind it."""
     directory = installing.folder_of_libraries(prefix)
     flags = ["-Wl,--as-needed", f"-L{directory}", "-lblastoff", "-lblas", f"-Wl,-rpath,{directory}"]
     program = workshop.program("program", "common/program.c", flags=flags)
@@ -71,7 +71,7 @@ def test_a_blas_that_the_linker_left_out(workshop, prefix, mode):
 
 
 def test_no_other_library_for_a_name_of_64_bit_integers(workshop, prefix):
-    """The system's libraries would read them as 32-bit ones."""
+    """The system's libraries would read 64-bit integers as 32-bit ones."""
     directory = installing.folder_of_libraries(prefix)
     flags = ["-Ddgemm_=dgemm_64_", f"-L{directory}", "-lblastoff", f"-Wl,-rpath,{directory}"]
     outcome = run(workshop.program("program", "common/program.c", flags=flags))

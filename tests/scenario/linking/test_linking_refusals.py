@@ -1,4 +1,4 @@
-"""Functions that cannot be patched: refused by name, left as they are, and served by exported names where these reach."""
+"""Functions that cannot be patched: they are refused by name and stay unchanged, and exported names serve the calls that they can reach."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ class Refusal:
     reason: str
     flags: list[str] = field(default_factory=list)
     everywhere: bool = False
-    """On every architecture: the others are code for x86-64."""
+    """Whether the case exists on every architecture. The others are code for x86-64."""
 
 
 REFUSALS = {
@@ -45,7 +45,7 @@ def test_refused_where_no_exported_name_reaches(workshop, refusal):
 
 
 def test_patched_by_another_tool(workshop):
-    """Our exported name serves, and what it calls is the tool's."""
+    """Our exported name is called, and it calls the tool's function."""
     blas = workshop.blas()
     tool = workshop.shared_object("tool", "refusals/patching_tool.c", flags=["-ldl"])
     program = workshop.program("program", "common/program.c", blas)
@@ -55,7 +55,7 @@ def test_patched_by_another_tool(workshop):
 
 @pytest.fixture
 def confined(workshop):
-    """Gives the command that runs a program with less rights over its memory."""
+    """Makes the command that runs a program with fewer rights over its memory."""
     launcher = workshop.program("confined", "refusals/confined.c")
 
     def command(how, program):
@@ -69,7 +69,7 @@ def confined(workshop):
 
 @pytest.mark.parametrize("how", ["deny-write-execute", "no-writable-text"])
 def test_text_that_may_never_be_writable(workshop, confined, how):
-    """It is written through an alias."""
+    """The code is written through a second mapping."""
     blas = workshop.blas()
     program = workshop.program("program", "common/program.c", blas)
     outcomes = linking.check(confined(how, program), EVERYWHERE)

@@ -1,5 +1,5 @@
-"""dlopen() searches what its caller says: DT_RUNPATH, DT_RPATH, $ORIGIN. We stand in between, and it has to open the same files, and to say
-the same where it opens none."""
+"""dlopen() searches the folders of its caller: DT_RUNPATH, DT_RPATH, $ORIGIN. With Blastoff in between, it must open the same files, and give
+the same message if it opens none."""
 
 from dataclasses import dataclass, field
 
@@ -14,13 +14,13 @@ NEW = "-Wl,--enable-new-dtags"
 @dataclass(frozen=True)
 class Case:
     names: list[str]
-    """What is opened. {} is the directory of all."""
+    """The names to open. {} stands for the directory with all files."""
     program: list[str] = field(default_factory=list)
     """Linker flags of the program."""
     opener: list[str] = field(default_factory=list)
     """Linker flags of the library that opens files for the program, in the folder lib."""
     path: str = ""
-    """LD_LIBRARY_PATH."""
+    """The value of LD_LIBRARY_PATH."""
 
 
 def path(tags: str, *directories: str) -> list[str]:
@@ -69,7 +69,7 @@ CASES = {
 
 @pytest.fixture(scope="session")
 def libraries(tmp_path_factory):
-    """one/libtoy.so, two/libtoy.so, ..."""
+    """The libraries one/libtoy.so, two/libtoy.so, ..."""
     workshop = linking.Workshop(tmp_path_factory.mktemp("search"))
     for folder, name in [("one", "toy"), ("two", "toy"), ("two", "only"), ("one", "foreign")]:
         workshop.shared_object(f"{folder}/{name}", "search/toy.c", flags=[f'-DNAME="{folder}"'])
@@ -98,7 +98,7 @@ def test_what_is_opened(libraries, case):
     def placed(texts):
         return [text.replace("{}", here) for text in texts]
 
-    # By their full paths: the program needs no search path to start.
+    # Linked by full paths, so that the program needs no search path to start.
     flags = ["-Dopening=opening_in_library", "-ldl", *placed(case.opener)]
     library = libraries.shared_object("lib/opening", "search/opening.c", flags=flags, soname=False)
     blas = libraries.shared_object("lib/blas", "common/blas.c", soname=False)

@@ -1,4 +1,4 @@
-"""Programs that carry their BLAS, and programs linked in every way there is."""
+"""Programs with a static BLAS, and programs linked in every way."""
 
 import shutil
 
@@ -6,7 +6,7 @@ import linking
 import offload
 import pytest
 
-# Archive -> what else it takes to link it, and its Debian package.
+# For each archive, the further libraries that it needs, and its Debian package.
 ARCHIVES = {
     "blas/libblas.a": (["-lgfortran"], "libblas-dev"),
     "openblas-pthread/libopenblas.a": (["-lgfortran", "-lpthread"], "libopenblas-pthread-dev"),
@@ -31,7 +31,7 @@ def source(request):
 
 
 def test_static_archive(workshop, archive, source):
-    """No exported name stands between a program and its own functions; without symbols there is nothing to tell them by."""
+    """Exported names cannot reach a program's own functions, and without symbols the functions cannot be found."""
     program = workshop.program("program", source, flags=archive)
     outcomes = linking.check([program], linking.PATCHED_ONLY)
     assert "dgemm_" in linking.patched(outcomes["patch"])

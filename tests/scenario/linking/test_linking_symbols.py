@@ -1,4 +1,4 @@
-"""BLAS behind symbols of every kind: hidden, bound early, versioned, under two names, behind a wrapper; and functions that only look like it."""
+"""BLAS with symbols of every kind: hidden, bound early, versioned, with two names, behind a wrapper; and functions that only look like BLAS."""
 
 import linking
 from linking import CALLS, EVERYWHERE, PATCHED_ONLY, SOURCES, Reach
@@ -9,7 +9,7 @@ def plugin_program(workshop):
 
 
 def test_hidden(workshop):
-    """A plugin that keeps its BLAS to itself."""
+    """A plugin whose BLAS has hidden symbols."""
     script = f"-Wl,--version-script={SOURCES}/symbols/hidden.map"
     plugin = workshop.shared_object("plugin", "common/plugin.c", "common/blas.c", flags=[script])
     linking.check([plugin_program(workshop), "local", plugin], PATCHED_ONLY)
@@ -26,7 +26,7 @@ def test_symbol_version(workshop):
 
 
 def test_two_symbol_versions(workshop):
-    """Both are patched; a call of the old one that goes on to the new one is one call."""
+    """Both versions are patched. A call of the old version that calls the new one counts as one call."""
     script = f"-Wl,--version-script={SOURCES}/symbols/versions.map"
     blas = workshop.shared_object("toy", "symbols/versions.c", flags=[script])
     linking.check([workshop.program("new", "common/program.c", blas)], EVERYWHERE)
@@ -40,7 +40,7 @@ def test_two_names_of_one_function(workshop):
 
 
 def test_cblas_that_calls_fortran(workshop):
-    """In one library, and in two."""
+    """CBLAS and Fortran BLAS are in one library, and in two."""
     blas = workshop.blas()
     together = workshop.shared_object("together", "symbols/cblas.c", "common/blas.c", flags=["-DWRAPPER"])
     apart = workshop.shared_object("apart", "symbols/cblas.c", blas, flags=["-DWRAPPER"])
@@ -49,7 +49,7 @@ def test_cblas_that_calls_fortran(workshop):
 
 
 def test_functions_of_the_programs_own(workshop):
-    """Their arguments and results are nobody else's business."""
+    """Such functions are left alone, whatever their arguments and results are."""
     program = workshop.program("program", "symbols/own.c", workshop.blas())
     outcomes = linking.check([program], EVERYWHERE)
     for mode in ("patch", "auto"):

@@ -1,7 +1,7 @@
-/* A program that loads Blastoff while a thread stands in the middle of the instructions with which dgemm_ begins.
+/* A program that loads Blastoff while a thread has stopped in the middle of the first instructions of dgemm_.
  *
  * usage: between_instructions LIBRARY BLAS COUNT
- * The thread executes one instruction at a time (by the trap flag, x86-64 alone), and waits after the first COUNT. */
+ * The thread executes one instruction at a time (by the trap flag, on x86-64 only), and waits after the first COUNT. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

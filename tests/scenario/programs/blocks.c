@@ -1,5 +1,5 @@
-/* Blocks in C: matrices that are filled on the host and multiplied on the device, memory of the program's own that it
- * writes in between, and every kind of error. Prints "right" or what is wrong. */
+/* Blocks in C: matrices that are filled on the host and multiplied on the device, blocks over the program's own memory,
+ * which it writes in between, and every kind of error. Prints "right" or what is wrong. */
 #include "blastoff_blocks.h"
 
 #include <errno.h>
@@ -89,7 +89,7 @@ int main(void) {
   CHECK(blastoff_block_bytes(first) == sizeof a);
   for (int step = 0; step < 5; ++step) {
     fill(first, step);
-    mine[step * 300] = step; /* without acquiring it */
+    mine[step * 300] = step; /* writes without acquiring the block */
     DONE(blastoff_block_prefetch(first, place));
     contract(first, second, result, place);
     for (int i = 0; i < count; ++i) a[i] = value(i, step);

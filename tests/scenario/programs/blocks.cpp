@@ -121,7 +121,7 @@ void threads(int place) {
   for (const int count : wrong) CHECK(count == 0);
 }
 
-Block left_until_the_end;  // its destructor runs after the device has been left
+Block left_until_the_end;  // its destructor runs after the device has been closed
 
 }  // namespace
 

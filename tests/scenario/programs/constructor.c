@@ -1,4 +1,4 @@
-// A library whose constructor calls BLAS: within dlopen(), under the lock of the dynamic linker.
+// A library whose constructor calls BLAS, inside dlopen() and under the lock of the dynamic linker.
 #include "scenario.h"
 
 __attribute__((constructor)) static void call(void) {

@@ -1,5 +1,5 @@
-// A program that multiplies on the CPU and uses CUDA itself: it copies from the device into matrices that were results,
-// and page-locks them. `late`: it multiplies first and begins to use CUDA then.
+// A program that calls BLAS and uses CUDA itself: it copies from the device into matrices that were results, and
+// page-locks them. `late`: it multiplies before it begins to use CUDA.
 #include <dlfcn.h>
 #include <stdint.h>
 
@@ -66,19 +66,19 @@ static void succeed(const char* what, int error) {
   if (error) fprintf(stderr, "%s: error %d\n", what, error);
 }
 
-/// Page-aligned, so that page-locking it covers nothing else.
+/// A page-aligned matrix, so that page-locking covers nothing else.
 static double* matrix(void) {
   double* const values = aligned_alloc(65536, bytes);
   if (!values) abort();
   return values;
 }
 
-/// c = a: often enough that the result's memory is page-locked where that is done at all.
+/// Computes c = a so often that the result's memory is page-locked, if Blastoff does that here.
 static void make_result(void) {
   for (int i = 0; i < 4; ++i) multiply(n, n, n, a, n, identity, n, 0, c, n);
 }
 
-/// Whether a product reads what `values` hold now.
+/// Whether a product reads the present contents of `values`.
 static int read_by_a_product(const double* values) {
   multiply(n, n, n, values, n, identity, n, 0, product, n);
   return memcmp(product, values, bytes) == 0;

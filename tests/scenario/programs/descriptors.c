@@ -1,4 +1,4 @@
-// What a program does with descriptors, after Blastoff has opened its own. Usage: descriptors CASE [FILE]
+// A program uses file descriptors after Blastoff has opened its own. Usage: descriptors CASE [FILE]
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static int computes(void) {
   return multiplies(N, N, N, a, N, b, N, 0.5, c, N);
 }
 
-/// Memory that was used is unmapped, and other memory takes its place.
+/// Unmaps memory that was used, and maps other memory in its place.
 static int memory_comes_and_goes(void) {
   int right = computes();
   for (int round = 0; round < 4; ++round) {
@@ -41,7 +41,7 @@ static int memory_comes_and_goes(void) {
   return right;
 }
 
-/// The descriptors that the process has beside the standard ones; how many.
+/// Stores the numbers of all descriptors except the standard ones, and returns how many there are.
 static int descriptors(int* numbers) {
   DIR* directory = opendir("/proc/self/fd");
   if (!directory) abort();
@@ -61,7 +61,7 @@ static void closed(unsigned last) {
   verdict("memory comes and goes after all descriptors were closed", memory_comes_and_goes());
 }
 
-/// A pipe with data in it takes every high number that somebody else has in this process.
+/// A pipe with data takes the number of every high descriptor that a library has in this process.
 static void reused(void) {
   static const char data[] = "precious data of the program";
   int numbers[MOST], ends[2];
@@ -80,7 +80,7 @@ static void reused(void) {
           read(ends[0], read_back, sizeof read_back) == sizeof data && !memcmp(data, read_back, sizeof data));
 }
 
-/// A child keeps what it inherited; then the parent closes its own.
+/// A child keeps its inherited descriptors; then the parent closes its own.
 static void inherited(void) {
   double* used = mapped();
   int right = multiplies(N, N, N, used, N, b, N, 0.0, c, N);
@@ -97,7 +97,7 @@ static void inherited(void) {
   verdict("the parent of a child with the same descriptors", right);
 }
 
-/// Another process's view of our record lock, and the end of a pipe of ours.
+/// Another process sees our record lock, and the end of a pipe.
 static void locks_and_pipes(const char* path) {
   const int file = open(path, O_RDWR | O_CREAT, 0600);
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -118,7 +118,7 @@ static void locks_and_pipes(const char* path) {
   verdict("the end of the pipe", read(ends[0], &byte, 1) == 0);
 }
 
-/// stderr becomes a file of the program's before the first call or after it; `close`: by closing and opening.
+/// Makes stderr a file of the program, before the first call or after it. `closes`: by closing and opening.
 static void stderr_elsewhere(const char* path, int closes) {
   int file;
   if (closes) {

@@ -1,4 +1,4 @@
-// What surrounds a call and must survive it: errno, rounding, signals, descriptors. Usage: environment CASE
+// State that must survive a call: errno, rounding, signals, descriptors. Usage: environment CASE
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -17,8 +17,8 @@
 enum { N = 96, COUNT = N * N };
 static double *a, *b, *c;
 
-/// The product is right, and errno as it was: system calls that fail or are interrupted on the way are not the
-/// program's.
+/// Whether a product is right and errno is unchanged. System calls that fail or are interrupted inside the call must
+/// not show.
 static int computes(void) {
   a[5] += 1.0;
   errno = 1234;
@@ -28,7 +28,7 @@ static int computes(void) {
 static void errno_and_rounding(void) {
   feclearexcept(FE_ALL_EXCEPT);
   errno = 1234;
-  multiply(N, N, N, a, N, b, N, 0.0, c, N);  // starts the device
+  multiply(N, N, N, a, N, b, N, 0.0, c, N);  // opens the device
   verdict("errno and exception flags after the first call",
           errno == 1234 && !fetestexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW));
   int kept = 1, rounding = 1, exceptions = 1;
@@ -58,7 +58,7 @@ static void errno_and_rounding(void) {
   verdict("signal mask", right && same);
 }
 
-/// Interval arithmetic: a lower and an upper bound of the same product.
+/// Computes a lower and an upper bound of the same product, as in interval arithmetic.
 static void bounds(void) {
   double* const above = filled(COUNT, 4);
   for (int i = 0; i < COUNT; ++i) a[i] = fabs(a[i]) + 0.1, b[i] = fabs(b[i]) + 0.1;
@@ -112,7 +112,7 @@ static void timers(void) {
   verdict("the signals reached the program's own thread", !elsewhere);
 }
 
-/// Entries of a directory below /proc/self, "." and ".." and the reader itself left out.
+/// Number of entries of a directory below /proc/self, without ".", ".." and the reader itself.
 static int entries(const char* path) {
   DIR* directory = opendir(path);
   if (!directory) abort();
@@ -130,7 +130,7 @@ static void closed_descriptors(void) {
   verdict("before", computes());
   close_range(3, ~0U, 0);
   int files[8];
-  for (int i = 0; i < 8; ++i) files[i] = open("/dev/zero", O_RDWR);  // the numbers belong to others now
+  for (int i = 0; i < 8; ++i) files[i] = open("/dev/zero", O_RDWR);  // these files take the freed numbers
   int right = 1;
   for (int round = 0; round < 5; ++round) {
     double* fresh = filled(4 * COUNT, (unsigned)round);
@@ -171,7 +171,7 @@ static unsigned long mapped_bytes(void) {
   return pages * 4096;
 }
 
-/// Started with stderr closed, a program gets its descriptor for the first file that it opens.
+/// A program that starts with stderr closed gets descriptor 2 for the first file that it opens.
 static void a_file_where_stderr_was(const char* path) {
   const int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
   if (file != 2) abort();
@@ -179,7 +179,7 @@ static void a_file_where_stderr_was(const char* path) {
   if (write(file, "mine\n", 5) != 5) abort();
 }
 
-/// Nothing can be mapped any more, after the device was used.
+/// After the device was used, no further memory can be mapped.
 static void exhausted(void) {
   verdict("before", computes());
   limit(RLIMIT_AS, 1UL << 20);
@@ -226,7 +226,7 @@ int main(int argc, char** argv) {
       limit(RLIMIT_NOFILE, 3);
     else if (!strcmp(name, "thread-limit")) {
       limit(RLIMIT_NPROC, 1);
-      if (getuid() == 0 && setuid(65534)) abort();  // root is above this limit
+      if (getuid() == 0 && setuid(65534)) abort();  // the limit does not apply to root
     } else
       return 99;
     under_limit();

@@ -1,5 +1,5 @@
-// A blocked LU factorisation (no pivoting) of a diagonally dominant matrix: panels by the CPU, dtrsm and dgemm on
-// sub-matrices of one array, each at a new address. Usage: factorise [SIZE [BLOCK]]
+// A blocked LU factorization (no pivoting) of a diagonally dominant matrix. The CPU factors the panels. dtrsm and dgemm
+// work on submatrices of one array, each at a new address. Usage: factorise [SIZE [BLOCK]]
 #include "scenario.h"
 
 void dtrsm_(const char*, const char*, const char*, const char*, const int*, const int*, const double*, const double*,

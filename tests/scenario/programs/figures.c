@@ -1,6 +1,6 @@
-// Calls of every fate: small ones, ones with nothing to compute, ones with invalid arguments, large ones, and, with
-// LAPACK, calls inside another one. Usage: figures [reuse|square N] With "reuse", N products of the same two matrices,
-// of pages of their own, and nothing else; with "square", of one matrix with itself.
+// All kinds of calls: small calls, calls with nothing to compute, calls with invalid arguments, large calls, and, with
+// LAPACK, calls inside another call. Usage: figures [reuse|square N]. With "reuse", only N products of the same two
+// matrices, which lie on separate pages; with "square", only N products of one matrix with itself.
 #include "scenario.h"
 
 void dgemv_(const char*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
@@ -11,7 +11,7 @@ void dpotrf_(const char*, const int*, double*, const int*, int*);
 
 enum { order = 160 };
 
-/// In place of the BLAS's own, which ends the program.
+/// Replaces the BLAS's xerbla_, which ends the program.
 void xerbla_(const char* name, const int* argument, size_t length) {
   (void)name, (void)argument, (void)length;
 }

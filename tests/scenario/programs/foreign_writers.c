@@ -1,5 +1,5 @@
-// Memory that the kernel writes for the program without going through its page table: buffers registered with io_uring,
-// by plain system calls. Usage: foreign_writers CASE FILE
+// Memory that the kernel writes for the program without using its page table: buffers registered with io_uring, by
+// plain system calls. Usage: foreign_writers CASE FILE
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -13,11 +13,12 @@
 
 enum { N = 96, COUNT = N * N, ROUNDS = 6 };
 static const size_t bytes = COUNT * sizeof(double);
-/// Less than half of a matrix is registered: what is rewritten as a whole is soon not tracked any more.
+/// Size of the registered part: less than half of a matrix, since matrices that are rewritten as a whole are soon no
+/// longer tracked.
 static const size_t part = 16384;
 static double *a, *b, *c, *d;
 
-/// The least of a ring: one request at a time.
+/// A minimal ring, for one request at a time.
 static struct {
   int descriptor;
   unsigned *tail, *mask, *array, *head;
@@ -62,7 +63,7 @@ static void unregisters(void) {
   if (syscall(SYS_io_uring_register, ring.descriptor, IORING_UNREGISTER_BUFFERS, NULL, 0)) abort();
 }
 
-/// The file's part number `which` arrives in the registered one.
+/// Reads part number `which` of the file into the registered part of the matrix.
 static void reads(double* matrix, int file, int which) {
   const unsigned tail = *ring.tail, slot = tail & *ring.mask;
   ring.requests[slot] = (struct io_uring_sqe){.opcode = IORING_OP_READ_FIXED,
@@ -82,7 +83,7 @@ static int product(const double* left) {
   return multiplies(N, N, N, left, N, b, N, 0.0, c, N);
 }
 
-/// Registered before the matrix was ever used.
+/// The part is registered before the matrix was ever used.
 static int before_use(int file) {
   registers(a);
   int right = 1;
@@ -93,7 +94,7 @@ static int before_use(int file) {
   return right;
 }
 
-/// Registered when its mirror is current; afterwards the ring lets go of it.
+/// The part is registered while the matrix's mirror is current, and unregistered afterwards.
 static int after_use(int file) {
   int right = product(a) && product(a);
   registers(a);
@@ -107,7 +108,7 @@ static int after_use(int file) {
   return right & product(a);
 }
 
-/// The registered matrix is a result that stays on the device, which uploads nothing.
+/// The registered matrix is a result that stays on the device, so that nothing is uploaded.
 static int as_result(int file) {
   int right = product(a) && product(a) && multiplies(N, N, N, a, N, b, N, 0.0, d, N) && product(d);
   right &= multiplies(N, N, N, a, N, b, N, 0.0, d, N) && multiplies(N, N, N, a, N, b, N, 0.0, d, N);

@@ -1,5 +1,5 @@
-// What may happen to a thread while it calls the BLAS: signals whose handlers call it again, jump out or end the
-// process, cancellation, and faults that a handler mends. Usage: interruptions CASE
+// Interruptions of a thread during a BLAS call: signals whose handlers call BLAS again, jump out or end the process,
+// cancellation, and faults that a handler resolves. Usage: interruptions CASE
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <pthread.h>
@@ -28,13 +28,13 @@ static void on(int signal, void (*handler)(int)) {
   sigaction(signal, &action, NULL);
 }
 
-/// SIGALRM after so many microseconds; 0: never again.
+/// Causes SIGALRM after this number of microseconds; 0: stops the timer.
 static void ring(long microseconds) {
   const struct itimerval once = {{0, 0}, {0, microseconds}};
   setitimer(ITIMER_REAL, &once, NULL);
 }
 
-/// So that nothing but a BLAS call is interrupted.
+/// The handler's own operands, so that only BLAS calls are interrupted.
 static double *own_a, *own_b, *own_c;
 static void multiply_again(int signal) {
   (void)signal;
@@ -92,7 +92,7 @@ static void exit_now(int signal) {
   exit(3);
 }
 
-/// The handler that runs last. Blastoff waits ten seconds for calls of other threads.
+/// The exit handler that runs last. Blastoff waits up to ten seconds for calls of other threads.
 static void judge_the_end(void) {
   if (ended) verdict("an end that waits for no call", seconds_since_boot() - ended < 9);
 }
@@ -126,9 +126,9 @@ static void term(void) {
   multiply_for_ever();
 }
 
-/// The default action, which nobody's handler delays.
+/// The signal's default action, which no handler delays.
 static void interrupt(void) {
-  signal(SIGINT, SIG_DFL);  // a job in the background of a shell begins with the signal ignored
+  signal(SIGINT, SIG_DFL);  // a background job of a shell starts with this signal ignored
   verdict("before", computes());
   const pid_t self = getpid();
   if (fork() == 0) {
@@ -139,7 +139,7 @@ static void interrupt(void) {
   multiply_for_ever();
 }
 
-enum { LARGE = 300 };  // several threads copy it
+enum { LARGE = 300 };  // so large that several threads copy the matrix
 static char *barrier, *barrier_end;
 static volatile sig_atomic_t faults = 0;
 
@@ -160,7 +160,7 @@ static double* pages(unsigned seed) {
   return values;
 }
 
-/// A handler that lifts the protection of pages one by one, as collectors and checkpointers have it.
+/// A handler removes the protection of pages one by one, as in garbage collectors and checkpointers.
 static void barriers(int protection, int on_result, int calls_before) {
   double *x = pages(1), *y = pages(2), *z = pages(3);
   int right = 1;
@@ -190,7 +190,7 @@ static void clean(void* argument) {
   ++cleaned;
 }
 
-/// Cancelled before its calls, none of which is a cancellation point.
+/// The thread is cancelled before its calls, none of which is a cancellation point.
 static void* call_cancelled(void* result) {
   double* z = filled(COUNT, 4);
   pthread_cleanup_push(clean, NULL);
@@ -230,7 +230,7 @@ static void cancel(int asynchronous) {
   verdict("threads cancelled among their calls", right && cleaned == rounds);
 }
 
-/// The BLAS calls it for an argument that it does not accept.
+/// The BLAS calls xerbla_ for an invalid argument; it jumps here.
 static jmp_buf* way_out = NULL;
 
 void xerbla_(const char* routine, const int* argument) {
@@ -259,7 +259,7 @@ static void leave_in_xerbla(void) {
   verdict("threads that leave in xerbla", right && cleaned == 3);
 }
 
-/// From a frame so much deeper that what lies between stays as it was.
+/// Computes in a frame that is `bytes` deeper, so that the memory between stays unchanged.
 __attribute__((noinline)) static int computes_deep_below(size_t bytes) {
   volatile char* const space = alloca(bytes);
   space[0] = 1;

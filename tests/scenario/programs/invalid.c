@@ -1,4 +1,4 @@
-// Arguments that the standard forbids: the original reports them, which for the reference BLAS ends the program.
+// Arguments that the standard forbids. The original reports them, which ends the program with the reference BLAS.
 // Usage: invalid CASE
 #include "scenario.h"
 

@@ -1,8 +1,8 @@
-// Products of one matrix and a vector that is new in every call, as an iterative solver makes them:
+// Products of one matrix with a new vector in every call, as in an iterative solver:
 //   matrix_vector unchanged|rewritten CALLS
-// The matrix stays as it is, or the program writes all of it anew before each call. A product of matrices comes first.
+// The matrix does not change, or the program rewrites all of it before each call. A product of matrices comes first.
 //   matrix_vector pages
-// Matrices of a few rows and vectors that fill whole pages, in complex numbers.
+// Complex matrices of a few rows, and vectors that fill whole pages.
 #include <complex.h>
 
 #include "scenario.h"

@@ -1,4 +1,4 @@
-// Matrices in memory that goes away, moves, is dropped, or is written by someone else. Usage: memory CASE
+// Matrices in memory that is freed, moved or dropped, or that others write. Usage: memory CASE
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static double* map(size_t bytes, int flags) {
   return address;
 }
 
-static double *b, *c;  // the other operands: they stay
+static double *b, *c;  // the other operands, whose memory stays
 
 static int uses(const double* a) {
   return multiplies(N, N, N, a, N, b, N, 0.0, c, N);
@@ -56,12 +56,12 @@ static void unmap_and_map(void) {
     munmap(a, BYTES);
     void* again = mmap(a, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (again != a) abort();
-    right &= uses(a);  // zeros now
+    right &= uses(a);  // it holds zeros now
   }
   verdict("munmap and mmap at the same address", right);
 }
 
-/// Kilobytes.
+/// The resident set in kilobytes.
 static long resident(void) {
   long all = 0, used = 0;
   FILE* file = fopen("/proc/self/statm", "r");
@@ -78,7 +78,7 @@ static long mappings(void) {
   return lines;
 }
 
-/// Each matrix at an address of its own, on pages that it fills in part.
+/// Each matrix is at a new address, on pages that it fills only in part.
 static void fresh_mappings(void) {
   enum { ORDER = 32, ROUNDS = 300, WARM = 60 };
   const size_t step = 4 << 20, bytes = 64 << 10;
@@ -153,7 +153,7 @@ static void move_mapping(void) {
   verdict("mremap", right);
 }
 
-/// The top of the heap goes back to the kernel at every free and is grown again by the next allocation.
+/// Each free returns the top of the heap to the kernel, and the next allocation grows the heap again.
 static void shrink_heap(void) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 0);
@@ -214,7 +214,7 @@ static void drop_pages(void) {
   for (unsigned round = 0; round < 6; ++round) {
     fill(a, COUNT, round);
     right &= uses(a);
-    madvise(a, 4096 * (round + 1), MADV_DONTNEED);  // zeros there
+    madvise(a, 4096 * (round + 1), MADV_DONTNEED);  // these pages hold zeros afterwards
     right &= uses(a);
     madvise(a, BYTES, MADV_DONTNEED);
     right &= uses(a);
@@ -289,7 +289,7 @@ static void two_mappings(void) {
   for (unsigned round = 0; round < 6; ++round) {
     fill(second, COUNT, round);
     right &= uses(first);
-    multiply(N, N, N, b, N, b, N, 0.0, first, N);  // a result, read through the other mapping
+    multiply(N, N, N, b, N, b, N, 0.0, first, N);  // the result is read through the other mapping
     right &= holds_product(N, N, N, b, N, b, N, 0.0, NULL, second, N);
   }
   verdict("memory mapped twice", right);
@@ -304,7 +304,7 @@ static void private_file(void) {
   int right = uses(a);
   for (unsigned round = 2; round < 8; ++round) {
     fill(contents, COUNT, round);
-    if (pwrite(file, contents, BYTES, 0) != BYTES) abort();  // shows in pages that are not yet our own
+    if (pwrite(file, contents, BYTES, 0) != BYTES) abort();  // appears in pages that are not yet private copies
     right &= uses(a);
     a[round * 700] = round;
     right &= uses(a);
@@ -339,7 +339,7 @@ static void refilled_buffer(void) {
   verdict("a buffer refilled hundreds of times", right);
 }
 
-/// The matrix ends where the mapping ends, and between its columns lies memory that belongs to someone else.
+/// The matrix ends at the end of the mapping, and memory of others lies between its columns.
 static void guard_page(void) {
   enum { M = 100, LD = N, COLUMNS = N - 10 };
   const size_t span = ((size_t)(COLUMNS - 1) * LD + M) * sizeof(double);
@@ -392,8 +392,8 @@ static void huge_pages(void) {
   verdict("huge pages", right);
 }
 
-// A direct read goes past the page table to the pages that it found when it began. It ends with a matrix whose last
-// page another matrix shares, which is multiplied meanwhile.
+// A direct read writes to the pages that it found at its beginning, without using the page table. It reads into a
+// matrix whose last page is shared with another matrix, which is multiplied at the same time.
 enum { ORDER = 64, SHARED = ORDER * ORDER * sizeof(double), AHEAD = 1 << 20 };
 static char* read_to;
 static int read_from[2];
@@ -415,7 +415,7 @@ static int file_of(const char* name, unsigned seed) {
   const int file = open(name, O_CREAT | O_TRUNC | O_RDWR, 0600);
   if (file < 0 || write(file, content, AHEAD + SHARED) != AHEAD + SHARED || fsync(file)) abort();
   const int direct =
-      open(name, O_RDONLY | O_DIRECT);  // not every file system knows it; the results are right either way
+      open(name, O_RDONLY | O_DIRECT);  // not every file system supports it, but results must be right either way
   unlink(name);
   free(content);
   return direct >= 0 ? direct : file;
@@ -448,7 +448,7 @@ static void direct_read(void) {
   verdict("read directly beside a matrix in use", right);
 }
 
-/// Another process writes a matrix, whose last page another matrix shares, which is multiplied meanwhile.
+/// Another process writes a matrix. Its last page is shared with another matrix, which is multiplied at the same time.
 static void remote_neighbour(void) {
   enum { TIMES = 200 };
   char* memory = (char*)map(1 << 20, MAP_PRIVATE) + 2048;
@@ -501,7 +501,7 @@ static long page_faults(void) {
   return usage.ru_minflt;
 }
 
-/// A result that the device has kept, in a product that is too flat for it.
+/// A result that is on the device is used in a product that is too flat for the device.
 static void left_to_cpu(void) {
   enum { LARGE = 700, DEEP = 64, FLAT = 8, PAGES = LARGE * LARGE * sizeof(double) / 4096 };
   double* a = filled(LARGE * DEEP, 3);

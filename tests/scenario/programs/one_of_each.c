@@ -1,5 +1,5 @@
-// The same call twice, of one library: one_of_each gemm|gemv|potrf|dft|r2c|c2r
-// Says whether both results are equal, byte by byte.
+// Makes the same call of one library twice: one_of_each gemm|gemv|potrf|dft|r2c|c2r
+// Prints whether both results are equal in every byte.
 #include "scenario.h"
 
 #ifdef WITH_FFTW

@@ -1,8 +1,9 @@
-// Products until some seconds have passed, while the device is being opened. Usage: opening SECONDS [return | exit |
-// _exit | thread | fork | fresh]: how the program ends then, that it forks a child after each product, or that it makes
-// its matrices anew for each. Variables say what another run of the same command may not do: OPENING_BEFORE, what comes
-// before the first product, and OPENING_AFTER, what comes after it. "wait" waits for the device to be open, for
-// OPENING_PATIENCE seconds. OPENING_OFFLOADED: it goes on until so many products have run on the device.
+// Makes products until some seconds have passed, while the device is being opened. Usage: opening SECONDS [return |
+// exit | _exit | thread | fork | fresh]. The word tells how the program ends; "fork": it forks a child after each
+// product; "fresh": it makes new matrices for each product. Some behaviour is set by variables, so that other runs of
+// the same command may differ: OPENING_BEFORE is an action before the first product, OPENING_AFTER one after it. The
+// action "wait" waits up to OPENING_PATIENCE seconds until the device is open. OPENING_OFFLOADED: the program goes on
+// until this number of products have run on the device.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,7 +23,7 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// The matrices are diagonal, so one look along the diagonal tells.
+// The matrices are diagonal, so checking the diagonal is enough.
 static int product(double factor) {
   for (int i = 0; i < n; ++i) a[i + i * n] = factor;
   multiply(n, n, n, a, n, b, n, 0.0, c, n);
@@ -43,9 +44,9 @@ static int product_of_fresh_matrices(double factor) {
   return right;
 }
 
-enum { LONGEST = 200 };  // seconds: what does not come by then never comes
+enum { LONGEST = 200 };  // seconds after which an awaited event counts as missing
 
-/// The number behind a key in what Blastoff says of this process; `otherwise` where it says none.
+/// The number after a key in Blastoff's JSON about this process; `otherwise` if there is none.
 static double told(const char* function, const char* key, double otherwise) {
   char* (*const ask)(void) = (char* (*)(void))dlsym(RTLD_DEFAULT, function);
   char* const text = ask ? ask() : NULL;

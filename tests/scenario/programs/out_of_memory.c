@@ -1,9 +1,9 @@
-// Allocations that fail, one after the other (as SQLite tests itself): out_of_memory KIND WHEN [STEP [WHAT]]
-// KIND: gemm|large|syrk|gemv|potrf|dft|library: a product by a library that is loaded for it. WHEN: warm, in a process
-// that has made such calls, or first. STEP: only each STEP-th of the allocations beyond the first few. For each number,
-// a call during which that allocation fails, then one during which all from that one on fail. Results have to be right,
-// and so has that of the call after it. WHAT fails: allocations, threads that are to be started, or space: there are so
-// many pieces of address space left.
+// Makes allocations fail, one after the other (as SQLite's tests do): out_of_memory KIND WHEN [STEP [WHAT]]
+// KIND: gemm|large|syrk|gemv|potrf|dft|library (a product by a library that is loaded for it). WHEN: "warm", in a
+// process that has made such calls before, or "first". STEP: beyond the first few allocations, only each STEP-th one
+// fails. For each number, makes a call during which that allocation fails, and then one during which it and all later
+// ones fail. Their results must be right, and so must that of the next call. WHAT fails: "allocations", "threads" that
+// are to be started, or "space", where the number is the pieces of address space that are left.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,14 +29,14 @@ void dgemv_(const char*, const int*, const int*, const double*, const double*, c
 void dpotrf_(const char*, const int*, double*, const int*, int*);
 #endif
 
-// The program's own allocator comes before the C library's. It fails where it is told to, on all threads.
+// The program's own allocator, which precedes the C library's. It fails where it is told to, on all threads.
 extern void* __libc_malloc(size_t);
 extern void* __libc_calloc(size_t, size_t);
 extern void* __libc_realloc(void*, size_t);
 extern void* __libc_memalign(size_t, size_t);
 
 static atomic_long seen = 0;
-static atomic_long failing = 0;  // this one, counted from 1; 0: none
+static atomic_long failing = 0;  // number of the failing allocation, counted from 1; 0: none
 static atomic_int all_after = 0;
 static atomic_int armed = 0;
 
@@ -85,7 +85,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 
 enum { piece = 1 << 18, pieces = 2400 };
 
-// No more address space than there is, but for so many pieces; -1: as much as the system gives.
+// Limits the address space to the present one plus this number of pieces; -1: removes the limit.
 static void leave(long number) {
   struct rlimit limit;
   unsigned long pages = 0;
@@ -96,10 +96,10 @@ static void leave(long number) {
   if (setrlimit(RLIMIT_AS, &limit) != 0) abort();
 }
 
-// The kinds of calls. Each updates `result`, which begins as `before` each time.
+// The kinds of calls. Each updates `result`, which starts as a copy of `before`.
 enum { most = 1 << 17 };
 static int order = 64;
-static size_t used;  // of each
+static size_t used;  // number of used elements of each array
 static double left[most], before[most], result[most], expected[most];
 
 static void gemm(void) {
@@ -128,7 +128,7 @@ static void dft(void) {
 }
 #endif
 
-/// By a library of its own, of which the variable LATE_LIBRARY has the path, and without which it is the usual one.
+/// A product by a library that is loaded for it from the path in LATE_LIBRARY. Without it, the usual library computes.
 static void library(void) {
   void* const loaded = dlopen(getenv("LATE_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
   void (*product)(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
@@ -140,7 +140,7 @@ static void library(void) {
   if (loaded) dlclose(loaded);
 }
 
-/// Switched off and on again before it, where Blastoff is there.
+/// Switches Blastoff off and on again before the call, if Blastoff is loaded.
 static void switched(void) {
   void (*off)(void);
   int (*on)(void);
@@ -185,7 +185,7 @@ static int calls_rightly(void) {
   return 1;
 }
 
-// *reached: there were that many allocations.
+// Whether the result is right. Sets *reached to whether there were that many allocations.
 static int right_without(long number, int persistent, int* reached) {
   memcpy(result, before, used * sizeof *result);
   failing = number;
@@ -202,7 +202,7 @@ static int right_without(long number, int persistent, int* reached) {
   return right && calls_rightly();
 }
 
-// Offloaded calls so far; -1 without Blastoff.
+// Number of offloaded calls until now; -1 without Blastoff.
 static long offloaded(void) {
   char* (*counts)(void) = (char* (*)(void))dlsym(RTLD_DEFAULT, "blastoff_counts_json");
   char* const text = counts == NULL ? NULL : counts();
@@ -212,7 +212,8 @@ static long offloaded(void) {
   return number;
 }
 
-// In a child, which has made no call yet. 0: right, and there was no such allocation any more.
+// Makes the call in a child that has made no call before. Returns 0 if the result is right and there were fewer
+// allocations than `number`.
 enum { was_reached = 1, is_wrong = 2, stays_on_cpu = 3, enough = 20 };
 static int first_call(long number, int persistent) {
   const pid_t child = fork();
@@ -221,7 +222,7 @@ static int first_call(long number, int persistent) {
     const int right = right_without(number, persistent, &reached);
     if (!right) _exit(is_wrong);
     for (int i = 0; i < 3; ++i) call();
-    // Where there was little address space, no device is opened.
+    // With little address space, no device is opened.
     const char* const device = getenv("BLASTOFF_DEVICE");
     const int has_device = what != space && !(device && strcmp(device, "none") == 0);
     if (has_device && offloaded() == 0) _exit(stays_on_cpu);
@@ -238,7 +239,7 @@ int main(int count, char** words) {
   const long step = count > 3 ? atol(words[3]) : 1;
   if (count > 4)
     what = strcmp(words[4], "threads") == 0 ? threads : strcmp(words[4], "space") == 0 ? space : allocations;
-  // What is right, from a process of its own: this one has made no call yet.
+  // A child computes the right result, since this process must not have made a call yet.
   int pipes[2];
   if (pipe(pipes) != 0) return 98;
   if (fork() == 0) {

@@ -1,4 +1,4 @@
-// A plugin linked against a toy BLAS of its own (see toy_blas.c).
+// A plugin that is linked with its own toy BLAS (see toy_blas.c).
 typedef TOY_INTEGER integer;
 
 const char* toy_name(void);

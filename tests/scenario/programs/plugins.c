@@ -1,4 +1,4 @@
-// A program without a BLAS of its own that loads plugins with RTLD_LOCAL, each linked against another BLAS.
+// A program without a BLAS that loads plugins with RTLD_LOCAL, each linked with a different BLAS.
 // Usage: plugins PLUGIN...
 #include <dlfcn.h>
 

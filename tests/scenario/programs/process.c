@@ -1,4 +1,4 @@
-// What a process may do after it has offloaded: fork, start others, end in every way there is. Usage: process CASE
+// A process forks, starts other programs, or ends in every possible way after it has offloaded. Usage: process CASE
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ static int computes(unsigned seed) {
   return multiplies(N, N, N, a, N, b, N, 0.5, c, N);
 }
 
-/// Whether a forked child, running `body`, finds all right.
+/// Whether `body` finds all results right in a forked child.
 static int in_child(int (*body)(unsigned)) {
   const pid_t child = fork();
   if (child == 0) _exit(body(7) && body(8) ? 0 : 1);
@@ -31,7 +31,7 @@ static int computes_with_grandchild(unsigned seed) {
   return computes(seed) && in_child(computes) && computes(seed + 1);
 }
 
-/// The parent has not called the BLAS: nothing is running that a child could miss.
+/// The parent has not called BLAS, so the child lacks no thread of Blastoff.
 static void fork_first(void) {
   const pid_t child = fork();
   if (child == 0) {
@@ -64,7 +64,7 @@ static void fork_after(void) {
 
 __attribute__((weak)) pid_t _Fork(void);  // glibc 2.34
 
-/// In ways that no handler of pthread_atfork() sees.
+/// Forks in ways that call no handler of pthread_atfork().
 static pid_t fork_unseen(const char* how) {
   if (!strcmp(how, "_Fork") && _Fork) return _Fork();
 #ifdef SYS_fork
@@ -73,7 +73,8 @@ static pid_t fork_unseen(const char* how) {
   return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 }
 
-/// The child writes to the matrices and goes on, then the parent does. It ends by exit(), with what runs there.
+/// The child writes to the matrices and continues, then the parent does. The child ends by exit(), which runs exit
+/// handlers.
 static void fork_and_both_go_on(const char* how) {
   int right = 1;
   for (unsigned round = 0; round < 3; ++round) right &= computes(round);
@@ -88,7 +89,7 @@ static void fork_and_both_go_on(const char* how) {
   verdict("the parent", right);
 }
 
-/// A child that goes on computing takes nothing from its parent.
+/// A child that goes on computing does not disturb its parent.
 static void fork_and_compete(const char* how) {
   int right = computes(1);
   const pid_t child = fork_unseen(how);
@@ -161,7 +162,7 @@ static void at_exit(void) {
 
 static int calls_last = 0;
 
-/// After every exit handler, before the libraries' own destructors.
+/// Runs after all exit handlers, before the libraries' destructors.
 __attribute__((destructor)) static void last(void) {
   if (calls_last) verdict("in the last destructor", computes(6) && computes(7));
 }

@@ -1,5 +1,5 @@
-// An ordinary program: repeated products on the same matrices, the CPU reading results and touching an operand in
-// between. Usage: products [SIZE [ROUNDS]]
+// An ordinary program: repeated products of the same matrices. In between, the CPU reads results and changes an
+// operand. Usage: products [SIZE [ROUNDS]]
 #include "scenario.h"
 
 int main(int argc, char** argv) {
@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   double* a = filled(count, 1);
   double* b = filled(count, 2);
   double* c = filled(count, 3);
-  for (size_t i = 0; i < count; ++i) c[i] = NAN;  // beta == 0: must not be read
+  for (size_t i = 0; i < count; ++i) c[i] = NAN;  // beta is 0, so these must not be read
 
   int right = multiplies(n, n, n, a, n, b, n, 0.0, c, n);
   verdict("beta 0 over NaN", right);

@@ -1,5 +1,5 @@
-// What the scenario programs share: matrices, a product in plain loops to hold the BLAS against, and the verdicts they
-// print. Output is the same with and without Blastoff; the exit status is the number of wrong verdicts.
+// Code that the scenario programs share: matrices, a product in plain loops to compare with BLAS, and verdicts to
+// print. The output is the same with and without Blastoff. The exit status is the number of wrong verdicts.
 #pragma once
 
 #include <math.h>
@@ -24,7 +24,7 @@ static inline int scenario_status(void) {
   return scenario_wrong;
 }
 
-/// Numbers in [-1, 1) that depend on the seed alone.
+/// Fills an array with numbers in [-1, 1) that depend only on the seed.
 static inline void fill(double* values, size_t count, unsigned seed) {
   unsigned long long state = seed * 2654435761ULL + 12345;
   for (size_t i = 0; i < count; ++i) {
@@ -40,15 +40,15 @@ static inline double* filled(size_t count, unsigned seed) {
   return values;
 }
 
-/// c = a b + beta c, column-major, through the BLAS.
+/// c = a b + beta c, column-major, by BLAS.
 static inline void multiply(int m, int n, int k, const double* a, int lda, const double* b, int ldb, double beta,
                             double* c, int ldc) {
   const double one = 1.0;
   dgemm_("N", "N", &m, &n, &k, &one, a, &lda, b, &ldb, &beta, c, &ldc);
 }
 
-/// Whether `c` holds a b + beta before (both with leading dimension ldc; `before` is not read when beta is 0), computed
-/// here in plain loops.
+/// Whether `c` equals a b + beta before, computed here in plain loops. `c` and `before` have leading dimension ldc;
+/// `before` is not read if beta is 0.
 static inline int holds_product(int m, int n, int k, const double* a, int lda, const double* b, int ldb, double beta,
                                 const double* before, const double* c, int ldc) {
   for (int j = 0; j < n; ++j) {
@@ -69,7 +69,7 @@ static inline int holds_product(int m, int n, int k, const double* a, int lda, c
   return 1;
 }
 
-/// Multiplies through the BLAS and checks the result.
+/// Multiplies by BLAS and checks the result.
 static inline int multiplies(int m, int n, int k, const double* a, int lda, const double* b, int ldb, double beta,
                              double* c, int ldc) {
   const size_t count = (size_t)(n - 1) * ldc + m;

@@ -1,7 +1,7 @@
-/* A program that loads Blastoff itself: three products, the second while it is switched off.
+/* A program that loads Blastoff itself, and makes three products, the second one while Blastoff is switched off.
  *
  * usage: session LIBRARY before|later|namespace|unloaded BLAS
- * BLAS is loaded before Blastoff, or afterwards; into a namespace of its own; after Blastoff has been closed again. */
+ * BLAS is loaded before Blastoff or later, into a separate namespace, or after Blastoff has been closed again. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

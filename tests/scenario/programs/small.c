@@ -1,4 +1,4 @@
-// Millions of calls under the threshold, from several threads. Usage: small CALLS_PER_THREAD THREADS
+// Millions of calls below the threshold, from several threads. Usage: small CALLS_PER_THREAD THREADS
 #include <pthread.h>
 
 #include "scenario.h"

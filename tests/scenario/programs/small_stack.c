@@ -1,5 +1,5 @@
-// Calls where there is hardly any stack. Usage: small_stack threads|coroutines|handler|loading KIBIBYTES [LIBRARY]
-// With handler: on an alternate signal stack of that size. With loading: a thread of that size loads LIBRARY.
+// Calls on a very small stack. Usage: small_stack threads|coroutines|handler|loading KIBIBYTES [LIBRARY]
+// handler: on an alternate signal stack of this size. loading: a thread with a stack of this size loads LIBRARY.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

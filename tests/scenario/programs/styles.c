@@ -1,4 +1,4 @@
-// Ways to reach a BLAS. Usage: styles CASE
+// Different ways to call a BLAS. Usage: styles CASE
 #define _GNU_SOURCE
 #include <dlfcn.h>
 

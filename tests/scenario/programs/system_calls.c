@@ -1,4 +1,4 @@
-// System calls on memory that the BLAS has used, which watching must not make fail. Usage: system_calls CASE
+// System calls on memory that BLAS has used; tracking must not make them fail. Usage: system_calls CASE
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +24,10 @@ static int multiplies_what_is_at(const void* matrix) {
   return multiplies(N, N, N, matrix, N, b, N, 0.0, c, N);
 }
 
-/// Two mappings side by side, made one after the other as if they were one: the first holds a matrix that was used.
+/// Two adjacent mappings, made one after the other, that the kernel would join. The first holds a matrix that was used.
 static char* side_by_side(void) {
-  // Nobody else, the device's driver say, may map anything here before both are.
+  // Reserves the place, so that nobody else, such as the device's driver, maps anything here before both mappings
+  // exist.
   char* place = mmap(NULL, 4 * half, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (place == MAP_FAILED) abort();
   char* first = map(place, half, MAP_FIXED);
@@ -74,7 +75,7 @@ static void move(void) {
   verdict("contents", second_half_is_whole(target) && multiplies_what_is_at(target));
 }
 
-/// Mappings that differ, side by side and all used: what can be read and written, and what can only be read.
+/// Adjacent mappings with different protection, all used: some can be read and written, others only read.
 static char* differing(int mappings) {
   char* memory = map(NULL, mappings * half, 0);
   for (int i = 0; i < mappings; ++i) {
@@ -86,7 +87,7 @@ static char* differing(int mappings) {
   return memory;
 }
 
-/// What the same call would return on memory that no BLAS has used.
+/// The result of the same call on memory that no BLAS has used.
 static int moves_unused(int mappings, int hole, int flags, void* target) {
   char* memory = map(NULL, mappings * half, 0);
   for (int i = 1; i < mappings; i += 2) mprotect(memory + i * half, half, PROT_READ);
@@ -120,8 +121,8 @@ static void move_differing(int mappings, int hole, int flags) {
 static void move_several(void) {
   move_differing(2, -1, 0);
   move_differing(3, -1, 0);
-  move_differing(3, 1, 0);  // a hole between them
-  move_differing(2, 0, 0);  // one before them
+  move_differing(3, 1, 0);  // with a hole between the mappings
+  move_differing(2, 0, 0);  // with a hole before them
   move_differing(2, -1, MREMAP_DONTUNMAP);
 }
 
@@ -147,7 +148,7 @@ static int new_userfaultfd(void) {
   return descriptor < 0 || ioctl(descriptor, UFFDIO_API, &api) ? -1 : descriptor;
 }
 
-/// The program's own userfaultfd on memory beside the matrix, and then on the matrix itself.
+/// The program uses its own userfaultfd on memory beside the matrix, and then on the matrix itself.
 static void own_userfaultfd(void) {
   char* memory = map(NULL, 16 * half, 0);
   fill((double*)memory, COUNT, 11);
@@ -166,12 +167,12 @@ static void own_userfaultfd(void) {
   verdict("registered", ioctl(descriptor, UFFDIO_REGISTER, &whole) == 0);
   ((double*)memory)[5] = 3;
   verdict("multiplied", multiplies_what_is_at(memory) && multiplies_what_is_at(memory));
-  // Another matrix at the same address, of which no event tells us.
+  // Another matrix is mapped at the same address, and no event tells us.
   munmap(memory, half);
   map(memory, half, MAP_FIXED);
   fill((double*)memory, COUNT, 12);
   verdict("other memory", multiplies_what_is_at(memory) && multiplies_what_is_at(memory));
-  // One that is registered elsewhere stays refused.
+  // Memory that is registered with another userfaultfd is still refused.
   const int other = new_userfaultfd();
   errno = 0;
   verdict("its own conflict", ioctl(other, UFFDIO_REGISTER, &beside) != 0 && errno == EBUSY);

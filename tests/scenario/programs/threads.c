@@ -1,4 +1,4 @@
-// Many threads calling at once. Usage: threads CASE
+// Many threads that call at the same time. Usage: threads CASE
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <unistd.h>
@@ -24,8 +24,8 @@ static int run_threads(void* (*body)(void*)) {
   return right;
 }
 
-// Each thread owns some rows of every column of one matrix: its rows share pages, even cache lines, with its
-// neighbours'.
+// Each thread owns some rows of every column of one matrix. Its rows share pages, and even cache lines, with those of
+// its neighbours.
 enum { ROWS = 12, LD = THREADS * ROWS, COLUMNS = 40, INNER = 24, ROUNDS = 12 };
 static double *blocks, *left, *right_side;
 static double block_beta;
@@ -41,7 +41,8 @@ static void* own_rows(void* argument) {
     double before[COLUMNS * LD];
     for (int j = 0; j < COLUMNS; ++j) memcpy(before + j * LD, mine + (size_t)j * LD, ROWS * sizeof(double));
     multiply(ROWS, COLUMNS, INNER, a, LD, right_side, INNER, block_beta, mine, LD);
-    pthread_barrier_wait(&barrier);  // the neighbours have written their rows back too, and spoilt none of ours
+    pthread_barrier_wait(
+        &barrier);  // after it, the neighbours have written their rows back, and must not have spoilt ours
     right &= holds_product(ROWS, COLUMNS, INNER, a, LD, right_side, INNER, block_beta, before, mine, LD);
   }
   results[t] = right;
@@ -58,7 +59,7 @@ static void disjoint_rows(void) {
   verdict("16 threads, disjoint rows, beta 1", run_threads(own_rows));
 }
 
-// One product cut over threads by columns of B and C: all read the same A.
+// One product is divided among threads by columns of B and C. All threads read the same A.
 enum { SIDE = 512, SLICE = 8 };
 static double *shared_a, *slices_b, *slices_c;
 
@@ -109,7 +110,7 @@ static void short_lived(void) {
   verdict("128 short-lived threads", right);
 }
 
-/// Small matrices on the thread's own stack.
+/// Multiplies small matrices on the thread's own stack.
 static void* on_the_stack(void* argument) {
   enum { SMALL = 40 };
   double a[SMALL * SMALL], c[SMALL * SMALL];

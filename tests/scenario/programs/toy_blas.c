@@ -1,5 +1,5 @@
-// A BLAS with one routine that knows its own name: TOY_NAME, TOY_INTEGER and TOY_GEMM (the exported symbol) are given
-// by the build. It counts, so that a test can tell which of several copies computed.
+// A BLAS with one routine, which can tell its name. The build sets TOY_NAME, TOY_INTEGER and TOY_GEMM (the exported
+// symbol). It counts its calls, so that a test can see which of several copies has computed.
 #include <stddef.h>
 
 static int calls;

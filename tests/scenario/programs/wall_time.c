@@ -1,4 +1,4 @@
-// Products by one thread, by several at once, and by forked children at once.
+// Products by one thread, by several threads at once, and by forked children at once.
 // Usage: wall_time threads|children NUMBER ROUNDS SIZE
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -11,7 +11,7 @@
 static pthread_barrier_t* barrier;
 static int rounds, size;
 
-/// All begin each product together.
+/// All threads begin each product together.
 static void* products(void* unused) {
   (void)unused;
   const size_t count = (size_t)size * size;

@@ -1,5 +1,5 @@
-// A cache of registered memory, like that of an MPI library, which UCX tells of what is unmapped by anybody. Status 77:
-// there is no UCX here.
+// A cache of registered memory, as in an MPI library. UCX tells it about memory that anybody unmaps. Status 77: UCX is
+// not installed.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>

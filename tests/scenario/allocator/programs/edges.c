@@ -1,5 +1,5 @@
-// What the standards and glibc say of odd arguments, exhausted memory and errno: the same for blocks that are placed.
-// Prints what it found; the same whoever allocates. Usage: edges LARGE
+// Behaviour that the standards and glibc define for unusual arguments, exhausted memory and errno. It must be the same
+// for placed blocks. The output does not depend on the allocator. Usage: edges LARGE
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
@@ -13,10 +13,10 @@
 
 static size_t large;
 
-// Hidden from the compiler, which knows better than to make such calls.
+// Volatile, so that the compiler does not remove or reject such calls.
 static void* volatile result;
 static volatile size_t huge = (size_t)PTRDIFF_MAX;
-static volatile size_t wraps = SIZE_MAX / 8 + 1;  // times 8: 0
+static volatile size_t wraps = SIZE_MAX / 8 + 1;  // 8 times this value is 0
 
 static void refused(const char* call, void* block) {
   const int error = errno;
@@ -54,7 +54,7 @@ static void odd_alignments(void) {
     printf("posix_memalign(%zu): %s\n", alignment, error == 0 ? "a block" : error == EINVAL ? "EINVAL" : "another");
     if (error == 0) free(block);
   }
-  const volatile size_t no_power_of_two = 24;  // which a compiler would warn of
+  const volatile size_t no_power_of_two = 24;  // volatile, since a compiler would warn of it
   block = memalign(no_power_of_two, large);
   printf("memalign(24): %s\n", block != NULL ? "a block" : "NULL");
   free(block);
@@ -115,7 +115,7 @@ static void grows_and_shrinks(void) {
   free(block);
 }
 
-// A limit that leaves room for the block, not for an aligned search of it; then for nothing.
+// Runs with a limit that leaves room for the block but not for aligning it, and then with one that leaves no room.
 static void limited(int resource, const char* name, size_t room) {
   fflush(stdout);
   const pid_t pid = fork();

@@ -1,4 +1,4 @@
-// Makes memory go away in every way, and shows what a listener (listener.c, in the place of libblastoff.so) was told.
+// Frees memory in every way, and prints what a listener (listener.c, which stands for libblastoff.so) was told.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
@@ -15,7 +15,7 @@ enum { BYTES = 1 << 20 };
 
 static heard* (*take)(int*);
 
-// All that was heard since the last time, relative to `base`.
+// Prints all events since the last time, with addresses relative to `base`.
 static void tell(const char* what, const void* base, const void* target) {
   int count = 0;
   const heard* events = take(&count);
@@ -108,13 +108,13 @@ static void data_segment(void) {
 int main(int count, char** arguments) {
   take = (heard * (*)(int*)) dlsym(RTLD_DEFAULT, "heard_since_last_time");
   if (take == NULL || count != 2) return 2;
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);  // from the heap, whose addresses do not depend on the kernel's mood
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);  // allocates from the heap, whose addresses do not depend on the kernel
   setvbuf(stdout, NULL, _IONBF, 0);
   tell("nothing yet", NULL, NULL);
   if (strcmp(arguments[1], "heap") == 0) heap();
   if (strcmp(arguments[1], "mappings") == 0) mappings();
   if (strcmp(arguments[1], "data-segment") == 0) data_segment();
-  // Who looks the names up, to patch them, gets the C library's.
+  // Libraries that look these names up to patch them must find the C library's functions.
   const char* names[] = {"munmap", "mmap", "mremap", "madvise", "brk", "sbrk"};
   for (int i = 0; i < 6; ++i) {
     Dl_info info;

@@ -1,6 +1,6 @@
-// Every function of the malloc family across the boundary at which blocks are placed: from many threads, with blocks
-// freed and resized by other threads than made them, and in children of fork. Usage: heap THREADS STEPS SMALL LARGE.
-// Prints the same whoever allocates; on stderr how many blocks were placed, where the interposer is loaded.
+// Every function of the malloc family, for sizes below and above the one from which blocks are placed: in many threads,
+// with blocks that other threads free and resize, and in forked children. Usage: heap THREADS STEPS SMALL LARGE. The
+// output does not depend on the allocator. Prints the number of placed blocks on stderr if the interposer is loaded.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
@@ -42,7 +42,7 @@ static int chance(uint64_t* state, int one_in) {
   return next_random(state) % one_in == 0;
 }
 
-// A mark at both ends and on every page, so that a page that came from elsewhere, or not along, is noticed.
+// Writes a mark at both ends and on every page, so that a wrong or a lost page is noticed.
 static void mark(slot* s) {
   for (size_t i = 0; i < s->bytes; i += 1021) s->block[i] = s->mark;
   if (s->bytes > 0) s->block[s->bytes - 1] = s->mark;
@@ -147,7 +147,7 @@ static void let_go_of_all(void) {
   for (int i = 0; i < SLOTS; ++i) pthread_mutex_unlock(&slots[i].mutex);
 }
 
-// The child finds every block as it was, frees and resizes them, and makes new ones.
+// Forks children. Each child checks that every block is unchanged, frees and resizes blocks, and makes new ones.
 static void fork_meanwhile(int children) {
   for (int child = 0; child < children; ++child) {
     usleep(3000);
@@ -180,7 +180,7 @@ int main(int count, char** arguments) {
   smallest = strtoul(arguments[3], NULL, 10);
   largest = strtoul(arguments[4], NULL, 10);
   for (int i = 0; i < SLOTS; ++i) pthread_mutex_init(&slots[i].mutex, NULL);
-  free(malloc(largest));  // what is to be said once is said before there are children
+  free(malloc(largest));  // so that messages that appear once are printed before there are children
   pthread_t ids[64];
   for (int i = 0; i < threads; ++i) pthread_create(&ids[i], NULL, run, (void*)(uintptr_t)(i + 1));
   pthread_atfork(take_all, let_go_of_all, NULL);

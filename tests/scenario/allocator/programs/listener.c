@@ -1,4 +1,4 @@
-// Stands in for libblastoff.so: hears which memory goes away, and looks whether it is still there at that time.
+// Stands for libblastoff.so. It is told which memory is freed, and checks whether the memory still exists at that time.
 #define _GNU_SOURCE
 #include "listener.h"
 

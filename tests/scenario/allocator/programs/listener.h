@@ -1,4 +1,4 @@
-// What a listener was told of memory that goes away.
+// An event about freed memory, as told to a listener.
 #include <stddef.h>
 
 typedef struct heard {
@@ -6,5 +6,5 @@ typedef struct heard {
   const void* begin;
   size_t bytes;
   const void* moved_to;
-  int mapped;  // the memory was still there (it always is for what is dropped)
+  int mapped;  // whether the memory was still mapped (memory that is only dropped always is)
 } heard;

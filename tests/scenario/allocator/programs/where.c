@@ -1,5 +1,5 @@
-// Where one block lies through its life. Usage: where BYTES. A line for each state: how it is aligned (up to 64 KiB),
-// the policy of its first and last page and the node that it prefers, asked of the kernel.
+// Prints where one block lies during its life. Usage: where BYTES. Prints a line for each state: the block's alignment
+// (up to 64 KiB), and, from the kernel, the policy of its first and last page and the preferred node.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// A BLAS of one routine, which calls another function of its own library as real ones do. GEMM: its name.
+// A BLAS with one routine, which calls another function of its library, as real routines do. GEMM: the routine's name.
 #include <stddef.h>
 
 #ifndef GEMM
@@ -22,7 +22,7 @@ void GEMM(const char* transa, const char* transb, const int* m, const int* n, co
           const double* a, const int* lda, const double* b, const int* ldb, const double* beta, double* c,
           const int* ldc) {
   const int transposed = *transb != 'N';
-  if (*transa != 'N') return;  // more than these programs ask for
+  if (*transa != 'N') return;  // these programs do not need it
   for (int j = 0; j < *n; ++j) {
     double* const column = &c[(size_t)j * *ldc];
     for (int i = 0; i < *m; ++i) column[i] = *beta == 0 ? 0 : *beta * column[i];

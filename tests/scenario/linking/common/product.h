@@ -1,4 +1,4 @@
-// Products through whatever dgemm a situation is about, each held against plain loops.
+// Products by the dgemm under test, each compared with plain loops.
 #pragma once
 
 #include "scenario.h"
@@ -8,7 +8,7 @@ typedef void Gemm(const char*, const char*, const int*, const int*, const int*, 
 
 enum { PRODUCT_SIZE = 24, PRODUCT_CALLS = 3 };
 
-/// Calls `gemm` three times, on operands that change in between. How often it was right.
+/// Calls `gemm` three times on operands that change in between. Returns the number of right results.
 static inline int right_products(Gemm* gemm) {
   const int n = PRODUCT_SIZE, count = n * n;
   const double one = 1.0, zero = 0.0;

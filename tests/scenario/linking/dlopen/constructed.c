@@ -1,4 +1,4 @@
-// A program one of whose libraries loads a plugin before main().
+// A program with a library that loads a plugin before main().
 #include <dlfcn.h>
 
 #include "product.h"

@@ -1,6 +1,6 @@
 // The toy BLAS, which counts its calls.
 #define GEMM toy_dgemm
-// Nobody else's: whoever looks at dgemm_'s code can follow the call.
+// Hidden, so that code which reads dgemm_ can follow the call.
 #pragma GCC visibility push(hidden)
 #include "../common/blas.c"
 #pragma GCC visibility pop

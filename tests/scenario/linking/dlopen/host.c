@@ -20,7 +20,7 @@ static void run_plugin(void* handle) {
   verdict_of("a plugin's products", run());
 }
 
-/// RTLD_LOCAL and the like.
+/// Loads a plugin with flags such as RTLD_LOCAL.
 static void with_flags(int flags, const char* file) {
   run_plugin(dlopen(file, RTLD_NOW | flags));
 }
@@ -34,7 +34,7 @@ static void by_handle(const char* file) {
   verdict_of("products by a handle", right_products((Gemm*)need(dlsym(handle, "dgemm_"))));
 }
 
-/// The library becomes visible to all, and its function is looked up among all.
+/// Loads the library globally, and looks its function up in the global scope.
 static void by_default_handle(const char* file) {
   need(dlopen(file, RTLD_LAZY | RTLD_GLOBAL));
   verdict_of("products by the global scope", right_products((Gemm*)need(dlsym(RTLD_DEFAULT, "dgemm_"))));
@@ -59,7 +59,7 @@ static void in_child(const char* file) {
   with_flags(RTLD_LOCAL, file);
 }
 
-/// The parent knows the plugin; the child loads another.
+/// The parent has loaded the plugin, and the child loads another one.
 static void before_child(const char* file, const char* other) {
   with_flags(RTLD_LOCAL, file);
   in_child(other);

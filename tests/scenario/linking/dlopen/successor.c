@@ -1,4 +1,4 @@
-// A plugin with a VERSION and a state, which asks its BLAS (counted_blas.c) how often that was reached.
+// A plugin with a VERSION and a state. It asks its BLAS (counted_blas.c) for its number of calls.
 #include "product.h"
 
 int blas_calls(void);

@@ -1,6 +1,6 @@
-// A program that opens plugins one after the other, each in the place of the one before and from the same path, or
-// where PATH is "-" from its own. Usage: successors HOW PATH FILE... HOW: "plain"; "by the C library": closed by what
-// dlsym() finds in libc; "namespace": opened by dlmopen().
+// A program that opens plugins one after the other, each at the address of the previous one and from the same path, or,
+// if PATH is "-", from its own path. Usage: successors HOW PATH FILE... HOW: "plain"; "by the C library": closed by the
+// function that dlsym() finds in libc; "namespace": opened by dlmopen().
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <unistd.h>

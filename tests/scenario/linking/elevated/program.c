@@ -1,5 +1,5 @@
-// A program that may have been started with rights that its caller lacks: says whether it was, multiplies, allocates a
-// large block, and looks whether the code of its BLAS is what the file holds.
+// A program that may have been started with rights that its caller lacks. It says whether it was, multiplies, allocates
+// a large block, and checks whether the code of its BLAS equals the code in the file.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 enum { LOOKED_AT = 64, LARGE = 256 << 20 };
 
-/// Whether the bytes at `code` are those of the file that is mapped there.
+/// Whether the bytes at `code` equal those in the file that is mapped there.
 static int as_in_its_file(const void* code) {
   FILE* const maps = fopen("/proc/self/maps", "r");
   if (!maps) abort();

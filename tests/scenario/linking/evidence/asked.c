@@ -1,5 +1,5 @@
-// A library whose code does not show how wide its numbers are: only a call tells. INTEGER: its integers. MARK: a
-// function that shows which library it is. LAYERED: its integers are chosen while it runs, as MKL's are.
+// A library whose code does not show how wide its numbers are; only a call shows it. INTEGER: the type of its integers.
+// MARK: a function that shows which library it is. LAYERED: the width of its integers is chosen at run time, as in MKL.
 #include <stddef.h>
 
 #ifndef INTEGER
@@ -52,7 +52,7 @@ static void product(const char* transa, const char* transb, const void* m, const
     }
 }
 
-// Chosen when it is called, as by libraries that have code for several processors.
+// The function is chosen when it is called, as in libraries with code for several processors.
 static Product* volatile chosen_product = product;
 static int (*volatile chosen_largest)(const void*, const REAL*, const void*) = largest;
 

@@ -1,11 +1,11 @@
-// Calls dgemm_ with integers of both widths, where the library has them. Usage: asking narrow|wide|both
+// Calls dgemm_ with integers of both widths, if the library has them. Usage: asking narrow|wide|both
 #include <string.h>
 
 #include "product.h"
 
 int MKL_Set_Interface_Layer(int layer) __attribute__((weak));
 
-// What lies behind a 32-bit integer is nobody's zero.
+// The bytes behind a 32-bit integer need not be zero.
 typedef union {
   long wide;
   int narrow[2];

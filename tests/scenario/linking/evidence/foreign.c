@@ -1,10 +1,10 @@
-// Functions of somebody's own that are called like routines of BLAS and LAPACK, and take other arguments.
+// Functions with the names of BLAS and LAPACK routines that take other arguments.
 #include "foreign.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-// As in the Scientific Subroutine Package: a symmetric system, the packed upper triangle.
+// As in the Scientific Subroutine Package: solves a symmetric system, given by the packed upper triangle.
 void dgels_(double* r, double* a, const int* m, const int* n, const double* eps, int* ier, double* aux) {
   *ier = 0;
   for (int j = 0, at = 0; j < *m; ++j) {
@@ -53,7 +53,7 @@ int cblas_dgemv(int rows, int columns, double* a, double* x, double* y) {
   note();
   return rows;
 }
-// Wrappers in C: integers by value.
+// Wrappers in C, which take integers by value.
 int dgetrf(int m, int n, double* a, int lda, int* pivots) {
   for (int i = 0; i < m && i < n; ++i) pivots[i] = (int)a[i + (long)i * lda];
   note();

@@ -1,4 +1,4 @@
-// What foreign.c defines.
+// The functions of foreign.c.
 #pragma once
 
 struct product {

@@ -1,4 +1,4 @@
-// A program with a function of its own that has the name of a LAPACK routine, and a BLAS.
+// A program with a BLAS, and with its own function that has the name of a LAPACK routine.
 #include "product.h"
 
 void dgels_(double* r, const double* a, const int* n, int* ier);

@@ -1,4 +1,4 @@
-// Calls what foreign.c defines.
+// Calls the functions of foreign.c.
 #include <stdio.h>
 
 #include "foreign.h"
@@ -7,7 +7,7 @@ int foreign_run(void);
 
 static int notes;
 
-// They call something, as functions do that can be patched.
+// The functions call this one, since a function can be patched only if it contains a call.
 void note(void) {
   ++notes;
 }

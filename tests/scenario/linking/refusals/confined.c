@@ -1,4 +1,4 @@
-// Runs a program that may not do everything with its memory. Usage: confined HOW PROGRAM [ARGUMENT...]
+// Runs a program with fewer rights over its memory. Usage: confined HOW PROGRAM [ARGUMENT...]
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -17,7 +17,7 @@
 #define DENIED BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 #define ALLOWED BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/// No page that is writable and executable; with `no_file_writes` no pwrite() either, not even into a file of memory.
+/// Forbids pages that are writable and executable; with `no_file_writes` also pwrite(), even into a memory file.
 static int filter(int no_file_writes) {
   struct sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),

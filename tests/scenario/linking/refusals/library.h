@@ -1,4 +1,4 @@
-// What shows which library this is, and how wide its numbers are, where the code of a function does not.
+// A function that shows which library this is and how wide its numbers are, if the routine's code does not show it.
 #pragma once
 
 const char* openblas_get_config(void);

@@ -1,4 +1,4 @@
-// A tool that patches dgemm_ itself: preloaded, it makes it jump to a function of its own.
+// A preloaded tool that patches dgemm_, so that it jumps to the tool's function.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

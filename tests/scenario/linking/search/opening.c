@@ -1,4 +1,4 @@
-// Opens each name and says what that was. A name may begin with flags: "local:", "loaded:" (RTLD_NOLOAD).
+// Opens each name and prints which library that was. A name may begin with flags: "local:", "loaded:" (RTLD_NOLOAD).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>

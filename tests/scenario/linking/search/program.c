@@ -1,4 +1,4 @@
-// Usage: program NAME..., see opening.c. "library:" in front of the first name: the library opens them.
+// Usage: program NAME..., see opening.c. If the first name begins with "library:", the library opens the names.
 #include <string.h>
 
 #include "product.h"

@@ -1,4 +1,4 @@
-// A library that says which one it is: NAME.
+// A library that tells its NAME.
 const char* whose(void);
 
 const char* whose(void) {

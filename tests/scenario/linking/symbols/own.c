@@ -1,4 +1,4 @@
-// A program with functions of its own that are called like BLAS routines and are none.
+// A program with its own functions that have the names of BLAS routines but are none.
 #include "product.h"
 
 double dgemm(double x, double y);

@@ -1,4 +1,4 @@
-// A BLAS with an old dgemm_, for those who were linked with it, and a new one.
+// A BLAS with two versions of dgemm_: an old one, for programs that were linked with it, and a new one.
 #define GEMM new_dgemm
 #include "../common/blas.c"
 #undef GEMM

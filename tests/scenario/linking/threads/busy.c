@@ -1,4 +1,4 @@
-// Sixteen threads that call library functions, its BLAS among them, while the first one loads plugins.
+// Sixteen threads call library functions, including BLAS, while the first thread loads plugins.
 // Usage: busy PLUGIN...
 #include <ctype.h>
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// A tool that stands before dgemm_ and passes calls on, as tracers do.
+// A tool that intercepts dgemm_ and passes calls on, as tracers do.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
