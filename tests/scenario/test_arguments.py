@@ -1,4 +1,4 @@
-"""Bad arguments to a routine are the original's business; bad options are ours."""
+"""The original routine reports bad arguments; Blastoff reports bad options of its own."""
 
 import offload
 import pytest
@@ -8,7 +8,7 @@ CASES = ["letter", "size", "leading-dimension", "side", "cblas-option", "cblas-o
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_original_reports_bad_arguments(unharmed, policy, case):
-    """xerbla's words and the status are the original's, and what was valid before and after it still runs."""
+    """xerbla's message and the exit status are the original's, and valid calls before and after the bad one still run."""
     outcome = unharmed("invalid", case, policy=policy)
     assert outcome.lines == []
     if outcome.report and outcome.status == 0:

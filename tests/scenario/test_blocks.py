@@ -1,4 +1,4 @@
-"""Programs that use blocks: in C, C++ and Fortran, linked with Blastoff or with the library preloaded, with a device and without."""
+"""Programs that use blocks: in C, C++ and Fortran, linked with Blastoff or with the library preloaded, with and without a device."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def fortran(tmp_path_factory):
-    """The module is compiled with the program, as an installed source."""
+    """The module is compiled together with the program, from the source that an installation contains."""
     directory = tmp_path_factory.mktemp("blocks")
     module = offload.ROOT / "include" / "blastoff_blocks.f90"
     source = offload.ROOT / "tests" / "scenario" / "programs" / "blocks.f90"
@@ -68,7 +68,7 @@ def test_whatever_the_kernel_tells_of_writes(name, tracker):
 
 @pytest.mark.parametrize("name", ["blocks_c", "blocks_cpp"])
 def test_on_the_fake_gpu(name, gpu):
-    """Copies and kernels run late there, and host memory is page-locked."""
+    """On the fake GPU, copies and kernels run late, and host memory is page-locked."""
     outcome = offload.run(offload.program(name), env=gpu | {"BLASTOFF_DEVICE": "cuda", "BLASTOFF_SUMMARY": "never"})
     assert devices(outcome) == 1
 
@@ -108,7 +108,7 @@ print(found["copies_between"], found["bytes_between"], found["copies_from_device
 
 
 def test_copies_between_two_gpus(gpu, device):
-    """Directly where the driver lets them, also if the program has let them before; else through the host."""
+    """Copies go directly where the driver allows it, also if the program has enabled peer access before; otherwise through the host."""
     two = gpu | {"FAKE_GPU_COUNT": "2", "BLASTOFF_DEVICE": "cuda:0,1", "BLASTOFF_SUMMARY": "never", "LIBRARY": str(offload.LIBRARY)}
     if device != "simulated":
         pytest.skip("the fake driver's GPUs are counted")
@@ -151,7 +151,7 @@ os.wait()
 
 
 def test_reports_and_summaries_say_what_blocks_did(tmp_path):
-    """Of a program without any call of BLAS, which has no report otherwise."""
+    """The program makes no BLAS call, so it would have no report without blocks."""
     report = tmp_path / "run.json"
     command = [sys.executable, "-m", "blastoff", "run", "--device=simulated", f"--report={report}", sys.executable, "-c", REPORTED]
     outcome = offload.run(command, env=offload.environment(None, PYTHONPATH=str(offload.ROOT / "python")))
@@ -228,7 +228,7 @@ print("right")
 
 @pytest.mark.parametrize("order", ["mirror first", "block first"])
 def test_blas_on_memory_under_a_block(order):
-    """One of the two has the tracker; the other copies. Verification ends the program at a wrong number."""
+    """One of the two has the tracker, the other copies. Verification ends the program at the first wrong number."""
     pytest.importorskip("numpy")
     outcome = offload.offloaded([sys.executable, "-c", SHARED_MEMORY, order], env=offload.environment(None, LIBRARY=str(offload.LIBRARY)))
     assert (outcome.status, outcome.stdout) == (0, "right\n"), outcome.stderr
@@ -305,7 +305,7 @@ print(ctypes.CDLL(sys.argv[1]).toy_calls())
 @pytest.mark.parametrize("device", ["none", "simulated"])
 @pytest.mark.parametrize("names", [["one"], ["wide"], ["one", "wide"]], ids="-".join)
 def test_the_programs_own_blas_computes_contractions(names, device):
-    """As soon as it is there, with its integers; what it lacks Blastoff computes."""
+    """It does so as soon as it is loaded, called with its own integer size; Blastoff computes what the BLAS lacks."""
     libraries = [str(offload.BUILD / "tests" / "scenario" / f"libtoy_blas_{name}.so") for name in names]
     environment = offload.environment(None, LIBRARY=str(offload.LIBRARY), BLASTOFF_DEVICE=device, BLASTOFF_SUMMARY="never", PYTHONNOUSERSITE="1")
     outcome = offload.run([sys.executable, "-c", OWN_BLAS, *libraries], env=environment)
@@ -359,7 +359,7 @@ def test_a_real_blas_and_the_own_loops_agree(device):
 
 @pytest.mark.parametrize("intercept", ["patch", "preload"])
 def test_contractions_are_no_calls_of_the_program(intercept):
-    """However its BLAS is intercepted: they reach it past the patch."""
+    """Contractions call the original BLAS past the patch, so they are not counted, however BLAS calls are intercepted."""
     pytest.importorskip("numpy")
     environment = offload.environment(None, LIBRARY=str(offload.LIBRARY))
     outcome = offload.offloaded([sys.executable, "-c", WITH_NUMPY], env=environment, settings=[f"--intercept={intercept}"])

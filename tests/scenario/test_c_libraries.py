@@ -1,5 +1,5 @@
-"""Where the library is loaded without being wanted: in programs of an older C library, and of another one, as in containers that
-inherit LD_PRELOAD. They run as if it were not there."""
+"""The library is loaded into programs that use an older C library or a different one, as in containers that inherit LD_PRELOAD.
+These programs run as if the library were absent."""
 
 import os
 import shutil
@@ -52,8 +52,8 @@ PLUGINS = [offload.PROGRAMS / f"libplugin_{name}.so" for name in ("one", "two", 
     "program", [["products"], ["styles", "cblas"], ["one_of_each"], ["plugins", *PLUGINS], ["threads"]], ids=lambda program: program[0]
 )
 def test_an_older_c_library(old_c_library, program, tmp_path):
-    """All calls reach what they would reach: the next definition in the global search order, or that of the caller's own
-    library, and nothing is counted."""
+    """All calls reach the same functions as without the library (the next definition in the global search order, or the one in
+    the caller's own library), and nothing is counted."""
     command = offload.program(*program)
     report = tmp_path / "report.json"
     plain = offload.plain(command)
@@ -75,14 +75,14 @@ def test_the_command_says_so(old_c_library):
 
 
 def test_a_call_before_our_constructor_is_offloaded():
-    """Libraries behind ours in the search order are initialised before it."""
+    """Libraries that come after ours in the search order are initialised before it."""
     outcome = preloaded(["/bin/true"], offload.LIBRARY, offload.PROGRAMS / "libconstructor.so", BLASTOFF_VERIFY="abort", BLASTOFF_SUMMARY="always")
     assert outcome.stdout == "product: right\n"
     assert "dgemm             1          1" in outcome.stderr
 
 
 def test_no_library_beside_the_c_library_is_loaded_but_libm():
-    """A container's image may lack any other one."""
+    """A container's image may lack any other library."""
     listing = ["/bin/cat", "/proc/self/maps"]
     plain, loaded = (
         {os.path.basename(line.split()[-1]) for line in run(listing).stdout.splitlines() if ".so" in line}

@@ -1,4 +1,4 @@
-"""The end of the process: who closes the device."""
+"""Closing the device at the end of the process, also in the background."""
 
 import offload
 import orphans
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def left_behind(device):
-    """What a program says whose devices are closed in the background, and which processes it leaves."""
+    """Runs a program whose devices are closed in the background; returns its messages and the processes that it leaves."""
 
     def run(*program: object, **settings: str) -> str:
         env = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": "never", "BLASTOFF_END": "background"} | settings

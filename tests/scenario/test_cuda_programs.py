@@ -1,7 +1,7 @@
-"""Programs that use CUDA themselves, beside BLAS calls that are offloaded: on a GPU where there is one, else on a fake driver.
+"""Programs that use CUDA themselves and also make BLAS calls that are offloaded. They run on a GPU if there is one, else on a fake driver.
 
-The driver's own copies into memory that is page-locked leave no trace in the page tables, and it page-locks no memory twice.
-The fake driver shows the second; only a GPU shows the first.
+The driver's copies into page-locked memory leave no trace in the page tables, and the driver refuses to page-lock memory twice.
+The fake driver reproduces only the refusal; the first property shows only on a GPU.
 """
 
 import importlib.util

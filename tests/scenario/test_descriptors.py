@@ -1,4 +1,4 @@
-"""Descriptors are the program's: it closes and reuses any number, ours too, and stderr is what it was at the start or nobody's."""
+"""The program may close and reuse any descriptor, also one of ours. We write to the stderr of the start, or not at all."""
 
 import subprocess
 import sys
@@ -9,9 +9,9 @@ import pytest
 
 @pytest.mark.parametrize("case", ["closed", "closed-low", "reused", "inherited"])
 def test_the_programs_own_numbers(unharmed, policy, device, case):
-    """munmap() ends, and what happens to memory is still noticed; nothing of the program's is read."""
+    """munmap() returns, changes to memory are still noticed, and we read none of the program's descriptors."""
     outcome = unharmed("descriptors", case, policy=policy, verify="off", timeout=30)
-    if device.startswith("cuda") and outcome.refused():  # who closes all descriptors closes the driver's: the GPU is lost
+    if device.startswith("cuda") and outcome.refused():  # closing all descriptors closes the driver's too: the GPU is lost
         assert "GPU lost" in outcome.stderr
         return
     assert outcome.total("offloaded") == outcome.total("calls")
@@ -25,7 +25,7 @@ def test_locks_and_ends_of_pipes(unharmed, policy, tmp_path):
 
 @pytest.mark.parametrize("case", ["stderr-closed", "stderr-redirected"])
 def test_a_file_that_took_the_number_of_stderr(device, tmp_path, case):
-    """The summary, and the line that --log calls prints, go to the stream that the process was given or nowhere."""
+    """The summary and the lines of --log calls go to the stream that the process was given at its start, or nowhere."""
     path = tmp_path / "mine"
     outcome = offload.preloaded(
         offload.program("descriptors", case, path),
@@ -54,7 +54,7 @@ LIMIT = "Too many open files (this process may open no more files: ulimit -n)"
 
 @pytest.mark.parametrize(("name", "said"), [("simulated", f"userfaultfd: {LIMIT}"), ("cuda", f"the NVIDIA driver cannot be loaded: open: {LIMIT}")])
 def test_where_none_is_left_that_is_the_reason(device, name, said):
-    """Neither a container that forbids something, nor a missing driver."""
+    """The message blames neither a container's restrictions nor a missing driver."""
     if device != "simulated":
         pytest.skip("the reason is the same on all devices")
     env = {"BLASTOFF_DEVICE": name, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_DECIDE": "size", "BLASTOFF_SUMMARY": "always"}

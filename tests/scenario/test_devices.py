@@ -1,4 +1,4 @@
-"""Several devices in one process: where calls go, and what is said of it."""
+"""Several devices in one process: which device computes a call, and how the report shows it."""
 
 import offload
 import pytest
@@ -54,7 +54,7 @@ def test_the_others_take_over(unharmed, fault):
     outcome = unharmed("threads", "own", device="simulated:0,1,2", settings=[f"--simulated-fault={fault}"])
     lost = int(fault[0])
     states = [one["state"] for one in outcome.report["devices"]]
-    if states[lost] != "working":  # it may have had too few calls for that
+    if states[lost] != "working":  # it may have had too few calls to fail
         assert "simulated fault" in states[lost]
     assert all(state == "working" for number, state in enumerate(states) if number != lost)
     assert offload.DEVICE_LOST not in outcome.refused()

@@ -1,4 +1,4 @@
-"""What surrounds a call survives it: errno, rounding mode, signals, the program's descriptors."""
+"""A call preserves the program's environment: errno, rounding mode, signals, descriptors."""
 
 import pytest
 
@@ -13,18 +13,18 @@ def test_errno_rounding_and_signal_mask(unharmed, policy, verify):
 
 
 def test_directed_rounding(unharmed):
-    """A GPU rounds to nearest, and would make both bounds of an interval the same."""
+    """A GPU rounds to nearest, which would make both bounds of an interval equal."""
     outcome = unharmed("environment", "bounds")
     assert outcome.refused()[DIRECTED] >= 2
     assert outcome.total("offloaded") <= 1
 
 
 def test_timers(unharmed, policy):
-    """Interrupted system calls are taken up again, and none of our threads takes the program's signals."""
+    """Interrupted system calls are restarted, and none of our threads receives the program's signals."""
     outcome = unharmed("environment", "timers", policy=policy)
     assert outcome.total("offloaded") >= 300
 
 
 def test_a_program_that_closes_all_descriptors(unharmed, policy):
-    """A daemon closes everything that it inherited, ours too, and opens its own in their place."""
+    """A daemon closes all descriptors that it inherited, also ours, and opens its own under the same numbers."""
     unharmed("environment", "closed-descriptors", policy=policy)

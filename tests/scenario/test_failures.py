@@ -1,4 +1,4 @@
-"""A device that is missing, small or broken: the call completes on the CPU, one line says why, and it is counted."""
+"""A device that is missing, too small or broken: the call completes on the CPU, one line gives the reason, and the call is counted."""
 
 import fcntl
 import shutil
@@ -20,7 +20,7 @@ def assert_one_line(outcome: offload.Outcome) -> None:
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:0", "cuda:99"])
 def test_no_gpu(unharmed, policy, name):
-    """CUDA_VISIBLE_DEVICES hides a GPU where there is one."""
+    """CUDA_VISIBLE_DEVICES hides a GPU if the machine has one."""
     outcome = unharmed("products", policy=policy, device=name, env=offload.environment(CUDA_VISIBLE_DEVICES=""))
     assert_one_line(outcome)
     assert outcome.total("offloaded") == 0
@@ -28,7 +28,7 @@ def test_no_gpu(unharmed, policy, name):
 
 
 def test_no_library_of_the_gpus(device, unharmed, tmp_path):
-    """A driver without cuBLAS: the device is opened with the driver alone, and is of no use without any library."""
+    """A driver without cuBLAS: the device can be opened with the driver alone, but it is useless without any library."""
     fake = offload.BUILD / "tests" / "fake_cuda" / "libcuda.so.1"
     if device != "simulated" or not fake.exists():
         pytest.skip("needs the fake driver")
@@ -46,7 +46,7 @@ def test_no_library_of_the_gpus(device, unharmed, tmp_path):
 
 @pytest.mark.parametrize("taken", [False, True])
 def test_a_gpu_for_one_process_at_a_time(device, gpu, unharmed, tmp_path, taken):
-    """Exclusive compute mode: the process that comes second computes on the CPU, and says why."""
+    """Exclusive compute mode: the second process computes on the CPU, and prints the reason."""
     if device.startswith("cuda"):
         pytest.skip("a GPU's compute mode is not for tests to change")
     user = tmp_path / "user"
@@ -93,7 +93,7 @@ def test_a_device_lost_in_the_middle(on_simulated, unharmed, policy, fault):
 @pytest.mark.parametrize("operation", ["allocate", "reserve", "back", "staging", "queue", "event", "record", "wait"])
 @pytest.mark.parametrize("kind", ["lost", "memory"])
 def test_a_failure_while_preparing(on_simulated, unharmed, policy, operation, kind):
-    """Whether this policy meets that operation or not, and whether it can go on without it: the program must not notice."""
+    """Whether or not this policy uses the failing operation, and whether or not it can continue without it, the program must not notice."""
     for number in (1, 2):
         outcome = unharmed("products", policy=policy, settings=[f"--simulated-fault={operation}:{number}:{kind}"])
         assert outcome.total("offloaded") + sum(outcome.refused().values()) == outcome.total("calls") == 6
@@ -104,7 +104,7 @@ def test_a_failure_while_preparing(on_simulated, unharmed, policy, operation, ki
 
 @pytest.mark.parametrize("fault", ["execute:2:memory", "to-device:2:memory", "to-host:2:memory"])
 def test_out_of_memory_in_the_middle(on_simulated, unharmed, policy, fault):
-    """One call goes to the CPU (or by another policy); the device still works and later calls use it."""
+    """One call runs on the CPU (or under another policy); the device still works, and later calls use it."""
     outcome = unharmed("products", policy=policy, settings=[f"--simulated-fault={fault}"])
     assert outcome.total("offloaded") >= 5
     assert len(outcome.lines) <= 1, outcome.stderr
@@ -120,7 +120,7 @@ def test_a_device_lost_under_many_threads(on_simulated, unharmed, policy, case, 
 
 @pytest.mark.parametrize("case", ["memory-limit", "descriptor-limit", "thread-limit"])
 def test_a_system_that_refuses(device, policy, case, tmp_path):
-    """Little address space, no descriptors, no threads: fewer comforts, the same results."""
+    """With little address space, no descriptors or no threads, some features are missing, but the results are the same."""
     command = offload.program("environment", case)
     plain = offload.plain(command)
     settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_POLICY": policy, "BLASTOFF_SUMMARY": "never"}
@@ -130,7 +130,7 @@ def test_a_system_that_refuses(device, policy, case, tmp_path):
 
 
 def test_a_device_is_not_opened_in_little_address_space(on_simulated, policy):
-    """The little that there is belongs to the program; one line says so."""
+    """The little address space is left to the program; one line says so."""
     env = {"BLASTOFF_DEVICE": "simulated", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_POLICY": policy, "BLASTOFF_SUMMARY": "never"}
     outcome = offload.preloaded(offload.program("environment", "memory-limit"), env=env)
     assert outcome.status == 0, outcome.stdout
@@ -140,7 +140,7 @@ def test_a_device_is_not_opened_in_little_address_space(on_simulated, policy):
 
 
 def test_a_process_without_memory_ends_as_ever(unharmed, policy):
-    """Its last calls are right, and a report that cannot be written is no reason to abort."""
+    """Its last calls give correct results, and a report that cannot be written does not abort the process."""
     unharmed("environment", "exhausted", policy=policy, verify="off")
 
 

@@ -1,4 +1,4 @@
-"""Writers that page tracking cannot see: buffers registered with io_uring by plain system calls, without liburing.so."""
+"""Writes that page tracking cannot see: into buffers registered with io_uring by plain system calls, without liburing.so."""
 
 import pytest
 

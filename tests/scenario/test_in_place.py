@@ -1,7 +1,7 @@
-"""Devices that reach the program's own memory: nothing is copied, nothing goes home, results are right.
+"""Devices that access the program's own memory: nothing is copied in either direction, and results are correct.
 
-The machine of these tests has one NUMA node, which stands for the device's: pages are there already. tests/machine/run has
-machines on which they move.
+The machine of these tests has one NUMA node, which stands for the device's node, so all pages are on it already. On the machines of
+tests/machine/run, pages do move.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ def form(request) -> str:
 
 @pytest.fixture
 def in_place(unharmed, form, device):
-    """Runs a scenario program in one of the forms; nothing may have been copied."""
+    """Runs a scenario program in one of the forms, and checks that nothing was copied."""
     if device != "simulated":
         pytest.skip("the simulated device takes these forms")
 
@@ -49,7 +49,7 @@ def test_every_call_runs_on_the_device(in_place, form):
 
 
 def test_reuse_counts_the_uses_of_what_came(in_place):
-    """The same matrices in N products: each byte was used as often, though nothing was copied or moved."""
+    """The same matrices take part in N products: each byte counts as used N times, though nothing was copied or moved."""
     for what, matrices, products in (("reuse", 2, 4), ("square", 1, 9)):
         outcome = in_place("figures", what, products)
         assert outcome.total("operand_reuse") == products
@@ -85,7 +85,7 @@ def test_a_moved_matrix_is_placed_once(in_place, form):
 
 @pytest.mark.parametrize("verify", ["abort", "off"])
 def test_every_byte_is_right_at_random(form, device, verify):
-    """Thousands of steps of CPU writes, memory operations and calls by four threads, every byte checked."""
+    """Four threads take thousands of steps (CPU writes, memory operations, calls), and every byte is checked."""
     if device != "simulated":
         pytest.skip("the simulated device takes these forms")
     command = offload.program("random_coherence", "--seed", 7, "--steps", 300, "--threads", 4)
@@ -101,7 +101,7 @@ def test_children_of_fork_run_on_the_cpu(in_place):
 
 @pytest.mark.parametrize("operation", ["execute:1", "execute:3", "synchronize:2"])
 def test_a_device_lost_while_it_overwrites_what_it_reads(device, form, operation):
-    """The result may be half written: no right result is possible, and the process must not go on as if there were one."""
+    """The result may be half written, so no correct result is possible, and the process must not continue as if there were one."""
     if device != "simulated":
         pytest.skip("faults are injected into the simulated device")
     command = offload.program("products")
@@ -114,7 +114,7 @@ def test_a_device_lost_while_it_overwrites_what_it_reads(device, form, operation
 
 @pytest.mark.parametrize(("access", "mechanism"), [("coherent", "moves"), ("unified", "none"), ("pageable", "mirrors"), ("", "mirrors")])
 def test_the_policy_follows_what_the_gpu_says(unharmed, access, mechanism):
-    """A driver and a cuBLAS of our own stand for the GPU's."""
+    """A fake driver and a fake cuBLAS stand for the GPU's."""
     fake = offload.BUILD / "tests" / "fake_cuda"
     if not (fake / "libcuda.so.1").exists():
         pytest.skip("the fake driver is not built")
@@ -152,7 +152,7 @@ def test_a_node_that_is_none_is_said_in_one_line(unharmed, device):
 
 
 def test_a_coherent_device_without_a_node_is_refused(unharmed, device):
-    """On a machine all of whose nodes have CPUs."""
+    """All nodes of this machine have CPUs, so none can be the device's."""
     if device != "simulated":
         pytest.skip("the simulated device takes this form")
     nodes = Path("/sys/devices/system/node")
@@ -165,7 +165,7 @@ def test_a_coherent_device_without_a_node_is_refused(unharmed, device):
 
 
 def test_at_malloc_stands_aside_where_no_memory_is_a_devices(unharmed):
-    """Of an ordinary machine all nodes have CPUs: one line, and everything is as without."""
+    """On an ordinary machine all nodes have CPUs: one line says so, and the program runs as without the option."""
     outcome = unharmed("products", 200, 4, policy="auto", settings=["--place=at-malloc=64K"])
     if outcome.report["allocation"]["node"] is not None:
         pytest.skip("this machine has such a node")

@@ -1,4 +1,4 @@
-"""Signals, cancellation and faults in the middle of a call: the program sees what it would have seen without Blastoff."""
+"""Signals, cancellation and faults in the middle of a call: the program behaves as it would without Blastoff."""
 
 import offload
 import pytest
@@ -12,7 +12,7 @@ def test_a_handler_runs_in_the_middle_of_a_call(unharmed, policy, case):
 
 @pytest.mark.parametrize("case", ["exit-in-handler", "term", "exit-in-fault"])
 def test_a_handler_that_ends_the_process(unharmed, policy, case):
-    """exit(3) waits for no call of the thread that it is called on."""
+    """exit(3) does not wait for a call of the thread that calls it."""
     outcome = unharmed("interruptions", case, policy=policy, verify="off", timeout=60)
     assert outcome.status == 3
     assert outcome.report
@@ -38,12 +38,12 @@ def test_cancellation(unharmed, policy, case):
 
 
 def test_cancellation_of_calls_below_the_threshold(unharmed):
-    """The stack is unwound through our frames while an original runs."""
+    """The stack is unwound through our frames while an original routine runs."""
     outcome = unharmed("interruptions", "cancel-asynchronously", min_size=100000, verify="off")
     assert outcome.total("offloaded") == 0 and outcome.total("calls") > 0
 
 
 def test_calls_after_a_jump_out_of_an_original(unharmed):
-    """They come from deeper frames than the one that ran the original, which holds what it held then."""
+    """The later calls come from deeper frames than the one that ran the original, so that frame's contents are unchanged."""
     outcome = unharmed("interruptions", "jump-out-of-xerbla")
     assert outcome.total("offloaded") == 11

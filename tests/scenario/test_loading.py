@@ -1,4 +1,4 @@
-"""How the library gets into a program, how calls reach it, and what it costs a program that makes none."""
+"""How the library is loaded into a program, how calls reach it, and its cost for a program that makes no calls."""
 
 import offload
 import pytest
@@ -23,7 +23,7 @@ def test_cblas_that_calls_fortran_is_counted_once(unharmed):
 
 
 def test_small_cblas_calls_are_counted_once(unharmed):
-    """Below the threshold the original runs, and the reference BLAS calls dgemm_ from cblas_dgemm."""
+    """Below the threshold the original routine runs, and in the reference BLAS cblas_dgemm calls dgemm_."""
     outcome = unharmed("styles", "cblas", min_size=1000)
     assert outcome.total("calls") == 2
     assert outcome.refused() == {offload.BELOW_MIN_SIZE: 2}
@@ -34,8 +34,8 @@ PLUGINS = ["one", "two", "wide"]
 
 @pytest.mark.parametrize("min_size", [0, 1000])
 def test_several_blas_copies_at_once(unharmed, policy, min_size):
-    """Each plugin's calls reach the copy that it was linked against (the output says which), on the CPU and behind the
-    simulated device alike."""
+    """Each plugin's calls reach the BLAS copy that it was linked against (the output says which), with the CPU and with the
+    simulated device."""
     paths = [offload.PROGRAMS / f"libplugin_{name}.so" for name in PLUGINS]
     outcome = unharmed("plugins", *paths, policy=policy, min_size=min_size)
     assert outcome.total("calls") == 9
@@ -62,7 +62,7 @@ def test_small_calls_open_no_device():
 
 
 def test_millions_of_small_calls(unharmed):
-    """What they cost is measured by bench/; here every one is counted and the device is never opened."""
+    """bench/ measures their cost; this test checks that each one is counted and that the device is never opened."""
     outcome = unharmed("small", 1_000_000, 2, min_size=100)
     assert outcome.total("calls") == 2_000_000
     assert outcome.refused() == {offload.BELOW_MIN_SIZE: 2_000_000}
@@ -78,7 +78,7 @@ def test_without_the_launcher(device):
 
 @pytest.mark.parametrize("program", ["/bin/true", "/bin/sh", "/usr/bin/env"])
 def test_programs_of_a_job(program):
-    """They print nothing themselves; the launcher says in one line that there was no BLAS."""
+    """The library prints nothing in them; the launcher says in one line that there was no BLAS."""
     outcome = offload.preloaded([program])
     assert (outcome.status, outcome.stderr) == (0, "")
     outcome = offload.run([offload.COMMAND, "run", "--", program], env=offload.environment())

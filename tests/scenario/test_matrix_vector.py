@@ -1,4 +1,4 @@
-"""Products of a matrix and a vector under the default threshold: brought when it pays, left alone when it does not."""
+"""Products of a matrix and a vector under the default threshold: the matrix is copied to the device only when this saves time."""
 
 import offload
 import pytest
@@ -43,7 +43,7 @@ def test_everything_is_offloaded_from_size_zero_on(device):
 
 @pytest.mark.parametrize("policy", ["first-use", "copy"])
 def test_a_blas_that_reads_past_a_vector(device, policy):
-    """OpenBLAS 0.3.21 does so in zgemv. In a program's own memory that does no harm."""
+    """OpenBLAS 0.3.21 does so in zgemv. In a program's own memory this is harmless."""
     if not (offload.OPENBLAS / "libblas.so.3").exists():
         pytest.skip("OpenBLAS is missing (Debian, Ubuntu: libopenblas0-pthread)")
     env = offload.environment(offload.OPENBLAS, BLASTOFF_SIMULATED_SLACK="on")

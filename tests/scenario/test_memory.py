@@ -1,4 +1,4 @@
-"""Matrices in memory that goes away, moves, is dropped, or is written by someone else: right results all the same."""
+"""Results are correct also where the memory of matrices is unmapped, moved, dropped, or written by someone else."""
 
 import pytest
 
@@ -17,18 +17,18 @@ def test_results_are_right(unharmed, policy, case):
 
 @pytest.mark.parametrize("case", ["free", "munmap", "madvise", "heap", "mremap", "read", "static", "read-only"])
 def test_results_are_right_without_the_help_of_verification(unharmed, tracker, case):
-    """Verification computes every call again; what it reads and when must not be what keeps the results right."""
+    """Verification computes every call again; results must not be correct only because of the memory that it reads."""
     unharmed("memory", case, verify="off")
 
 
 @pytest.mark.parametrize("case", ["direct-read", "remote-neighbour", "far-columns"])
 def test_what_lies_beside_an_operand_is_none_of_it(unharmed, tracker, case):
-    """A page that an operand fills in part is current for the operand's bytes; verification would repair the others in time."""
+    """A page that an operand fills in part is current only for the operand's bytes; verification would update the other bytes and hide errors."""
     assert unharmed("memory", case, verify="off").total("offloaded") > 0
 
 
 def test_what_is_known_of_memory_ends_with_it(unharmed, device):
-    """On the host and on the device: else a program that maps each matrix anew would fill both."""
+    """Records are dropped on the host and on the device: otherwise a program that maps each matrix anew would fill both."""
     outcome = unharmed("memory", "fresh-mappings", verify="off", settings=["--device-memory=256M"])
     assert outcome.total("offloaded") == 600
     mirrors = next(held for held in outcome.report["device"]["memory_held"] if held["client"] == "mirrors")
@@ -45,13 +45,13 @@ def test_memory_that_others_can_write_is_copied(unharmed, tracker, case):
 
 
 def test_a_refilled_buffer_is_left_to_copy(unharmed, tracker):
-    """Protecting pages that are rewritten before every use costs a fault each: after a while they are no longer tracked."""
+    """Pages that are rewritten before every use cost a fault each when they are protected, so after a while they are no longer tracked."""
     outcome = unharmed("memory", "refill")
     assert outcome.total("offloaded") == 400
 
 
 def test_what_is_left_to_the_cpu_costs_it_no_page_faults(unharmed, device):
-    """The pages of a result that the device has kept are protected: the CPU would take a fault for each that it writes."""
+    """The pages of a result that the device keeps are protected, so the CPU would take a fault for each page that it writes."""
     outcome = unharmed("memory", "left-to-cpu", min_size=100, verify="off")
     if outcome.tracks:
         assert outcome.total("offloaded") == 6
@@ -67,7 +67,7 @@ def test_factorisation_on_submatrices(unharmed, policy):
 
 @pytest.mark.parametrize("memory", ["300K", "600K", "2M"])
 def test_device_memory_smaller_than_the_matrices(unharmed, policy, memory, device):
-    """Least recently used out first; what does not fit is copied in panels or stays on the CPU."""
+    """The least recently used matrices are evicted first; calls that do not fit are copied in panels or stay on the CPU."""
     unharmed("factorise", 240, 40, policy=policy, settings=[f"--device-memory={memory}"])
     unharmed("threads", "own", policy=policy, settings=[f"--device-memory={memory}"])
     if device == "simulated":

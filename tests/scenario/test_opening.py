@@ -1,4 +1,4 @@
-"""A device that takes its time to open: the CPU computes meanwhile, and the program may end or fork at any moment."""
+"""While a slow device is being opened, the CPU computes, and the program may end or fork at any moment."""
 
 import json
 import pathlib
@@ -13,12 +13,12 @@ ENDS = ["return", "exit", "_exit", "thread"]
 
 
 UNTIL_OFFLOADED = {"OPENING_OFFLOADED": "20"}
-"""The program computes until so many products have run on the device, however long the machine takes for that."""
+"""The program computes until this number of products has run on the device, however long the machine takes."""
 
 
 @pytest.fixture
 def opening(gpu):
-    """Runs the program for so many seconds, unless the settings say until when, with a driver that takes 0.4 s to start."""
+    """Runs the program for a given number of seconds, unless the settings give another end, with a driver that takes 0.4 s to start."""
 
     def run(seconds: float, how: str = "return", **settings: str) -> offload.Outcome:
         env = gpu | {"FAKE_GPU_INIT_MS": "400", "BLASTOFF_START": "background"} | settings
@@ -59,7 +59,7 @@ def test_the_first_call_opens_it_where_that_is_asked_for(opening):
 
 @pytest.fixture
 def again(opening, tmp_path):
-    """Likewise, of a command whose earlier runs count."""
+    """Runs the program like opening(), as a command whose earlier runs count."""
 
     def run(seconds: float, how: str = "return", **settings: str) -> offload.Outcome:
         return opening(seconds, how, **{"XDG_CACHE_HOME": str(tmp_path / "cache"), "BLASTOFF_HISTORY": "on"} | settings)
@@ -84,7 +84,7 @@ def test_the_next_run_of_a_command_that_gained_begins_with_the_first_call_to_ope
 
 
 class Ahead:
-    """A command that pauses for 0.3 s before its first product, and then gains."""
+    """A command that pauses for 0.3 s before its first product, and whose products then gain from the device."""
 
     def __init__(self, gpu: dict[str, str], cache: pathlib.Path):
         self.cache = cache
@@ -109,11 +109,11 @@ class Ahead:
         return offload.offloaded(offload.program("opening", 1, "return"), device="cuda", verify="off", env=env)
 
     def is_next(self) -> bool:
-        """Whether the next run opens the device before its first call, which waits for that."""
+        """Whether the next run opens the device before its first call. That call waits until the device is open."""
         return "device: open" in self.run("wait").stderr
 
     def is_not_next(self) -> bool:
-        """Likewise, waiting for longer than opening takes."""
+        """Whether the next run does not; waits for longer than opening takes."""
         return "device: closed" in self.run("wait", OPENING_PATIENCE="0.8").stderr
 
 
@@ -168,7 +168,7 @@ def test_nothing_is_opened_ahead_a_long_time_before(ahead):
 
 
 def test_nothing_is_opened_ahead_where_history_is_off(ahead):
-    """Nor is it at the first call. Whether the program then computes for long enough is for the clock to say."""
+    """It is not opened at the first call either. Whether the program then computes for long enough is decided by the clock."""
     outcome = ahead.run("pause", BLASTOFF_HISTORY="off")
     assert NOT_OPEN in outcome.refused()
     assert opening_of(outcome) is None or not opening_of(outcome)["foreseen"]
@@ -198,7 +198,7 @@ def test_a_run_tells_the_next_one_which_matrices_are_used_once(again, tmp_path):
         (kept,) = (tmp_path / "cache").rglob("*.json")
         return json.loads(kept.read_text())
 
-    # A run does not tell where another of its threads is busy with the matrices just then.
+    # A run records nothing where another of its threads uses the matrices at that moment.
     times = next(times for times in (tell() for _ in range(5)) if times["used_once"])
     (kept,) = (tmp_path / "cache").rglob("*.json")
     kept.write_text(json.dumps(times | {"cpu_seconds": 1000 * times["flops"], "opening_seconds": 0.4}))
@@ -215,7 +215,7 @@ def test_another_command_starts_anew(again, tmp_path):
 
 
 def test_a_library_opens_it_while_it_is_loaded_itself(gpu):
-    """Its constructor holds the lock of the dynamic linker, which the libraries of the device need."""
+    """Its constructor runs under the lock of the dynamic linker, which the device's libraries need."""
     load = f"import ctypes; ctypes.CDLL({str(offload.PROGRAMS / 'libconstructor.so')!r})"
     outcome = offload.offloaded([sys.executable, "-c", load], device="cuda", verify="off", env=gpu | {"FAKE_GPU_CONTEXT_MS": "200"}, timeout=60)
     assert (outcome.status, outcome.stdout) == (0, "product: right\n"), outcome.stderr

@@ -1,6 +1,6 @@
-"""Allocations that fail, each in turn: no result is wrong, no process ends, and later calls are offloaded again.
+"""Allocations fail, one per run: no result is wrong, no process ends, and later calls are offloaded again.
 
-A first call makes thousands of them, of which samples fail here; each one in the long set (BLASTOFF_TEST_EVERY_ALLOCATION=1)."""
+A first call makes thousands of allocations. Samples of them fail here; in the long set (BLASTOFF_TEST_EVERY_ALLOCATION=1) each one does."""
 
 import os
 import shutil
@@ -15,13 +15,13 @@ EVERY = "BLASTOFF_TEST_EVERY_ALLOCATION" in os.environ
 
 
 def each(step: int) -> int:
-    """Each so many-th allocation; in the long set, each one."""
+    """The given step between failing allocations; 1 in the long set."""
     return 1 if EVERY else step
 
 
 @pytest.fixture
 def failing(device, tmp_path):
-    """Runs the program whose allocations fail, directly: the launcher's own settings by variables."""
+    """Runs the program with failing allocations directly, with environment variables for the settings that the launcher would make."""
     if device != "simulated":
         pytest.skip("what a driver does without memory is its own affair")
 
@@ -79,7 +79,7 @@ def test_while_several_devices_are_opened(failing):
 
 
 def test_while_a_process_begins_to_count(device):
-    """A child of a run makes its first call, whose counters lie in a file."""
+    """A child process of a run, whose counters lie in a file, makes its first call."""
     outcome = offload.offloaded(offload.program("out_of_memory", "gemm", "first"), device="none", verify="off")
     assert (outcome.status, outcome.stdout) == (0, "gemm: right\n"), outcome.stderr
 
@@ -90,19 +90,19 @@ def test_while_it_is_switched_off_and_on(failing):
 
 @pytest.mark.parametrize("intercept", ["auto", "patch"])
 def test_while_a_library_is_loaded_and_patched(failing, intercept):
-    """A jump that was written leads to its record, and an object that stays loaded stays known."""
+    """A jump that was written still leads to its record, and an object that stays loaded is still known."""
     failing("library", "warm", each(41), BLASTOFF_INTERCEPT=intercept)
 
 
 @pytest.mark.parametrize("when", ["warm", "first"])
 def test_no_thread_can_be_started(failing, when):
-    """EAGAIN, as where a user's processes or a container's are limited."""
+    """Creating a thread fails with EAGAIN, as where the number of processes of a user or a container is limited."""
     failing("gemm", when, 1, "threads")
     failing("large", when, 1, "threads", BLASTOFF_VERIFY="off", **SEVERAL)
 
 
 @pytest.mark.parametrize("kind", ["gemm", "potrf", "dft", "library"])
 def test_with_little_address_space_left(failing, kind):
-    """As after `ulimit -v`: from nothing to 600 MB."""
+    """Address space is limited as by `ulimit -v`, to between nothing and 600 MB."""
     failing(kind, "warm", each(97), "space")
     failing(kind, "first", each(97), "space")

@@ -1,4 +1,4 @@
-"""What a process may do after it has offloaded: fork, start others, and end in every way there is."""
+"""A process that has offloaded calls may fork, start other programs, and end in every possible way."""
 
 import shutil
 import signal
@@ -23,12 +23,12 @@ def test_children(unharmed, policy, case):
     assert outcome.total("offloaded") > 0
 
 
-FORKS = ["_Fork", "SYS_fork", "SYS_clone"]  # which no handler of pthread_atfork() sees
+FORKS = ["_Fork", "SYS_fork", "SYS_clone"]  # these run no handler of pthread_atfork()
 
 
 @pytest.mark.parametrize("how", FORKS)
 def test_an_unseen_child_computes_on_the_cpu(policy, device, how, tmp_path):
-    """It ends by exit(3), and its report counts its own calls alone."""
+    """The child ends by exit(3), and its report counts only its own calls."""
     command = offload.program("process", "fork-unseen", how)
     settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_POLICY": policy, "BLASTOFF_REPORT": f"{tmp_path}/%p.json"}
     outcome = offload.preloaded(command, env={**settings, "BLASTOFF_SUMMARY": "never"}, timeout=30)
@@ -43,20 +43,20 @@ def test_an_unseen_child_takes_nothing_from_its_parent(unharmed, policy, how):
 
 
 def test_a_child_of_a_process_without_calls_offloads(unharmed, policy):
-    """The report is the child's: its parent made no call."""
+    """The report is the child's; its parent made no call."""
     outcome = unharmed("process", "fork-first", policy=policy)
     assert outcome.total("calls") == outcome.total("offloaded") == 1
 
 
 def test_children_compute_on_the_cpu(unharmed, device, tmp_path):
-    """Each forked child that ends by exit(3) writes a report of its own; those here end by _exit(2) and write none."""
+    """Each forked child that ends by exit(3) writes its own report; the children here end by _exit(2) and write none."""
     outcome = unharmed("process", "fork", device=device)
     assert outcome.report["process"]["pid"] > 0
     assert outcome.total("calls") == outcome.total("offloaded") == 12  # the parent's own
 
 
 def reports_of(command, device, policy, directory) -> list[dict]:
-    """Of all processes of the command, the child's last."""
+    """The reports of all processes of the command, with the child's last."""
     settings = [f"--device={device}", f"--policy={policy}", "--min-size=0", "--summary=never", "--verify=abort", f"--tracker={offload.TRACKER}"]
     outcome = offload.run([offload.COMMAND, "run", *settings, f"--report={directory}/%p.json", "--", *command], env=offload.environment())
     assert "WRONG" not in outcome.stdout
@@ -90,7 +90,7 @@ def test_an_ending_with_report(unharmed, policy, how):
 
 @pytest.mark.parametrize("how", UNREPORTED)
 def test_an_ending_without_report(device, policy, how):
-    """Nobody asks the library at such an end. Status and output are the program's own."""
+    """At such an end the library is not called. Status and output are the program's own."""
     command = offload.program("process", how)
     plain = offload.plain(command)
     assert plain.status == UNREPORTED[how]
@@ -98,18 +98,18 @@ def test_an_ending_without_report(device, policy, how):
     assert (direct.status, direct.stdout, direct.stderr_of_program) == (plain.status, plain.stdout, plain.stderr)
     launched = offload.offloaded(command, device=device, policy=policy)
     assert launched.stdout == plain.stdout
-    # A launcher that has become the program dies of the same signal; one that waits for it reports 128 + the signal.
+    # A launcher that has become the program dies of the same signal; a launcher that waits for the program returns 128 + the signal.
     assert launched.status in (plain.status, 128 - plain.status)
 
 
 def test_exec(unharmed, policy):
-    """The program that follows starts anew under the same settings; /bin/sh makes no call."""
+    """The new program starts afresh under the same settings; /bin/sh makes no call."""
     outcome = unharmed("process", "exec", policy=policy)
     assert outcome.status == 6
 
 
 def test_a_report_for_each_process(device, tmp_path):
-    """Shell and programs started by it each write their own; those that made no call may stay silent."""
+    """The shell and the programs that it starts each write their own report; processes without calls may write none."""
     command = " && ".join(" ".join(offload.program("products", size)) for size in (40, 60, 80))
     launcher = [offload.COMMAND, "run", f"--device={device}", "--min-size=0", "--summary=never", f"--report={tmp_path}/%p.json"]
     outcome = offload.run([*launcher, "--", "/bin/sh", "-c", f"{command}; true"], env=offload.environment())
@@ -122,7 +122,7 @@ def test_a_report_for_each_process(device, tmp_path):
 
 
 def test_a_fixed_report_path_in_several_processes(device, tmp_path):
-    """Nothing is overwritten: a path without %p gets the process id for every process after the first."""
+    """Nothing is overwritten: the process id is added to a path without %p for every process after the first."""
     command = "; ".join(" ".join(offload.program("products", 40)) for _ in range(3))
     launcher = [offload.COMMAND, "run", f"--device={device}", "--min-size=0", "--summary=never", f"--report={tmp_path}/run.json"]
     outcome = offload.run([*launcher, "--", "/bin/sh", "-c", command], env=offload.environment())
@@ -145,7 +145,7 @@ def test_ranks_of_a_job_write_their_own_reports(device, tmp_path):
                 "OMPI_COMM_WORLD_SIZE": "2",
             },
         )
-        # Two ranks and one GPU: the rank modulo the number of GPUs picks, and there is always one.
+        # Two ranks and one GPU: the rank modulo the number of GPUs selects the GPU, so every rank has one.
         assert outcome.status == 0 and outcome.lines == []
     for rank in (0, 1):
         assert offload.read_report(tmp_path / f"rank-{rank}.json")["process"]["rank"] == rank
@@ -153,7 +153,7 @@ def test_ranks_of_a_job_write_their_own_reports(device, tmp_path):
 
 @pytest.mark.parametrize("intercept", ["auto", "preload"])
 def test_two_copies(device, tmp_path, intercept):
-    """The first one loaded acts: its calls are offloaded once, counted once, and one line says so."""
+    """The copy that is loaded first is active: calls are offloaded once and counted once, and one line says so."""
     copy = shutil.copy(offload.LIBRARY, tmp_path / "libother.so")
     command = offload.program("products", 40)
     settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": "never", "BLASTOFF_INTERCEPT": intercept}
@@ -173,7 +173,7 @@ def test_two_copies(device, tmp_path, intercept):
 
 
 def test_a_copy_beside_another_is_silent(tmp_path):
-    """A process that makes no call worth a word."""
+    """A process that makes no calls prints nothing about the second copy."""
     copy = shutil.copy(offload.LIBRARY, tmp_path / "libother.so")
     outcome = offload.run(["/bin/true"], env=offload.environment(LD_PRELOAD=f"{offload.LIBRARY}:{copy}"))
     assert (outcome.status, outcome.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""Processes of one job that share a node's GPUs, on fake ones: which GPU each takes, and how much of its memory."""
+"""Processes of one job that share a node's (fake) GPUs: the GPU that each process takes, and its share of that GPU's memory."""
 
 import itertools
 import json
@@ -34,7 +34,7 @@ sys.exit(max(worker.wait() for worker in workers))
 
 @pytest.fixture
 def job(device, gpu, tmp_path):
-    """Runs so many workers or ranks at once under one launcher, and gives their reports."""
+    """Runs several workers or ranks at once under one launcher, and returns their reports."""
     if device.startswith("cuda"):
         pytest.skip("the number of GPUs is that of the fake driver")
 
@@ -56,7 +56,7 @@ def job(device, gpu, tmp_path):
 
 @pytest.mark.parametrize("kind", ["ranks", "workers"])
 def test_processes_spread_over_the_gpus(job, kind):
-    """Also those without ranks, such as workers of joblib, Dask and Ray."""
+    """Also processes without ranks, such as workers of joblib, Dask and Ray."""
     used = [report["device"]["index"] for report in job(6, kind, FAKE_GPU_COUNT="3")]
     assert sorted(used) == [0, 0, 1, 1, 2, 2]
 
@@ -112,7 +112,7 @@ for seconds in ("1", "3"):
 
 
 def test_calls_go_on_while_others_have_their_turn(device, gpu, tmp_path):
-    """A process that is killed in its turn is in nobody's way."""
+    """A process that is killed during its turn does not block the others."""
     if device.startswith("cuda"):
         pytest.skip("the fake driver will do")
     settings = {"BLASTOFF_START": "background", "BLASTOFF_HISTORY": "off"}

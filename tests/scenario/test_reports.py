@@ -1,4 +1,4 @@
-"""Where the report and the lines go, and what happens when they cannot."""
+"""The destinations of the report and of printed lines, also where they cannot be written."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ def test_an_unwritable_report(device, path):
 
 
 def test_an_old_report_survives_a_failed_write(device, tmp_path):
-    """A report is written beside its path and renamed: a full disk leaves what was there."""
+    """A report is written to a temporary file and then renamed, so a full disk leaves the old report in place."""
     (tmp_path / "run.json").write_text("old")
     outcome = offload.preloaded(
         ["/bin/sh", "-c", f"ulimit -f 0; {offload.program('products')[0]}"],
@@ -41,7 +41,7 @@ def test_an_old_report_survives_a_failed_write(device, tmp_path):
 
 
 def test_an_end_waits_for_no_lock(device, tmp_path):
-    """`flock DIR PROGRAM` with the report in DIR; the second time there is an old report to replace."""
+    """`flock DIR PROGRAM` with the report in DIR; in the second run there is an old report to replace."""
     env = offload.environment(LD_PRELOAD=str(offload.LIBRARY), BLASTOFF_DEVICE=device, BLASTOFF_MIN_SIZE="0", BLASTOFF_SUMMARY="never")
     for run in ("first", "second"):
         env |= {"BLASTOFF_REPORT": f"{tmp_path}/run.json", "BLASTOFF_RUN": run}
@@ -86,7 +86,7 @@ def test_full_stderr(device):
 
 
 def test_a_file_that_took_the_place_of_stderr(tmp_path, device):
-    """A program that starts with stderr closed gets that descriptor for a file of its own, which is not ours to write."""
+    """A program that starts with stderr closed gets its descriptor for one of its own files, to which we must not write."""
     file = tmp_path / "data"
     env = offload.environment(LD_PRELOAD=str(offload.LIBRARY), BLASTOFF_DEVICE=device, BLASTOFF_MIN_SIZE="0", BLASTOFF_SUMMARY="always")
     outcome = run_with_stderr_closed(offload.program("environment", "file-as-stderr", file), env)
@@ -122,7 +122,7 @@ RATES = "--simulated-rates=link=2e10,device=1e12,launch=1e-5,cpu=1e9,start=0.5"
 
 
 def figures(device, *settings):
-    """The report of a run on a clock of its own, by which it is decided: nothing in it depends on chance."""
+    """The report of a run whose decisions follow a simulated clock, so that nothing in it depends on chance."""
     if device != "simulated":
         pytest.skip("only the simulated device has a clock of its own")
     settings = ("--decide=time", "--model=none", RATES, *settings)
@@ -135,7 +135,7 @@ COUNTS = ("totals", "routines", "refusals", "sizes", "call_sites", "timeline", "
 
 
 def flat(value, path=()):
-    """A leaf of JSON by the names and numbers that lead there."""
+    """The leaves of a JSON value, each with the names and indices that lead to it."""
     if not isinstance(value, (dict, list)):
         return {path: value}
     parts = value.items() if isinstance(value, dict) else enumerate(value)
@@ -143,7 +143,7 @@ def flat(value, path=()):
 
 
 def without_real_time(report):
-    """The figures, but for the number of the thread, and when its calls began: that depends on the program's own time between them."""
+    """The figures without the thread's number and the start times of its calls, which depend on the program's own time between calls."""
     for call in report["timeline"]:
         del call["start"], call["thread"]
     return flat({name: report[name] for name in COUNTS})
@@ -158,7 +158,7 @@ def test_a_log_changes_no_figure(device, tmp_path, log):
 
 
 def test_a_log_leaves_small_calls_on_their_short_path(device):
-    """They are sampled, and teach nothing: calls of too little work are counted as such, whatever else is to be said of them."""
+    """Small calls are sampled and no rates are learned from them; they count as calls with too little work even if other reasons apply too."""
     plain, logged = (
         offload.offloaded(offload.program("figures"), device=device, min_size=100, verify="off", settings=settings).refused()
         for settings in ((), ("--log=calls",))
@@ -167,7 +167,7 @@ def test_a_log_leaves_small_calls_on_their_short_path(device):
 
 
 def test_one_clock_tells_all_figures(device):
-    """The CPU takes a nanosecond for an operation, the link 50 ps for a byte. Calls with nothing to compute and invalid ones take nothing."""
+    """The CPU takes 1 ns per operation, the link 50 ps per byte. Calls with nothing to compute and invalid calls take no time."""
     report = figures(device)
     totals, routines = report["totals"], {routine["name"]: routine for routine in report["routines"]}
     moved = totals["bytes_to_device"] + totals["bytes_from_device"]
@@ -191,7 +191,7 @@ def test_one_clock_tells_all_figures(device):
     ids=["copy", "first-use", "placed-at-malloc"],
 )
 def test_reuse(unharmed, device, policy, settings, what, matrices, products):
-    """Matrices in N products are used N times, unless they come anew for each. (test_in_place.py has the other policies.)"""
+    """Matrices in N products are used N times, unless they are copied anew for each. (test_in_place.py tests the other policies.)"""
     if settings and device != "simulated":
         pytest.skip("the simulated device takes this form")
     outcome = unharmed("figures", what, products, policy=policy, settings=settings)
@@ -213,18 +213,18 @@ def test_the_report_follows_its_schema(unharmed):
 
 
 def test_the_schema_describes_every_counter(unharmed):
-    """The library writes what src/report/counters.def lists; the schema describes each of these, and nothing else."""
+    """The library writes the counters that src/report/counters.def lists; the schema describes exactly these."""
     schema = json.loads((offload.ROOT / "share" / "report.schema.json").read_text())
     outcome = unharmed("products")
     for part, described in (
         (outcome.report["totals"], schema["$defs"]["sums"]),
         (outcome.report["verification"], schema["properties"]["verification"]),
     ):
-        assert set(part) == set(described["properties"]) >= set(described["required"])  # earlier versions counted less
+        assert set(part) == set(described["properties"]) >= set(described["required"])  # earlier versions had fewer counters
 
 
 def test_bytes_are_counted_exactly(unharmed):
-    """Under copy a 96 x 96 product moves A and B in and C out, and C in too unless beta is 0."""
+    """Under the policy copy, a 96 x 96 product moves A and B in and C out; C moves in too unless beta is 0."""
     matrix = 96 * 96 * 8
     outcome = unharmed("products", policy="copy")
     assert outcome.total("bytes_from_device") == 6 * matrix
@@ -233,7 +233,7 @@ def test_bytes_are_counted_exactly(unharmed):
 
 
 def test_first_use_moves_what_changed(unharmed):
-    """After the first upload only the page that the CPU touched moves again."""
+    """After the first upload, only the page that the CPU wrote moves again."""
     outcome = unharmed("products", 160, 20)
     if outcome.tracks:
         matrix = 160 * 160 * 8
@@ -262,7 +262,7 @@ def test_a_share_of_the_calls_is_verified(unharmed, share):
 
 
 def test_a_log_leaves_settled_calls_settled(device, tmp_path):
-    """Calls that the CPU makes as fast are judged now and then; each has a line, and nothing else is done for it."""
+    """Decisions on calls that the CPU computes as fast are reviewed now and then; each call has a log line, and causes no other work."""
     if device != "simulated":
         pytest.skip("the CPU is as fast as the simulated device, which is the CPU")
     settings = ("--decide=time", "--model=none", f"--log=calls={tmp_path / 'lines'}")

@@ -1,4 +1,4 @@
-"""Programs that load Blastoff in their middle: C programs by dlopen(), R by dyn.load(), Octave by autoload()."""
+"""Programs that load Blastoff while they run: C programs by dlopen(), R by dyn.load(), Octave by autoload()."""
 
 import platform
 import shutil
@@ -11,7 +11,7 @@ OFF = "offloading was switched off by the program"
 
 
 def run(command: list, tmp_path: Path, device: str, **changes: str) -> offload.Outcome:
-    """Without the launcher and without preloading: the program loads the library itself."""
+    """Runs a program without the launcher and without preloading; the program loads the library itself."""
     report = tmp_path / "report.json"
     settings = {"BLASTOFF_DEVICE": device, "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_VERIFY": "abort", "BLASTOFF_SUMMARY": "never"}
     outcome = offload.run(command, env=offload.environment(None, BLASTOFF_REPORT=str(report), **settings, **changes), cwd=tmp_path)
@@ -34,7 +34,7 @@ def test_a_c_program(how, folder, tmp_path, device):
 @pytest.mark.parametrize("instructions", [1, 2, 3])
 @pytest.mark.parametrize("folder", [offload.REFERENCE_BLAS, offload.OPENBLAS], ids=["reference", "openblas"])
 def test_while_a_thread_stands_where_a_jump_is_written(folder, instructions, tmp_path, device):
-    """It has executed so many of the instructions with which dgemm_ begins, and goes on when the function is patched."""
+    """The thread has executed the given number of dgemm_'s first instructions, and continues after the function is patched."""
     if not (folder / "libblas.so.3").exists():
         pytest.skip(f"{folder} is not installed")
     command = offload.program("between_instructions", offload.LIBRARY, folder / "libblas.so.3", str(instructions))
@@ -80,7 +80,7 @@ def test_r(tmp_path, device):
 
 
 def test_octave(tmp_path, device):
-    """Octave loads what it takes for its own code, and says that there is no such function in it."""
+    """Octave loads the library as if it were an Octave function, and reports that it contains no such function."""
     link = tmp_path / "blastoff.oct"
     link.symlink_to(offload.LIBRARY)
     script = tmp_path / "session.m"

@@ -1,4 +1,4 @@
-"""Calls where there is hardly any stack: what the program survives without Blastoff, it survives with it."""
+"""Calls with hardly any stack left: a program that works without Blastoff also works with it."""
 
 import offload
 import pytest

@@ -1,4 +1,4 @@
-"""One call on several devices: results, what is counted, and what happens when one of them fails."""
+"""One call on several devices: its results, its counters, and the failure of one device."""
 
 import json
 
@@ -13,7 +13,7 @@ def on_simulated(device):
 
 
 def split(count: int, *settings: str) -> dict:
-    """Options for so many devices that compute every call together."""
+    """Options for `count` devices that compute every call together."""
     return {"device": "simulated:all", "settings": [f"--simulated-devices={count}", "--split=always", *settings]}
 
 
@@ -33,7 +33,7 @@ def test_every_device_makes_a_part(unharmed, count):
 
 
 def test_parts_find_what_they_left(unharmed):
-    """A is brought to each device once, B once to all of them together, and C, a result, twice; then a page or two of what changed."""
+    """A moves to each device once, B once to all devices together, and C, a result, twice; later one or two changed pages move."""
     size, rounds = 256, 40
     outcome = unharmed("products", size, rounds, **split(2), verify="off")
     if outcome.tracks:
@@ -73,9 +73,9 @@ def test_devices_that_reach_the_memory(unharmed, form):
 def test_one_of_them_fails(unharmed, step, number, how):
     outcome = unharmed("products", **split(3, f"--simulated-fault=1/{step}:{number}:{how}"))
     states = [one["state"] for one in outcome.report["devices"]]
-    if len(states) == 3:  # else it could not be opened
+    if len(states) == 3:  # otherwise it could not be opened
         assert states[0] == states[2] == "working"
-        # Memory that cannot be had is no loss, whatever the reason.
+        # A device that cannot get memory is not lost, whatever the reason.
         lost = how == "lost" and step not in ("allocate", "reserve", "back")
         assert "simulated fault" in states[1] if lost else states[1] == "working"
     assert outcome.refused().keys() <= {offload.TRIVIAL, offload.INVALID_ARGUMENTS}
@@ -95,7 +95,7 @@ def test_the_last_one_computes_alone(unharmed):
 
 
 def test_a_part_larger_than_the_memory(unharmed):
-    """Each computes its part block by block."""
+    """Each device computes its part block by block."""
     outcome = unharmed("products", 200, device="simulated:all", settings=["--split=always", "--device-memory=300K"])
     assert outcome.total("split") == outcome.total("offloaded") > 0
 
@@ -111,7 +111,7 @@ MODEL = {
 @pytest.mark.parametrize("decide", ["size", "time"])
 @pytest.mark.parametrize("named", [True, False])
 def test_large_calls_are_split(unharmed, tmp_path, decide, named):
-    """Of order 200, where a device takes 160 ms by its model."""
+    """The matrices are of order 200, for which a device takes 160 ms by its model."""
     file = tmp_path / "blastoff" / "machines" / "model.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(MODEL))
@@ -136,7 +136,7 @@ def test_small_calls_are_not_split(unharmed):
 
 @pytest.mark.parametrize("program", [("products", 96, 12), ("threads", "own"), ("threads", "blocks"), ("threads", "shared-a")])
 def test_gpus(unharmed, gpu, program):
-    """These page-lock results, all devices together."""
+    """Fake GPUs page-lock results, all devices together."""
     outcome = unharmed(*program, device="cuda:all", settings=["--split=always"], env=gpu | {"FAKE_GPU_COUNT": "3"})
     assert outcome.total("split") == outcome.total("offloaded") > 0
     assert [one["parts"] for one in outcome.report["devices"]] == [outcome.total("split")] * 3

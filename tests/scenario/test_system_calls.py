@@ -1,4 +1,4 @@
-"""System calls that succeed without us succeed with us, on memory that we watch."""
+"""System calls on memory that we track succeed if they succeed without us."""
 
 import pytest
 

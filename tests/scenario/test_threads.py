@@ -1,4 +1,4 @@
-"""Many threads calling at once."""
+"""Many threads call at once."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def test_short_lived_threads(unharmed, policy):
 
 
 def test_small_matrices_on_the_stacks_of_many_threads(unharmed, policy):
-    """None is worth a chunk of device memory of its own."""
+    """The matrices are too small for a chunk of device memory each."""
     outcome = unharmed("threads", "stacks", policy=policy, verify="off")
     assert outcome.total("offloaded") == outcome.total("calls") == 300 * 10
     if outcome.tracks:
@@ -50,7 +50,7 @@ def test_a_matrix_that_all_threads_read_is_copied_by_each(unharmed):
 
 @pytest.mark.parametrize("case", ["own", "shared-a"])
 def test_a_race_detector_of_the_program_finds_none_in_us(device, policy, case):
-    """It sees what we allocate, copy and lock, but not how our threads agree on it."""
+    """The detector sees our allocations, copies and locks, but not the synchronisation between our threads."""
     command = offload.program("threads_watched", case)
     if not Path(command[0]).exists():
         pytest.skip("the compiler has no ThreadSanitizer")

@@ -1,4 +1,4 @@
-"""A device that computes a wrong number: --verify names the call, in each front end."""
+"""When a device computes a wrong number, --verify names the call, in each front end."""
 
 import re
 

@@ -1,6 +1,6 @@
-"""What a program is said to have saved is wall time, whatever its threads, children and ranks do at once.
+"""The saved time that the report gives is wall time, also where threads, children and ranks run at once.
 
-The clock is that of the simulated device: a product takes 0.1 s on the CPU, and next to nothing on the device.
+The clock is the simulated device's: a product takes 0.1 s on the CPU, and almost no time on the device.
 """
 
 import json
@@ -21,7 +21,7 @@ from blastoff.job.processes import Job
 ROUNDS, SIZE = 4, 300
 CPU_RATE = 5e8
 ON_CPU = ROUNDS * 2 * SIZE**3 / CPU_RATE
-"""Seconds of what one thread does."""
+"""Seconds that one thread's products take."""
 
 
 def job_of(reports: Path, *command: object, launcher: tuple[str, ...] = (), rates: bool = True, min_size: int = 1, **changes: str) -> Job:
@@ -41,7 +41,7 @@ def test_one_thread(tmp_path):
 def test_threads_that_call_at_once(tmp_path):
     job = job_of(tmp_path, *offload.program("wall_time", "threads", 4, ROUNDS, SIZE))
     assert job.totals.calls == 4 * ROUNDS
-    # The sum over threads is four times as much. How far they overlap is the scheduler's affair.
+    # The sum over threads is four times as much. The scheduler determines how far the threads overlap.
     assert job.verdict.saved == pytest.approx(ON_CPU, rel=0.05)
 
 
