@@ -1,4 +1,4 @@
-// The BLAS routines have their numbers and names, as in a process that has loaded the library.
+// Gives the BLAS routines their numbers and names, as in a process that has loaded the library.
 #pragma once
 
 #include "blas/front_end.h"

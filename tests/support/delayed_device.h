@@ -1,7 +1,7 @@
 // A device that does its work late: every queue has a thread of its own that waits a random time before each piece of
-// work. What a policy orders too loosely (a missing event, a slot used again too early, memory taken away under a copy)
-// goes wrong here, where the simulated device, which does everything at once, would forgive it. Memory that is taken
-// away while work that uses it is still queued is reported as a test failure.
+// work. Ordering mistakes of a policy (a missing event, a slot that is reused too early, memory that is released during
+// a copy) give wrong results here, while they go unnoticed on the simulated device, which does all work immediately.
+// Releasing memory that queued work still uses is reported as a test failure.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@
 
 namespace blastoff::support {
 
-/// Memory that queued work still needs: device addresses and host addresses alike.
+/// Memory that queued work still needs, both device and host addresses.
 class InFlight {
  public:
   struct Range {
@@ -79,7 +79,7 @@ struct Delays {
 
 class DelayedEvent final : public device::Event {
  public:
-  /// One record(): waits that came before the next one concern it, whatever is recorded later.
+  /// One record(): a wait concerns the last record before it, whatever is recorded later.
   struct Record {
     std::mutex mutex;
     std::condition_variable changed;
@@ -109,7 +109,7 @@ class DelayedEvent final : public device::Event {
     const std::lock_guard lock(mutex_);
     return latest_ = std::make_shared<Record>();
   }
-  /// Null before the first.
+  /// Null before the first record().
   std::shared_ptr<Record> latest() {
     const std::lock_guard lock(mutex_);
     return latest_;
@@ -162,7 +162,7 @@ class DelayedQueue final : public device::Queue {
 
   device::Status permute(device::Address destination, device::Address source,
                          const device::Permutation& permutation) override {
-    const std::size_t bytes = permutation.elements() * permutation.element_size;  // of tensors without gaps
+    const std::size_t bytes = permutation.elements() * permutation.element_size;  // the tensors have no gaps
     return queue([=, this] { return inner_->permute(destination, source, permutation); },
                  {{destination, destination + bytes}, {source, source + bytes}});
   }
@@ -193,7 +193,7 @@ class DelayedQueue final : public device::Queue {
     return {begin, begin + (block.columns - 1) * pitch + block.column_bytes};
   }
 
-  /// Work that is left undone once something failed, as on a device whose context is broken.
+  /// Queues work, which is skipped after any failure, as on a device whose context is broken.
   device::Status queue(std::function<device::Status()> body, std::vector<InFlight::Range> ranges) {
     const InFlight::Work entry = delays_->in_flight.add(std::move(ranges));
     return queue_always([this, body = std::move(body), entry] {
@@ -241,13 +241,13 @@ class DelayedQueue final : public device::Queue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> work_;
-  std::optional<device::Error> error_;  // written by the thread alone
+  std::optional<device::Error> error_;  // only the thread writes it
   bool idle_ = true;
   bool stopping_ = false;
   std::thread thread_;
 };
 
-/// A stream of the program's: a delayed queue that a test has created, by its address.
+/// Represents a stream of the program: a delayed queue that a test has created, given by its address.
 class AdoptedQueue final : public device::Queue {
  public:
   explicit AdoptedQueue(void* stream) : stream_(*static_cast<device::Queue*>(stream)) {}

@@ -1,4 +1,4 @@
-// Routines as test parameters and as template arguments.
+// Routines as parameters of tests and as template arguments.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A device that passes everything on to another: what a test's device does differently it overrides.
+// A device that forwards every call to another device; a test's device overrides the functions that differ.
 #pragma once
 
 #include <memory>

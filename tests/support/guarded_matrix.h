@@ -1,5 +1,5 @@
-// Matrices for tests that care about every byte: between inaccessible pages, surrounded by a pattern, with a copy of
-// all of it.
+// Matrices for tests that check every byte: they lie between inaccessible pages, are surrounded by a pattern, and all
+// bytes can be copied.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace blastoff::support {
 
-/// Where the matrix touches an inaccessible page.
+/// The end at which the matrix touches an inaccessible page.
 enum class Edge { first_element, last_element };
 
 /// Private anonymous pages between two inaccessible ones, filled with a pattern.
@@ -67,7 +67,7 @@ class GuardedMatrix {
     return static_cast<std::size_t>((columns_ - 1) * leading_dimension_ + rows_) * blas::element_size(scalar_);
   }
 
-  /// Small integers: products and sums of them are exact in every element type, whatever the order.
+  /// Small integers, whose products and sums are exact in every element type and in any order.
   template <class Engine>
   void fill(Engine& engine) {
     for (std::int64_t j = 0; j < columns_; ++j) {
@@ -75,7 +75,7 @@ class GuardedMatrix {
     }
   }
 
-  /// A triangle that a solve neither overflows nor rounds with: ones on the diagonal, few elements beside it.
+  /// A triangle with which a solve neither overflows nor rounds: ones on the diagonal, and few other elements.
   template <class Engine>
   void fill_for_solve(Engine& engine) {
     for (std::int64_t j = 0; j < columns_; ++j) {

@@ -1,4 +1,4 @@
-"""An installation of what was built, as a site makes it."""
+"""Installs the build, as a site does."""
 
 import os
 import shutil
@@ -21,18 +21,18 @@ def install(prefix: Path) -> Path:
 
 
 def stage(prefix: Path, directory: Path) -> str:
-    """As for a package: below that directory. Returns what CMake says."""
+    """Installs below `directory`, as for a package. Returns CMake's output."""
     command = ["cmake", "--install", offload.BUILD, "--prefix", prefix]
     return subprocess.run(command, env=os.environ | {"DESTDIR": str(directory)}, check=True, capture_output=True, text=True).stdout
 
 
 def folder_of_libraries(prefix: Path) -> Path:
-    """The one that holds libblastoff.so: lib, lib64 or that of Debian's architecture."""
+    """The folder that holds libblastoff.so: lib, lib64 or Debian's folder for the architecture."""
     return next(path.parent for path in sorted(prefix.rglob("libblastoff.so")) if path.parent.name != "blastoff")
 
 
 def link_flags(prefix: Path) -> list[str]:
-    """pkg-config --libs blastoff"""
+    """The output of `pkg-config --libs blastoff`."""
     environment = os.environ | {"PKG_CONFIG_PATH": str(folder_of_libraries(prefix) / "pkgconfig")}
     asked = subprocess.run(["pkg-config", "--libs", "blastoff"], env=environment, check=True, capture_output=True, text=True)
     return asked.stdout.split()

@@ -1,4 +1,4 @@
-"""Programs with the allocation interposer preloaded."""
+"""Runs programs with the allocation interposer preloaded."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ import offload
 ALLOCATOR = offload.BUILD / "libblastoff-allocator.so"
 PROGRAMS = offload.PROGRAMS / "allocator"
 
-# Node 0 stands for the device's: it is there on every machine, with CPUs, so only that variable makes it one.
+# Node 0 stands for the device's node. Every machine has it, with CPUs, so it counts as the device's only through this variable.
 AT_MALLOC = {"BLASTOFF_PLACE": "at-malloc=64K", "BLASTOFF_DEVICE_NODE": "0"}
 ALIGN = {"BLASTOFF_ALIGN": "4K"}
 

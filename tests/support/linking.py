@@ -1,7 +1,7 @@
-"""Small programs and libraries, built in a test the way its situation asks for, and how far each interceptor reaches their BLAS calls.
+"""Builds small programs and libraries as each test requires, and checks which of their BLAS calls each interceptor reaches.
 
-BLASTOFF_TEST_CC and BLASTOFF_TEST_FC name other compilers, BLASTOFF_TEST_EMULATOR the command (qemu-aarch64 -L ...) that runs what they
-make.
+BLASTOFF_TEST_CC and BLASTOFF_TEST_FC name other compilers, BLASTOFF_TEST_EMULATOR the command (qemu-aarch64 -L ...) that runs their
+programs.
 """
 
 import os
@@ -18,16 +18,16 @@ SOURCES = offload.ROOT / "tests" / "scenario" / "linking"
 C_COMPILER = shlex.split(os.environ.get("BLASTOFF_TEST_CC", "gcc"))
 FORTRAN_COMPILER = shlex.split(os.environ.get("BLASTOFF_TEST_FC", "gfortran"))
 EMULATOR = shlex.split(os.environ.get("BLASTOFF_TEST_EMULATOR", ""))
-# Those of CMake's targets (cmake/compile_options.cmake) that gfortran does not know.
+# Options of CMake's targets (cmake/compile_options.cmake) that gfortran does not know.
 C_WARNINGS = ["-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
 INCLUDES = [f"-I{SOURCES / 'common'}", f"-I{SOURCES.parent / 'programs'}"]
 
-# How often a program or plugin of tests/scenario/linking calls (common/product.h).
+# The number of calls that a program or plugin of tests/scenario/linking makes (common/product.h).
 CALLS = 3
 
 
 def machine() -> str:
-    """What the compiler makes programs for: "x86_64", "aarch64"."""
+    """The architecture for which the compiler makes programs: "x86_64", "aarch64"."""
     return subprocess.run([*C_COMPILER, "-dumpmachine"], capture_output=True, text=True, check=True).stdout.split("-")[0]
 
 
@@ -41,14 +41,14 @@ class Workshop:
         return self._build(name, sources, flags)
 
     def shared_object(self, name: str, *sources: str | Path, flags: Sequence[str] = (), soname: bool = True) -> Path:
-        """lib<name>.so, with that as its DT_SONAME or with none; `name` may begin with a folder."""
+        """Builds lib<name>.so, with this name as its DT_SONAME or without one; `name` may begin with a folder."""
         path = Path(name)
         file = path.with_name(f"lib{path.name}.so")
         named = [f"-Wl,-soname,{file.name}"] if soname else []
         return self._build(str(file), sources, ["-shared", "-fPIC", *named, *flags])
 
     def blas(self, name: str = "toy", flags: Sequence[str] = ()) -> Path:
-        """The toy BLAS: dgemm_, and toy_calls() to ask it how often that was reached."""
+        """The toy BLAS: dgemm_, and toy_calls(), which returns how often dgemm_ was called."""
         return self.shared_object(name, "common/blas.c", flags=flags)
 
     def strip(self, path: Path) -> Path:
@@ -70,7 +70,7 @@ class Workshop:
 
 @dataclass(frozen=True)
 class Reach:
-    """Calls that the report counts, under each interceptor. Without any there is no report."""
+    """The calls that the report counts, under each interceptor. Without any calls there is no report."""
 
     patch: int
     auto: int
@@ -84,7 +84,7 @@ NOWHERE = Reach(patch=0, auto=0, preload=0)
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Without a BLAS in LD_LIBRARY_PATH: programs here bring their own."""
+    """No BLAS is in LD_LIBRARY_PATH, because these programs have their own."""
     return offload.environment(blas=None, **changes)
 
 
@@ -94,13 +94,13 @@ def plain(command: Sequence[str | Path], **options) -> offload.Outcome:
 
 
 def intercepted(command: Sequence[str | Path], mode: str, *, env: dict[str, str] | None = None, **options) -> offload.Outcome:
-    """With every call offloaded to the simulated device and verified."""
+    """Runs a command with every call offloaded to the simulated device and verified."""
     env = environment() if env is None else env
     if not EMULATOR:
         return offload.offloaded(command, settings=[f"--intercept={mode}"], env=env, **options)
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.json"
-        # There no code shows that the toy BLAS's functions are what their names say.
+        # On other architectures no code shows that the toy BLAS's functions are BLAS routines.
         trusted = "" if machine() == "x86_64" else "dgemm_,cblas_dgemm"
         settings = {
             "trust": trusted,
@@ -114,15 +114,15 @@ def intercepted(command: Sequence[str | Path], mode: str, *, env: dict[str, str]
         preloads = ":".join(filter(None, [str(offload.LIBRARY), env.get("LD_PRELOAD")]))
         env = {name: value for name, value in env.items() if name != "LD_PRELOAD"}
         env |= {f"BLASTOFF_{name.upper()}": value for name, value in settings.items()}
-        # The emulator itself is no program to preload into. (Its -E takes no value with commas: none here has any.)
+        # The library must not be preloaded into the emulator itself. (Its -E takes no value with commas; no value here has any.)
         outcome = offload.run([*EMULATOR, "-E", f"LD_PRELOAD={preloads}", *command], env=env, **options)
         outcome.report = offload.read_report(report)
         return outcome
 
 
 def check(command: Sequence[str | Path], reach: Reach, **options) -> dict[str, offload.Outcome]:
-    """Holds each interceptor against the plain program: same output, status and errors, right results, and as many calls offloaded as
-    `reach` says. Gives the outcomes by interceptor."""
+    """Compares each interceptor with the plain program: same output, status and errors, correct results, and the number of offloaded
+    calls that `reach` says. Returns the outcomes by interceptor."""
     expected = plain(command, **options)
     assert (expected.status, "WRONG" in expected.stdout) == (0, False), expected.stdout + expected.stderr
     assert ": right" in expected.stdout
@@ -144,12 +144,12 @@ def patched(outcome: offload.Outcome, path: Path | str = "") -> list[str]:
 
 
 def refused(outcome: offload.Outcome, path: Path | str = "") -> dict[str, str]:
-    """Function -> why it was not patched."""
+    """Function -> the reason for not patching it."""
     return {entry["name"]: entry["reason"] for found in _objects(outcome, path) for entry in found["refused"]}
 
 
 def left_alone(outcome: offload.Outcome, path: Path | str = "") -> dict[str, str]:
-    """Function -> the rule by which it is no BLAS routine."""
+    """Function -> the rule that says it is not a BLAS routine."""
     return {entry["name"]: entry["rule"] for found in _objects(outcome, path) for entry in found["left_alone"]}
 
 

@@ -1,4 +1,4 @@
-// Memory for the platform tests: anonymous mappings that go away with the test.
+// Memory for the platform tests: anonymous mappings that are unmapped at the end of the test.
 #pragma once
 
 #include <sys/mman.h>
@@ -38,8 +38,8 @@ class Memory {
   std::size_t bytes_;
 };
 
-/// Page faults of other threads during a clear make the soft-dirty tracker report everything. Our own threads take
-/// theirs when they start.
+/// Page faults of other threads during a clear make the soft-dirty tracker report all pages. Our own threads have their
+/// page faults when they start.
 inline void let_threads_settle() {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }

@@ -1,4 +1,4 @@
-"""The MPI libraries of this machine: compiling for each, and running ranks."""
+"""The MPI libraries of this machine: compiles for each of them, and runs ranks."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ SOURCES = offload.ROOT / "tests" / "program" / "programs"
 
 @dataclass(frozen=True)
 class Mpi:
-    """One MPI library, as Debian installs it beside others."""
+    """One of the MPI libraries that Debian installs side by side."""
 
     name: str
     compiler: str
@@ -23,11 +23,11 @@ class Mpi:
     settings: tuple[tuple[str, str], ...] = ()
 
     def ranks(self, number: int) -> list[str]:
-        """The words that start so many ranks of what follows."""
+        """The words that start this number of ranks of the command that follows them."""
         return [*self.starter, str(number)]
 
     def compiled(self, source: str, folder: Path, *libraries: str) -> Path:
-        """The program made from tests/program/programs/SOURCE.c; skips where something is missing."""
+        """The program compiled from tests/program/programs/SOURCE.c; skips the test where something is missing."""
         if shutil.which(self.compiler) is None or shutil.which(self.starter[0]) is None:
             pytest.skip(f"{self.compiler} and {self.starter[0]} are not installed (tools/install test)")
         for library in libraries:
@@ -39,7 +39,7 @@ class Mpi:
         return path
 
     def environment(self, folder: Path) -> dict[str, str]:
-        """For ranks of which there may be more than cores."""
+        """The environment for a job that may have more ranks than the machine has cores."""
         environment = offload.environment(**dict(self.settings))
         if self is MPICH:
             shim = folder / "yielding.so"

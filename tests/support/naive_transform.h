@@ -1,4 +1,4 @@
-// The discrete Fourier transform by its definition, for any layout.
+// The discrete Fourier transform, computed by its definition, for any layout.
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,7 @@ void each_element(const fft::Transform& transform, bool output, std::int64_t bas
   }
 }
 
-/// Calls visit(offset of the input, offset of the output) for each batch.
+/// Calls visit(input offset, output offset) for each batch.
 template <class Visit>
 void each_batch(const fft::Transform& transform, const Visit& visit) {
   const auto batches = transform.batches.all();
@@ -69,7 +69,7 @@ inline Tensor transformed(const Tensor& data, const fft::Transform& transform, i
   return result;
 }
 
-/// A halved spectrum's other half: the conjugate of the element at the opposite index.
+/// Adds the other half of a halved spectrum: each element is the conjugate of the element at the opposite index.
 inline void complete(Tensor& spectrum, const fft::Transform& transform) {
   const auto dims = transform.dims.all();
   for (std::size_t index = 0; index < spectrum.size(); ++index) {
@@ -89,7 +89,7 @@ inline void complete(Tensor& spectrum, const fft::Transform& transform) {
   }
 }
 
-/// All input is read before a result of the same batch is written.
+/// Reads all input of a batch before it writes a result of that batch.
 template <class Real>
 void naive_transform_of(const fft::Transform& transform, const Real* in, Real* out) {
   each_batch(transform, [&](std::int64_t in_base, std::int64_t out_base) {

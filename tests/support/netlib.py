@@ -1,14 +1,14 @@
-"""What netlib's BLAS testers say when all is well, and what must have been offloaded then."""
+"""Checks that netlib's BLAS testers pass, and that their calls were offloaded."""
 
 import re
 
 import offload
 
-ROUTINES = {"s": 6, "d": 6, "c": 9, "z": 9}  # of each level-3 tester
+ROUTINES = {"s": 6, "d": 6, "c": 9, "z": 9}  # routines that each level-3 tester tests
 
 
 def assert_passed(text: str, routines: int, computations: int) -> None:
-    """Every routine passed its error exits and its computations, and nothing was said to have failed."""
+    """Every routine passed its error exits and its computations, and no failure was printed."""
     complaints = [line for line in text.splitlines() if re.search(r"FAIL|\*\*\*\*|ERROR-CALL|SUSPECT|not tested", line, re.IGNORECASE)]
     assert complaints == []
     assert len(re.findall(r"PASSED THE TESTS OF ERROR-EXITS", text)) == routines
@@ -17,7 +17,7 @@ def assert_passed(text: str, routines: int, computations: int) -> None:
 
 
 def assert_offloaded(outcome: offload.Outcome, routines: int, *unsupported: str) -> None:
-    """`unsupported`: what may stay on the CPU besides calls that compute nothing or are invalid."""
+    """`unsupported`: further reasons for which calls may stay on the CPU. Calls that compute nothing and invalid calls may always do so."""
     assert len(outcome.report["routines"]) == routines
     for routine in outcome.report["routines"]:
         assert routine["offloaded"] > 0, routine["name"]

@@ -1,4 +1,4 @@
-"""Netlib's BLAS testers as sources: out of the distribution's source package of LAPACK, fetched once into the build folder."""
+"""The sources of netlib's BLAS testers, from the distribution's source package of LAPACK, fetched once into the build folder."""
 
 import fcntl
 import os
@@ -7,7 +7,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-# apt as a user may run it, with folders of its own. It shares the mirror and the keys with the system's, nothing else.
+# Options with which an ordinary user can run apt, in folders of its own. It shares only the mirror and the keys with the system's apt.
 APT = """\
 Dir::State "{apt}";
 Dir::State::status "{apt}/status";
@@ -22,7 +22,7 @@ KEPT = ("BLAS/TESTING/", "CBLAS/testing/", "CBLAS/include/")
 
 
 class NoSources(Exception):
-    """They cannot be had; the text says why."""
+    """The sources cannot be fetched; the text gives the reason."""
 
 
 def asked(*command: str) -> str:
@@ -30,7 +30,7 @@ def asked(*command: str) -> str:
 
 
 def origins() -> set[str]:
-    """Where this machine gets its packages from, as "URI suite component"."""
+    """The sources of this machine's packages, as "URI suite component"."""
     formatted = "$(REPO_URI) $(SUITE) $(COMPONENT) $(LABEL)"
     lines = asked("apt-get", "indextargets", "--format", formatted, "Created-By: Packages").splitlines()
     return {" ".join(line.split()[:3]) for line in lines if line.split()[3:] in (["Debian"], ["Ubuntu"])}
@@ -55,7 +55,7 @@ def unpack(archive: Path, directory: Path) -> None:
             member.name = member.name.partition("/")[2]
             if member.name.startswith(KEPT):
                 tar.extract(member, directory)
-    # Its CMake does this.
+    # The package's CMake does this.
     include = directory / "CBLAS" / "include"
     shutil.copy(include / "cblas_mangling_with_flags.h.in", include / "cblas_mangling.h")
 

@@ -1,4 +1,4 @@
-// For programs in which nothing is intercepted: hooks lead to dispatch(), and nobody calls them.
+// dispatch() for programs without interception: the hooks refer to it, but nothing calls them.
 #include <cstdlib>
 
 #include "intercept/dispatch.h"

@@ -1,4 +1,4 @@
-"""Running a program with and without Blastoff, and what both left behind."""
+"""Runs a program with and without Blastoff, and collects the results of both runs."""
 
 import functools
 import json
@@ -16,7 +16,7 @@ LIBRARY = BUILD / "libblastoff.so"
 COMMAND = Path(os.environ.get("BLASTOFF_TEST_COMMAND", ROOT / ".venv" / "bin" / "blastoff"))
 PROGRAMS = BUILD / "tests" / "scenario"
 PREFIX = "blastoff: "
-TRACKER = os.environ.get("BLASTOFF_TEST_TRACKER", "auto")  # how first-use learns of writes, unless a test says otherwise
+TRACKER = os.environ.get("BLASTOFF_TEST_TRACKER", "auto")  # the tracker by which first-use notices writes, unless a test sets another
 
 
 def multiarch() -> str:
@@ -27,14 +27,14 @@ def multiarch() -> str:
     return asked.stdout.strip() or f"{os.uname().machine}-linux-gnu"
 
 
-# Debian's BLAS packages: where they are installed, or unpacked (tests/gpu/run).
+# Debian's BLAS packages, in the folders where they are installed, or unpacked (tests/gpu/run).
 LIBRARIES = Path(os.environ.get("BLASTOFF_TEST_LIBRARIES", f"/usr/lib/{multiarch()}"))
 REFERENCE_BLAS = LIBRARIES / "blas"
 REFERENCE_LAPACK = LIBRARIES / "lapack"
 OPENBLAS = LIBRARIES / "openblas-pthread"
-FFTW = LIBRARIES / "fftw"  # only where it was unpacked
+FFTW = LIBRARIES / "fftw"  # exists only where it was unpacked
 
-# Why calls stay on the CPU, as reports say it (src/report/refusals.def).
+# The reasons for which calls stay on the CPU, as in reports (src/report/refusals.def).
 BELOW_MIN_SIZE = "average size below the threshold"
 TRIVIAL = "nothing to compute (alpha or k is 0, or the result is empty)"
 INVALID_ARGUMENTS = "invalid arguments"
@@ -50,7 +50,7 @@ EXITING = "the process was ending"
 
 @dataclass
 class Outcome:
-    """How a run ended, what it printed, and its report (empty where none was written)."""
+    """A run's status, its output, and its report (empty if none was written)."""
 
     status: int
     stdout: str
@@ -59,19 +59,19 @@ class Outcome:
 
     @property
     def lines(self) -> list[str]:
-        """What Blastoff said, one line each, without its name."""
+        """Blastoff's lines, without the name in front."""
         return [line.removeprefix(PREFIX) for line in self.stderr.splitlines() if line.startswith(PREFIX)]
 
     @property
     def stderr_of_program(self) -> str:
-        """stderr less Blastoff's lines."""
+        """stderr without Blastoff's lines."""
         return "".join(line for line in self.stderr.splitlines(True) if not line.startswith(PREFIX))
 
     def total(self, name: str) -> float:
         return self.report["totals"][name]
 
     def refused(self) -> dict[str, int]:
-        """Reason -> calls that stayed on the CPU for it."""
+        """Reason -> number of calls that stayed on the CPU for this reason."""
         return {refusal["reason"]: refusal["calls"] for refusal in self.report["refusals"]}
 
     def routine(self, name: str) -> dict:
@@ -79,17 +79,17 @@ class Outcome:
 
     @property
     def tracks(self) -> bool:
-        """Whether first-use was in force: not under copy, and not where the kernel offers no tracking."""
+        """Whether first-use was in force: not under the policy copy, and not where the kernel cannot track writes."""
         return self.report["policy"]["in_force"] == "first-use"
 
 
 def environment(blas: Path | None = REFERENCE_BLAS, beside: Sequence[Path] = (), **changes: str) -> dict[str, str]:
-    """This process's environment, with one BLAS chosen, and one thread for it. `beside` are further folders of libraries. Of
-    Blastoff's settings, only that the first call opens the device, and that earlier runs do not count: otherwise chance would say
-    which calls run there. And that what reads past the end of a matrix is found."""
+    """This process's environment, with one BLAS chosen, which has one thread. `beside` are further folders of libraries. The only
+    Blastoff settings are that the first call opens the device and that earlier runs do not count, as chance would otherwise decide
+    which calls run on the device. The environment also makes reads past the end of a matrix detectable."""
     result = {name: value for name, value in os.environ.items() if not name.startswith(("BLASTOFF_", "LD_"))}
     searched = [str(folder) for folder in (blas, *beside) if folder is not None]
-    searched += filter(None, [os.environ.get("LD_LIBRARY_PATH")])  # where some machines have their GPU driver
+    searched += filter(None, [os.environ.get("LD_LIBRARY_PATH")])  # on some machines the GPU driver is there
     if searched:
         result["LD_LIBRARY_PATH"] = ":".join(searched)
     result.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -108,7 +108,7 @@ def run(command: Sequence[str | Path], *, env: dict[str, str], cwd: Path | None 
 
 
 def plain(command: Sequence[str | Path], **options) -> Outcome:
-    """Without Blastoff."""
+    """Runs a command without Blastoff."""
     options.setdefault("env", environment())
     return run(command, **options)
 
@@ -128,9 +128,9 @@ def offloaded(
     env: dict[str, str] | None = None,
     **options,
 ) -> Outcome:
-    """Through `blastoff run`, in verify mode unless told otherwise; `settings` are further options of the launcher.
+    """Runs a command by `blastoff run`, in verify mode unless `verify` says otherwise; `settings` are further options of the launcher.
 
-    Everything from `min_size` on is offloaded, unless the settings or the environment tell how to decide."""
+    All calls from `min_size` on are offloaded, unless the settings or the environment choose a way of deciding."""
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.json"
         launcher = [COMMAND, "run", f"--policy={policy}", f"--device={device}", f"--verify={verify}"]
@@ -149,7 +149,7 @@ def offloaded(
 
 
 def preloaded(command: Sequence[str | Path], *, env: dict[str, str] | None = None, blas: Path | None = REFERENCE_BLAS, **options) -> Outcome:
-    """With LD_PRELOAD and environment variables alone: `env` holds the BLASTOFF_* settings."""
+    """Runs a command with only LD_PRELOAD and environment variables; `env` holds the BLASTOFF_* settings."""
     settings = {"BLASTOFF_TRACKER": TRACKER, **(env or {})}
     return run(command, env=environment(blas, LD_PRELOAD=str(LIBRARY), **settings), **options)
 
@@ -160,6 +160,6 @@ def program(name: str, *arguments: object) -> list[str]:
 
 @functools.cache
 def why_not_tracked_by(tracker: str) -> str:
-    """Why this machine's kernel cannot track writes in that way; "" if it can."""
+    """The reason why this machine's kernel cannot track writes by this tracker; "" if it can."""
     outcome = offloaded(program("products"), settings=[f"--tracker={tracker}"])
     return "" if outcome.tracks else outcome.report["policy"]["reason"]

@@ -1,10 +1,10 @@
-"""What a program leaves behind when it ends."""
+"""The processes that a program leaves behind when it ends."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-# Runs a program, collects the processes that it leaves, as init does, and tells of each: its name and its status.
+# Runs a program, reaps the processes that it leaves, as init does, and prints the name and the status of each.
 INIT = """
 import ctypes, os, pathlib, subprocess, sys
 PR_SET_CHILD_SUBREAPER = 36
@@ -23,5 +23,5 @@ CLOSER = "left behind: blastoff-closer 0\n"
 
 
 def collecting(command: Sequence[str | Path]) -> list[str]:
-    """The command that runs this one so."""
+    """The command that runs `command` under this collector."""
     return [sys.executable, "-c", INIT, *(str(word) for word in command)]

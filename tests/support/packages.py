@@ -1,11 +1,11 @@
-"""The distribution's packages, of this or another architecture, fetched and unpacked in a directory: the machine itself stays as it is."""
+"""Fetches the distribution's packages, of this or another architecture, and unpacks them in a directory; the machine itself is unchanged."""
 
 import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-# apt as another machine would have it. It shares the keys with this one, nothing else.
+# The configuration of apt as on another machine. It shares only the keys with this machine.
 CONFIGURATION = """\
 Dir::State "{directory}";
 Dir::State::status "{directory}/status";
@@ -31,14 +31,14 @@ def release() -> dict[str, str]:
 
 
 def sources(security: bool) -> list[str]:
-    """Where this machine gets its distribution's packages, as lines of sources.list; with the later versions or only the release's own."""
+    """This machine's sources of packages, as lines of sources.list, with or without the sources of updates and security updates."""
     codename = release().get("VERSION_CODENAME", "")
     wanted = {codename} | ({f"{codename}-updates", f"{codename}-security"} if security else set())
     fields = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(CODENAME)|$(COMPONENT)"
     found = set()
     for line in asked("apt-get", "indextargets", "--format", fields, "Created-By: Packages").splitlines():
         origin, address, suite, of_release, component = line.split("|")
-        # Debian's security archive calls itself by its suite, Ubuntu's by the release.
+        # Debian's security archive has the suite's name, Ubuntu's the release's name.
         if origin in DISTRIBUTIONS and wanted & {suite, of_release}:
             found.add(f"deb {address} {suite if suite in wanted else of_release} {component}")
     return sorted(found)
@@ -66,7 +66,7 @@ class Apt:
         self.get("update")
 
     def dependencies(self, package: str) -> list[str] | None:
-        """None: there is no such package."""
+        """None if there is no such package."""
         try:
             lines = asked("apt-cache", "depends", "--no-recommends", "--no-suggests", package, env=self.environment).splitlines()
         except subprocess.CalledProcessError:
@@ -74,7 +74,7 @@ class Apt:
         return [line.split(":", 1)[1].strip() for line in lines if line.strip().startswith("Depends:")]
 
     def fetch(self, packages: Sequence[str], into: Path) -> None:
-        """Downloads the packages, without those that they depend on, and unpacks them."""
+        """Downloads the packages, without their dependencies, and unpacks them."""
         into.mkdir(parents=True, exist_ok=True)
         for old in self.directory.glob("*.deb"):
             old.unlink()

@@ -1,5 +1,5 @@
-// Every second call goes past the mirrors of a first-use policy, as a call does that is made block by block: by copies,
-// directly where its operands are page-locked.
+// Every second call bypasses the mirrors of a first-use policy, like a call that is made block by block: its operands
+// are copied, directly where they are page-locked.
 #pragma once
 
 #include <atomic>
@@ -46,7 +46,7 @@ class PastMirrors final : public residency::Policy {
     const residency::Traffic& traffic() const override { return lease_->traffic(); }
 
    private:
-    std::unique_ptr<residency::PageLocks> locks_;  // ends after the lease
+    std::unique_ptr<residency::PageLocks> locks_;  // destroyed after the lease
     std::unique_ptr<residency::Lease> lease_;
   };
 

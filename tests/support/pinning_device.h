@@ -1,6 +1,6 @@
-// A device that can pin: its copies into pinned memory go past the CPU's page table, as those of a GPU's DMA engine do,
-// so that page tracking does not see them. The kernel's registered buffers (io_uring) make the same promise: it reads
-// and writes the pages that it found when the buffer was registered, through addresses of its own.
+// A device that can pin: like a GPU's DMA engine, it copies into pinned memory without the CPU's page table, so that
+// page tracking does not see these copies. The kernel's registered buffers (io_uring) work in the same way: the kernel
+// reads and writes the pages that it found when the buffer was registered, through its own addresses.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 namespace blastoff::support {
 
-/// One span of host memory that the kernel reads and writes without the page table's knowledge.
+/// One span of host memory that the kernel reads and writes without using the process's page table.
 class RegisteredBuffer {
  public:
   static std::unique_ptr<RegisteredBuffer> create(void* address, std::size_t bytes) {
@@ -54,7 +54,7 @@ class RegisteredBuffer {
  private:
   RegisteredBuffer() = default;
 
-  /// Between the file and the buffer.
+  /// Copies between the file and the buffer.
   bool run(std::uint8_t operation, const void* address, std::size_t bytes) {
     *entries_ = {};
     entries_->opcode = operation;
@@ -97,10 +97,10 @@ class RegisteredBuffer {
   io_uring_sqe* entries_ = nullptr;
 };
 
-/// What a pinning device shares with its queues.
+/// The pins, which a pinning device shares with its queues.
 class Pinned {
  public:
-  /// A driver refuses to lock memory twice.
+  /// Refuses to lock memory twice, as a driver does.
   bool add(void* address, std::size_t bytes) {
     {
       const std::lock_guard lock(mutex_);
@@ -124,7 +124,7 @@ class Pinned {
     }
     buffers_.erase(found);
   }
-  /// False where the bytes do not lie within one pin.
+  /// Returns false if the bytes do not lie within one pin.
   bool write(void* destination, const void* source, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     RegisteredBuffer* const buffer = around(destination, bytes);
@@ -180,7 +180,7 @@ class Pinned {
 /// Device addresses are host addresses, as the simulated device's are.
 class PinningQueue final : public ForwardingQueue {
  public:
-  /// `lost`: of its device, which copies nothing more then.
+  /// `lost`: set when the queue's device is lost, after which it copies nothing.
   PinningQueue(std::unique_ptr<device::Queue> inner, std::shared_ptr<Pinned> pinned,
                std::shared_ptr<std::atomic<bool>> lost)
       : ForwardingQueue(std::move(inner)), pinned_(std::move(pinned)), lost_(std::move(lost)) {}
@@ -239,13 +239,13 @@ class PinningQueue final : public ForwardingQueue {
 
 class PinningDevice final : public ForwardingDevice {
  public:
-  /// `pinned`: by all pinning devices of the process, as a driver's registrations serve all of its devices.
+  /// `pinned`: the pins of all pinning devices of the process, as a driver's registrations hold for all its devices.
   PinningDevice(std::unique_ptr<device::Device> simulated, std::shared_ptr<Pinned> pinned)
       : ForwardingDevice(std::move(simulated)), properties_(inner().properties()), pinned_(std::move(pinned)) {
     properties_.can_pin = true;
   }
 
-  /// Whether this kernel lets us.
+  /// Whether this kernel allows io_uring with registered buffers.
   static bool works() {
     alignas(4096) static char page[4096];
     const auto buffer = RegisteredBuffer::create(page, sizeof page);

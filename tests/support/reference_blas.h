@@ -1,5 +1,5 @@
-// Every BLAS routine of the table, computed slowly and plainly from its definition in the BLAS standard: what tests
-// compare with.
+// Every BLAS routine of the table, computed slowly and simply from its definition in the BLAS standard, for comparison
+// in tests.
 #pragma once
 
 #include <complex>
@@ -59,7 +59,7 @@ Wide<T> transposed(const Operand& x, Transpose transpose, std::int64_t i, std::i
   return transpose == Transpose::conjugate ? conjugate(value) : value;
 }
 
-/// A(i, j) of a symmetric or Hermitian matrix of which one triangle is stored.
+/// A(i, j) of a symmetric or Hermitian matrix with one stored triangle.
 template <class T>
 Wide<T> symmetric(const Operand& a, Uplo uplo, bool hermitian, std::int64_t i, std::int64_t j) {
   if (i == j && hermitian) return real_part(Wide<T>(element<T>(a, i, i)));
@@ -136,8 +136,8 @@ Wide<T> triangular(const Call& call, std::int64_t i, std::int64_t j) {
   return transposed<T>(call.operands()[0], call.transpose_a, i, j);
 }
 
-/// trmm and trsm, one column (left) or row (right) of B at a time: x := alpha op(A) x or alpha op(A)^-1 x, where for
-/// the right side op(A)^T stands for op(A).
+/// trmm and trsm, one column (left) or row (right) of B at a time: x := alpha op(A) x or alpha op(A)^-1 x, with op(A)^T
+/// in place of op(A) for the right side.
 template <class T>
 void compute_triangular(const Call& call) {
   using W = Wide<T>;
@@ -175,7 +175,7 @@ void compute_triangular(const Call& call) {
   }
 }
 
-/// Element i of a vector, in whose memory the last one comes first if its increment is negative.
+/// Element i of a vector; if the increment is negative, the last element comes first in memory.
 template <class T>
 T& component(const Operand& vector, bool reversed, std::int64_t i) {
   return element<T>(vector, 0, reversed ? vector.columns - 1 - i : i);
@@ -190,7 +190,7 @@ Wide<T> factor(const Call& call, std::int64_t i, std::int64_t l) {
   return call.conjugated ? conjugate(value) : value;
 }
 
-/// y := alpha op(A) x + beta y. Without rows or columns nothing is done.
+/// y := alpha op(A) x + beta y. Does nothing if there are no rows or no columns.
 template <class T>
 void compute_vector(const Call& call) {
   using W = Wide<T>;
@@ -229,7 +229,7 @@ inline void compute(const blas::Call& call) {
   }
 }
 
-/// The reference in the place of the program's BLAS.
+/// The reference in place of the program's BLAS.
 class ReferenceRoutine final : public blas::HostRoutine {
  public:
   bool can_compute(const blas::Call&) const override { return true; }

@@ -1,4 +1,4 @@
-// A device with which the program itself has registered memory.
+// A device on which the program itself has registered memory.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace blastoff::support {
 
-/// What the program has registered. To be changed while no call runs.
+/// The memory that the program has registered. Change it only while no call runs.
 struct Registrations {
   std::vector<platform::Span> spans;
   std::atomic<int> questions{0};

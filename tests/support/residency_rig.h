@@ -1,4 +1,4 @@
-// A residency policy with all that it stands on, and a call taken through it as the runtime does.
+// A residency policy with all objects that it needs, and a function that takes a call through it as the runtime does.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,10 +33,10 @@ struct Flavour {
   /// "coherent"
   std::string policy;
   std::string device;  ///< "simulated", "delayed" (works late), "pinning" (works late, and can pin), "cuda"
-  tracking::TrackerKind tracker = tracking::TrackerKind::uffd;  ///< of first-use
+  tracking::TrackerKind tracker = tracking::TrackerKind::uffd;  ///< for first-use
 
   bool soft_dirty() const { return tracker == tracking::TrackerKind::soft_dirty; }
-  /// The device works on the program's own memory, and is of the coherent form where it is simulated.
+  /// Whether the device works on the program's own memory; a simulated device then has the coherent form.
   bool in_place() const { return policy == "moves" || policy == "coherent"; }
 };
 
@@ -46,31 +46,31 @@ inline void PrintTo(const Flavour& flavour, std::ostream* out) {
 
 struct RigOptions {
   std::size_t simulated_memory = std::size_t{256} << 20;
-  std::size_t budget = std::size_t{128} << 20;  ///< of the policy
+  std::size_t budget = std::size_t{128} << 20;  ///< the policy's
   std::string fault;
-  std::size_t slot_bytes = std::size_t{64} << 10;  ///< small, so that everything takes several slots
+  std::size_t slot_bytes = std::size_t{64} << 10;  ///< small, so that all transfers take several slots
   std::size_t slots = 6;
   int workers = 2;
   bool verify = false;
-  bool may_pin = true;                           ///< as far as the tracker is concerned
-  std::shared_ptr<Registrations> registrations;  ///< that the program makes with the device
-  residency::PanelSizes panels = {};             ///< of first-use
-  std::optional<std::size_t> max_copied;         ///< likewise
+  bool may_pin = true;                           ///< whether the tracker permits pinning
+  std::shared_ptr<Registrations> registrations;  ///< made by the program on the device
+  residency::PanelSizes panels = {};             ///< for first-use
+  std::optional<std::size_t> max_copied;        ///< for first-use
   unsigned seed = 1;
 };
 
-/// What the devices of a process share.
+/// The objects that the devices of a process share.
 struct SharedByDevices {
   std::unique_ptr<tracking::Directory> directory;
   std::shared_ptr<residency::mirror::Pins> pins = residency::create_pins(std::size_t{1} << 30);
   std::shared_ptr<residency::mirror::Exchange> exchange = residency::create_exchange();
-  std::shared_ptr<Pinned> pinned = std::make_shared<Pinned>();  ///< of pinning devices
+  std::shared_ptr<Pinned> pinned = std::make_shared<Pinned>();  ///< for pinning devices
 };
 
 class Rig {
  public:
-  /// `shared`: of the other devices over the same memory; nullptr where there are none.
-  /// An empty pointer, with the reason, where this machine cannot have it.
+  /// `shared`: the objects shared with the other devices on the same memory; nullptr if there are none.
+  /// Returns an empty pointer, and sets the reason, if this machine cannot have such a rig.
   static std::unique_ptr<Rig> create(const Flavour& flavour, const RigOptions& options, std::string& reason,
                                      const SharedByDevices* shared = nullptr) {
     auto rig = std::unique_ptr<Rig>(new Rig);
@@ -145,7 +145,7 @@ class Rig {
     settings.pins = shared ? shared->pins : residency::create_pins(std::size_t{1} << 30);
     if (shared) settings.exchange = shared->exchange;
     settings.min_borrowed = 1;
-    settings.patience = 60;  // however slow the test is
+    settings.patience = 60;  // enough for slow tests
     settings.verify = options.verify;
     settings.panels = options.panels;
     settings.max_copied = options.max_copied.value_or(settings.max_copied);
@@ -160,13 +160,13 @@ class Rig {
 
   device::Device& device() { return *device_; }
   residency::Policy& policy() { return *policy_; }
-  /// Of first-use.
+  /// Only for first-use.
   tracking::PageTracker& tracker() { return *tracker_; }
   std::size_t free_memory() {
     auto info = device_->memory_info();
     return info ? info->free : 0;
   }
-  /// Copies that went past the page table (on a pinning device).
+  /// The number of copies made without the page table (on a pinning device).
   std::uint64_t unseen_writes() { return pinned_ ? pinned_->writes() : 0; }
   std::uint64_t unseen_reads() { return pinned_ ? pinned_->reads() : 0; }
   std::size_t pin_count() { return pinned_ ? pinned_->count() : 0; }
@@ -199,11 +199,11 @@ class Rig {
   std::unique_ptr<residency::Policy> policy_;
 };
 
-/// How a call through a policy went.
+/// The outcome of a call through a policy.
 struct Outcome {
   std::optional<device::Error> error;
   bool begun = false;                        ///< begin() gave a lease
-  std::vector<residency::HostState> states;  ///< after an error: of each panel
+  std::vector<residency::HostState> states;  ///< after an error, one for each panel
   std::vector<operation::Operation> panels;
   residency::Traffic traffic;
 };

@@ -1,4 +1,4 @@
-"""A sandbox like that of a container: a program that forbids system calls and then becomes another."""
+"""A sandbox like a container's: a program that forbids system calls and then executes another program."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ int main(int count, char** arguments) {
 
 
 def refusing(workshop: Workshop, *calls: str) -> Path:
-    """The path of a program that runs the command in its arguments, in which these system calls fail with EPERM."""
+    """The path of a program that runs the command given as its arguments; in that command these system calls fail with EPERM."""
     source = workshop.directory / f"{'-'.join(calls)}.c"
     source.write_text(SOURCE.replace("@", ", ".join(f"SYS_{call}" for call in calls)))
     return workshop.program(source.stem, source)

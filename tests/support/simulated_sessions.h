@@ -1,4 +1,4 @@
-// Simulated devices of one process, as calls find them.
+// The simulated devices of one process, as calls see them.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace blastoff::support {
 
-/// Small ones. They are never closed, as in a process.
+/// Opens small simulated devices. They are never closed, as in a process.
 inline runtime::Sessions& open_simulated(int count, config::SplitMode split, const std::string& fault = "") {
   config::Settings settings = config::read_settings();
   settings.device = "simulated:all";
-  settings.policy = config::PolicyName::automatic;  // whatever other tests have set
+  settings.policy = config::PolicyName::automatic;  // regardless of other tests' settings
   settings.simulated_devices = count;
   settings.simulated_memory.bytes = std::size_t{32} << 20;
   settings.simulated_fault = fault;

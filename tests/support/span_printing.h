@@ -1,4 +1,4 @@
-// How failed expectations show spans.
+// Prints spans in failed expectations.
 #pragma once
 
 #include <ostream>

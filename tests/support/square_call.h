@@ -1,4 +1,4 @@
-// A level-3 call on square matrices that follow each other in memory.
+// A level-3 call on square matrices that lie one after the other in memory.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace blastoff::support {
 
-/// Pages of a matrix of doubles.
+/// Number of pages of a square matrix of doubles of order n.
 inline std::size_t pages_of_order(std::int64_t n) {
   return static_cast<std::size_t>(n * n) * sizeof(double) / platform::page_size();
 }
 
-/// Of order n, each of whole pages; the first operand comes first.
+/// The matrices have order n, and each must fill whole pages; the first operand comes first.
 inline operation::Operation square_call(blas::Routine routine, std::int64_t n, const test::Memory& memory) {
   blas::Call call;
   call.routine = routine;

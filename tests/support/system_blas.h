@@ -1,4 +1,4 @@
-// The system's BLAS, opened beside whatever the test program is linked with.
+// The system's BLAS, opened in addition to the BLAS with which the test program is linked.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 
 namespace blastoff::test {
 
-/// netlib's reference where it is installed (Debian's libblas3), else any libblas. nullptr: the machine has none.
+/// netlib's reference if it is installed (Debian's libblas3), else any libblas; nullptr if the machine has none.
 inline void* system_blas() {
   static void* const handle = [] {
     void* found = nullptr;
@@ -22,7 +22,7 @@ inline void* system_blas() {
   return handle;
 }
 
-/// nullptr where that library lacks the routine.
+/// nullptr if that library lacks the routine.
 inline void* system_blas_function(const std::string& symbol) {
   return system_blas() != nullptr ? dlsym(system_blas(), symbol.c_str()) : nullptr;
 }

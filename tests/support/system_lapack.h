@@ -1,4 +1,4 @@
-// The system's LAPACK, opened beside whatever the test program is linked with.
+// The system's LAPACK, opened in addition to the LAPACK with which the test program is linked.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 
 namespace blastoff::test {
 
-/// netlib's reference where it is installed (Debian's liblapack3), else any liblapack. nullptr: the machine has none.
+/// netlib's reference if it is installed (Debian's liblapack3), else any liblapack; nullptr if the machine has none.
 inline void* system_lapack() {
   static void* const handle = [] {
     void* found = nullptr;
@@ -22,7 +22,7 @@ inline void* system_lapack() {
   return handle;
 }
 
-/// nullptr where that library lacks the routine.
+/// nullptr if that library lacks the routine.
 inline void* system_lapack_function(const std::string& symbol) {
   return system_lapack() != nullptr ? dlsym(system_lapack(), symbol.c_str()) : nullptr;
 }

@@ -1,5 +1,5 @@
-// Calls on random matrices for tests: every routine and option, with canaries wherever the routine may not look or
-// write.
+// Calls on random matrices for tests: every routine and option, with canaries in all places that the routine must not
+// read or write.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace blastoff::test {
 
-/// The options of a call; those that the routine lacks are ignored.
+/// The options of a call; options that the routine lacks are ignored.
 struct Options {
   blas::Side side = blas::Side::left;
   blas::Uplo uplo = blas::Uplo::upper;
@@ -148,7 +148,7 @@ class TestCall {
     for (std::size_t i = 0; i < count; ++i) {
       operation::Operand& operand = call_.operands()[i];
       operand.leading_dimension = std::max<std::int64_t>(1, operand.rows) + static_cast<std::int64_t>(i) + 1;
-      // Tests read what they hand out; a column more than needed shows writes past the end.
+      // Tests read the memory that they hand out; one column more than needed shows writes past the end.
       storage_[i].resize(static_cast<std::size_t>(operand.leading_dimension * (operand.columns + 1)) *
                          operand.element_size);
       operand.address = storage_[i].data();
@@ -160,7 +160,7 @@ class TestCall {
 
   const blas::Call& call() const { return call_; }
 
-  /// The memory of the result, as it was made unless somebody computed call().
+  /// The memory of the result, with its initial contents unless call() has been computed.
   std::vector<std::byte> result() const { return storage_[static_cast<std::size_t>(call_.operand_count) - 1]; }
 
   /// The call with its result in `memory`, a copy of result().
@@ -170,8 +170,8 @@ class TestCall {
     return call;
   }
 
-  /// Largest difference between two results, relative to the size of sums of that length in units of the machine
-  /// epsilon. Infinite where anything outside the result differs from what it was. NaN differs from everything.
+  /// Largest difference between two results, relative to the size of sums of that length, in units of the machine
+  /// epsilon. Infinite if anything outside the result has changed. NaN differs from everything.
   double difference(const std::vector<std::byte>& left, const std::vector<std::byte>& right) const {
     return detail::with_scalar(call_.scalar(), [&]<class T>() { return difference_of<T>(left, right); });
   }
@@ -227,7 +227,7 @@ class TestCall {
   std::array<std::vector<std::byte>, 3> storage_;
 };
 
-/// Differences up to this many units of difference() are rounding.
+/// Differences of up to this value of difference() are rounding errors.
 inline constexpr double rounding = 8;
 
 }  // namespace blastoff::test

@@ -1,4 +1,4 @@
-// A front end made up for tests: an operation that writes two matrices and has a third to scribble in.
+// An artificial front end for tests: an operation that writes two matrices and uses a third as scratch memory.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,9 @@
 
 namespace blastoff::support {
 
-/// The payload. sum += scale * source and copy = scale * source, by way of the scratch matrix. Operands, all of one
-/// shape: sum (update), source (read), scratch, copy (write); double precision. Only the sum may be a triangle.
+/// The payload: sum += scale * source and copy = scale * source, computed through the scratch matrix. The operands all
+/// have the same shape: sum (update), source (read), scratch, copy (write); double precision. Only the sum may be a
+/// triangle.
 struct TwoResults {
   double scale = 1;
 };
@@ -49,7 +50,7 @@ class TwoResultsFrontEnd final : public operation::FrontEnd {
   const char* routine_name(std::size_t) const override { return "two_results"; }
   std::string arguments(const operation::Operation&) const override { return ""; }
 
-  /// Columns, of all four operands.
+  /// Cuts all four operands into groups of columns.
   std::vector<operation::Operation> pieces(const operation::Operation& whole, std::size_t piece_bytes) const override {
     const auto operands = whole.operands();
     const std::size_t column = 2 * operands[0].column_bytes();

@@ -1,4 +1,4 @@
-// A page tracker under which nothing may be pinned, as where the end of memory may go unheard.
+// A page tracker under which nothing may be pinned, as where unmapping may go unnoticed.
 #pragma once
 
 #include <memory>

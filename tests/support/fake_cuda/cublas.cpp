@@ -1,4 +1,4 @@
-// A libcublas.so.13 for the fake GPU: the plain reference, run on the stream's thread.
+// A libcublas.so.13 for the fake GPU: the plain reference BLAS, run on the stream's thread.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -127,7 +127,8 @@ cublasStatus rank_update(blas::Kind kind, blas::Scalar scalar, cublasHandle hand
   return queue(handle, call, matrices);
 }
 
-/// A vector as cuBLAS takes it: the size of its increment is a leading dimension, its sign says where it begins.
+/// A vector in cuBLAS's form, as a matrix: the magnitude of its increment is the leading dimension, and its sign says
+/// at which end the vector begins.
 Matrix vector(const void* address, Size increment) {
   return {address, increment < 0 ? -increment : increment};
 }
@@ -152,7 +153,7 @@ struct PackedCopy {
   const char* from;
   char* to;
   Size n;
-  Size leading_dimension;  ///< of the matrix
+  Size leading_dimension;  ///< the matrix's
   std::size_t element_bytes;
   bool upper;
   bool packs;  ///< `to` is packed; otherwise `from` is
@@ -295,6 +296,6 @@ BLASTOFF_CUBLAS_ROUTINES(BLASTOFF_EXPORT)
 
 }  // extern "C"
 
-// Everything that device/cuda asks of cuBLAS is here, with the same type.
+// All functions of cuBLAS that device/cuda uses are here, with the same types.
 #define BLASTOFF_CHECK(symbol, ...) static_assert(std::is_same_v<decltype(::symbol), __VA_ARGS__>, #symbol);
 BLASTOFF_CUBLAS_SYMBOLS(BLASTOFF_CHECK)

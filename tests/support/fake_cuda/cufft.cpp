@@ -1,6 +1,7 @@
-// A libcufft.so.12 for the fake GPU: transforms by the definition, run on the stream's thread. Like cuFFT it destroys
-// complex input of real results. A plan has tables on the GPU, which its making brings there by the default stream and
-// does not wait for, and which its end frees. FAKE_FFT_STATUS makes the making of plans return that status.
+// A libcufft.so.12 for the fake GPU: transforms by the definition, run on the stream's thread. Like cuFFT, it destroys
+// the complex input of transforms with real results. A plan has tables on the GPU. Creating the plan copies them there
+// on the default stream without waiting, and destroying the plan frees them. Creating a plan returns FAKE_FFT_STATUS
+// where that variable is set.
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -27,7 +28,7 @@ constexpr cufftStatus invalid_plan = 1;
 constexpr cufftStatus execution_failed = 6;
 constexpr std::size_t work_bytes = 4096;
 
-/// Transforms that find them otherwise have no result.
+/// The state of a plan's tables; a transform gives no result unless they are there.
 enum class Tables : std::uint8_t { on_their_way, there, freed };
 
 struct Plan {
@@ -52,7 +53,7 @@ const blastoff::fake_cuda::Services& driver() {
   return *services;
 }
 
-/// From the first element to the last, of one side.
+/// The distance from the first element to the last, of the input or the output.
 std::int64_t extent(const fft::Transform& transform, bool output) {
   std::int64_t last = 0;
   for (std::size_t d = 0; d < transform.dims.size(); ++d) {
@@ -77,7 +78,7 @@ bool set_kind(fft::Request& request, int type) {
   }
 }
 
-/// Of the input, or of the output. An element of a real array is one word.
+/// Overwrites the input's or the output's elements. An element of a real array is one word.
 void spoil(const fft::Transform& transform, bool output, void* array) {
   const std::int64_t step = (output ? transform.real_output() : transform.real_input()) ? 1 : 2;
   const auto spoil_words = [&](auto* words) {
@@ -104,7 +105,7 @@ cufftStatus execute(cufftPlan handle, int type, void* in, void* out, int directi
     return fft_invalid_type;
   // device/cuda always sets both.
   if (plan.stream == nullptr || !driver().is_device_memory(plan.work_area, plan.work_bytes)) return fft_invalid_value;
-  // As cuFFT 12 of CUDA 13.0 does, also if the work area is empty.
+  // cuFFT 12 of CUDA 13.0 does the same, also if the work area is empty.
   if (plan.work_area == in) return execution_failed;
   if (asked.kind == fft::Kind::c2c) plan.transform.request.sign = direction;
   driver().post(plan.stream, [plan, in, out] {

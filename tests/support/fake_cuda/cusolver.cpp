@@ -1,5 +1,6 @@
-// A libcusolver.so.12 for the fake GPU: Cholesky and LU by the textbook, run on the stream's thread. Every other
-// routine is not supported. FAKE_SOLVER_STATUS makes a factorization return that status, FAKE_SOLVER_INFO that info.
+// A libcusolver.so.12 for the fake GPU: textbook Cholesky and LU, run on the stream's thread. Other routines use the
+// system's LAPACK or are not supported. FAKE_SOLVER_STATUS and FAKE_SOLVER_INFO set the status and the info that a
+// factorization returns.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -62,7 +63,8 @@ struct View {
   T& operator()(Size i, Size j) const { return first[i + j * stride]; }
 };
 
-/// L of a lower triangle, or U = L^H of an upper one. The number of the first pivot that is not positive.
+/// Computes L in a lower triangle, or U = L^H in an upper one. Returns the number of the first pivot that is not
+/// positive.
 template <class T>
 int factor_cholesky(View<T> a, Size n, bool upper) {
   const auto element = [&](Size i, Size j) -> T& { return upper ? a(j, i) : a(i, j); };
@@ -79,7 +81,7 @@ int factor_cholesky(View<T> a, Size n, bool upper) {
   return 0;
 }
 
-/// Solves with a triangle given by its elements.
+/// Solves with a triangle that is given by a function of the indices.
 template <class T, class Element>
 void solve_triangle(Element element, bool lower, View<T> b, Size n, Size columns) {
   for (Size column = 0; column < columns; ++column) {
@@ -138,7 +140,7 @@ void solve_lu(View<T> a, Size n, const std::int64_t* pivots, int operation, View
   for (Size i = n - 1; i >= 0; --i) swap_rows(i);
 }
 
-/// Calls work(T{}) on the stream with the type that the code stands for.
+/// Calls work(T{}) on the stream with the type that the code means.
 template <class Work>
 cusolverStatus post(cusolverHandle handle, int type, Work work) {
   if (!driver().context_is_current() || handle == nullptr || handle->stream == nullptr) return not_initialized;
@@ -249,7 +251,7 @@ constexpr int type_of(blas::Scalar scalar) {
                                      : type_complex_64;
 }
 
-/// "dsyevd_"; the stem of complex routines may differ.
+/// A routine's symbol, such as "dsyevd_"; complex routines may have another stem.
 std::string name_of(int type, const std::string& real, const std::string& complex) {
   const auto scalar = static_cast<std::size_t>(scalar_of(type));
   return std::string(1, "sdcz"[scalar]) + (blas::is_complex(scalar_of(type)) ? complex : real) + "_";
@@ -265,7 +267,7 @@ cusolverStatus size_of(const char* real, const char* complex, int type, int* ele
   return lapack_function(name_of(type, real, complex)) == nullptr ? solver_not_supported : solver_success;
 }
 
-/// More work space than any routine needs for matrices of this size, and how to pass it.
+/// More work space than any routine needs for matrices of this size, and the arguments to pass it.
 class Work {
  public:
   explicit Work(Size side) : memory_(static_cast<std::size_t>(8 * side * side + 1000)), length_(int(memory_.size())) {}
@@ -277,15 +279,15 @@ class Work {
   int length_;
 };
 
-/// Addresses, as Fortran takes them; the lengths of letters follow.
+/// Passes addresses, as Fortran does, followed by the lengths of the character arguments.
 template <class... Argument>
 void call_fortran(const std::string& name, Argument*... arguments) {
   using Function = void(Argument * ..., std::size_t, std::size_t, std::size_t);
   reinterpret_cast<Function*>(lapack_function(name))(arguments..., 1, 1, 1);
 }
 
-/// A matrix in ordinary memory while LAPACK works on it: OpenBLAS reads beyond the last column, where device memory may
-/// end.
+/// Holds a matrix in ordinary memory while LAPACK works on it, because OpenBLAS reads beyond the last column, where
+/// device memory may end.
 class Borrowed {
  public:
   Borrowed(int type, void* matrix, Size rows, Size columns, Size stride) : matrix_(static_cast<char*>(matrix)) {
@@ -305,7 +307,7 @@ class Borrowed {
   std::vector<char> copy_;
 };
 
-/// cuSOLVER's gesvdp and geev write between the columns of a result.
+/// Overwrites the gaps between the columns of a result, as cuSOLVER's gesvdp and geev do.
 void spoil_gaps(int type, void* matrix, Size rows, Size columns, Size stride) {
   const std::size_t element = blas::element_size(scalar_of(type));
   for (Size j = 0; j + 1 < columns && stride > rows; ++j) {
@@ -331,13 +333,13 @@ char operation_letter(int operation) {
   return "NTC"[operation];
 }
 
-/// The columns from `first` on, to the front.
+/// Moves the columns from `first` on to the front.
 void shift(void* memory, Size stride_bytes, Size first, Size count) {
   std::memmove(memory, static_cast<char*>(memory) + (first - 1) * stride_bytes,
                static_cast<std::size_t>(count * stride_bytes));
 }
 
-/// syevd, and sygvd where itype is not 0.
+/// syevd, or sygvd if itype is not 0.
 void run_syevd(int type, int itype, int job, int fill, int n, void* a, int lda, void* b, int ldb, void* w, int* info) {
   char jobz = job_letter(job);
   char uplo = fill_letter(fill);
@@ -446,7 +448,7 @@ cusolverStatus cusolverDnXgesvdp_bufferSize(cusolverHandle, cusolverParams, int,
                                             std::size_t* host_bytes) {
   return m < n ? solver_invalid_value : sizes("gesvd", "gesvd", type, device_bytes, host_bytes);
 }
-// FAKE_SOLVER_PERTURBED: the singular values were changed, and V is wrong.
+// Under FAKE_SOLVER_PERTURBED the singular values are changed and V is wrong.
 cusolverStatus cusolverDnXgesvdp(cusolverHandle handle, cusolverParams, int, int economic, Size m, Size n, int type,
                                  void* a, Size lda, int, void* s, int, void* u, Size ldu, int, void* v, Size ldv, int,
                                  void*, std::size_t, void*, std::size_t, int* info, double* perturbation) {
@@ -563,7 +565,7 @@ BLASTOFF_CUSOLVER_ROUTINES(FAKE_EXPORT)
 
 }  // extern "C"
 
-// Everything that device/cuda asks of cuSOLVER is here, with the same type.
+// All functions of cuSOLVER that device/cuda uses are here, with the same types.
 #define BLASTOFF_CHECK(symbol, ...) static_assert(std::is_same_v<decltype(::symbol), __VA_ARGS__>, #symbol);
 BLASTOFF_CUSOLVER_SYMBOLS(BLASTOFF_CHECK)
 BLASTOFF_OPTIONAL_CUSOLVER_SYMBOLS(BLASTOFF_CHECK)

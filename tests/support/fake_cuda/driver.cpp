@@ -1,6 +1,6 @@
-// A libcuda.so.1 for machines without a GPU: enough of the driver for device/cuda, over host memory, with a thread for
-// each stream. It insists on what the real one insists on (a current context, copies within one registration) and,
-// where it can, notices what the real one punishes.
+// A libcuda.so.1 for machines without a GPU: the part of the driver that device/cuda uses, in host memory, with a
+// thread for each stream. It enforces the real driver's rules (a current context, copies within one registration), and
+// detects, where it can, misuse that causes errors with the real driver.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ bool context_is_current() {
   return !context_stack.empty() && context_stack.back() != nullptr;
 }
 
-/// Every function that works on a context begins so.
+/// Every function that works on a context calls this first.
 CUresult enter() {
   if (!context_is_current()) return error_invalid_context;
   return Gpu::instance().sticky();
@@ -77,7 +77,7 @@ bool is_device_memory(const void* address, std::size_t bytes) {
   return Gpu::instance().memory.holds(number(address), bytes);
 }
 
-/// FAKE_GPU_ACCESS=pageable, coherent or unified makes it a GPU that reaches the program's own memory; "" otherwise.
+/// FAKE_GPU_ACCESS=pageable, coherent or unified: the GPU accesses the program's own memory; "" otherwise.
 std::string_view host_access() {
   const char* const form = std::getenv("FAKE_GPU_ACCESS");
   return form == nullptr ? "" : form;
@@ -91,7 +91,7 @@ struct Mapping {
 std::mutex mappings_mutex;
 std::map<CUdeviceptr, Mapping> mappings;
 
-/// Whether the current context's GPU may use these bytes, as far as they were mapped.
+/// Whether the current context's GPU may use those of these bytes that were mapped.
 bool may_use(CUdeviceptr address, std::size_t bytes) {
   const std::lock_guard lock(mappings_mutex);
   return std::ranges::all_of(mappings, [&](const auto& each) {
@@ -101,19 +101,20 @@ bool may_use(CUdeviceptr address, std::size_t bytes) {
   });
 }
 
-/// FAKE_GPU_COUNT: so many GPUs, with the same memory.
+/// FAKE_GPU_COUNT: the number of GPUs, which share their memory.
 int number_of_gpus() {
   const char* const count = std::getenv("FAKE_GPU_COUNT");
   return count == nullptr ? 1 : std::atoi(count);
 }
 
-/// FAKE_GPU_INIT_MS, FAKE_GPU_CONTEXT_MS: what the start of the driver takes, and a context.
+/// FAKE_GPU_INIT_MS, FAKE_GPU_CONTEXT_MS: the time that the start of the driver takes, and the creation of a context.
 void take_time(const char* variable) {
   if (const char* const milliseconds = std::getenv(variable))
     std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(milliseconds)));
 }
 
-/// FAKE_GPU_OPENINGS=FILE: where a plus is added when the driver begins to start in a process, and a minus when it has.
+/// FAKE_GPU_OPENINGS=FILE: a plus is appended to the file when the driver begins to start in a process, and a minus
+/// when it has started.
 void note_opening(char what) {
   const char* const path = std::getenv("FAKE_GPU_OPENINGS");
   const int file = path == nullptr ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -122,12 +123,12 @@ void note_opening(char what) {
   close(file);
 }
 
-/// FAKE_GPU_EXCLUSIVE=FILE makes it a GPU in exclusive compute mode: the process that uses it holds a lock on the file.
+/// FAKE_GPU_EXCLUSIVE=FILE: the GPU is in exclusive compute mode, and the process that uses it locks the file.
 const char* exclusive_to() {
   return std::getenv("FAKE_GPU_EXCLUSIVE");
 }
 
-/// Whether this process may use it.
+/// Whether this process may use the GPU.
 bool is_ours() {
   static const bool ours = [] {
     const char* const path = exclusive_to();
@@ -146,7 +147,7 @@ struct Side {
   bool on_device;
 };
 
-/// A copy of one rectangle, queued; at once where a side is ordinary memory, as the driver does it.
+/// Queues a copy of one rectangle, or copies at once where a side is ordinary memory, as the driver does.
 CUresult queue_copy(CUstream stream, Side to, Side from, std::size_t width, std::size_t height) {
   if (const auto error = enter(); error != success) return error;
   const auto span = [=](const Side& side) { return (height - 1) * side.pitch + width; };
@@ -172,7 +173,8 @@ CUresult queue_copy(CUstream stream, Side to, Side from, std::size_t width, std:
   return Gpu::instance().sticky();
 }
 
-/// That of nullptr is the default stream, with which the others, which do not block, are not ordered.
+/// The stream of a handle; nullptr means the default stream. The others are non-blocking, so they are not ordered with
+/// it.
 blastoff::fake_cuda::Stream& stream_of(CUstream stream) {
   static auto* const default_stream = new StreamHandle;
   return (stream == nullptr ? default_stream : stream)->stream;
@@ -196,7 +198,7 @@ CUresult queue_set(CUstream stream, CUdeviceptr to, std::size_t pitch, unsigned 
   return success;
 }
 
-/// What device/cuda/triangle_kernel.cpp says in PTX.
+/// The kernel of device/cuda/triangle_kernel.cpp.
 void copy_triangle(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
   const auto [to, from, to_pitch, from_pitch, words, per_element, block_order, lower] = std::array{
       arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6], arguments[7]};
@@ -219,7 +221,7 @@ void copy_triangle(const std::vector<std::uint64_t>& arguments, std::size_t word
   }
 }
 
-/// What device/cuda/magnitude_kernel.cpp says in PTX.
+/// The kernel of device/cuda/magnitude_kernel.cpp.
 void find_largest_magnitude(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
   const auto [address, pitch, reals, columns, per_element, part, result] =
       std::array{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6]};
@@ -239,7 +241,7 @@ void find_largest_magnitude(const std::vector<std::uint64_t>& arguments, std::si
   }
 }
 
-/// What device/cuda/transpose_kernel.cpp says in PTX.
+/// The kernel of device/cuda/transpose_kernel.cpp.
 void transpose(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
   const auto [to, from, to_pitch, from_pitch, rows, columns, complex] =
       std::array{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6]};
@@ -258,7 +260,7 @@ void transpose(const std::vector<std::uint64_t>& arguments, std::size_t word_byt
   }
 }
 
-/// What device/cuda/permutation_kernel.cpp says in PTX.
+/// The kernel of device/cuda/permutation_kernel.cpp.
 void permute(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
   const auto [to, from, words, dimensions] = std::array{arguments[0], arguments[1], arguments[2], arguments[3]};
   for (std::uint64_t word = 0; word < words; ++word) {
@@ -279,7 +281,7 @@ void permute(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes
   }
 }
 
-/// What device/cuda/run_copy_kernel.cpp says in PTX.
+/// The kernel of device/cuda/run_copy_kernel.cpp.
 void copy_runs(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
   for (std::size_t i = 0; i + 2 < arguments.size(); i += 3) {
     const std::uint64_t bytes = arguments[i + 2] * word_bytes;
@@ -328,7 +330,7 @@ const Services* fake_cuda_services() {
 }
 
 CUresult cuInit(unsigned) {
-  // A driver takes its time, and has an exit handler that takes away what it works with.
+  // A driver is slow to start, and has an exit handler that destroys its state.
   static std::atomic<bool> gone{false};
   std::atexit([] { gone = true; });
   note_opening('+');
@@ -338,7 +340,7 @@ CUresult cuInit(unsigned) {
   return success;
 }
 CUresult cuDriverGetVersion(int* version) {
-  const char* const version_text = std::getenv("FAKE_GPU_CUDA");  // 12000: libcublas.so.13 does not fit it
+  const char* const version_text = std::getenv("FAKE_GPU_CUDA");  // 12000: too old for libcublas.so.13
   *version = version_text == nullptr ? 13000 : std::atoi(version_text);
   return success;
 }
@@ -351,7 +353,7 @@ CUresult cuGetErrorString(CUresult, const char** text) {
   return success;
 }
 
-/// Of several GPUs, all have the same memory and the same context.
+/// If there are several GPUs, they share one memory and one context.
 CUresult cuDeviceGetCount(int* count) {
   *count = number_of_gpus();
   return success;
@@ -417,7 +419,7 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   *can = device != peer && std::getenv("FAKE_GPU_NO_PEERS") == nullptr;
   return success;
 }
-/// Once each: the second time the driver says that it has been done.
+/// Succeeds once for each pair; the second time the driver says that access is already enabled.
 CUresult cuCtxEnablePeerAccess(CUcontext, unsigned flags) {
   static std::atomic<bool> enabled{false};
   if (flags != 0) return error_invalid_value;
@@ -452,7 +454,7 @@ CUresult cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemAllocation
   *bytes = granularity;
   return success;
 }
-// Memory is taken when it is mapped: a handle is its size.
+// Memory is allocated when it is mapped, so a handle is only the size.
 CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* properties,
                      unsigned long long) {
   if (properties->type != allocation_pinned || properties->location.type != location_device) return error_invalid_value;
@@ -613,7 +615,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
 CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                         CUstream stream, void** parameters, void**) {
   if (const auto error = enter(); error != success) return error;
-  // Each argument begins with a number of its own; structures take several.
+  // Each argument begins a new number; structures take several numbers.
   std::vector<std::uint64_t> arguments;
   for (std::size_t i = 0; i < function->argument_bytes.size(); ++i) {
     const std::size_t bytes = function->argument_bytes[i];
@@ -627,6 +629,6 @@ CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsig
 
 }  // extern "C"
 
-// Everything that device/cuda asks of the driver is here, with the same type.
+// All functions of the driver that device/cuda uses are here, with the same types.
 #define BLASTOFF_CHECK(symbol, ...) static_assert(std::is_same_v<decltype(::symbol), __VA_ARGS__>, #symbol);
 BLASTOFF_DRIVER_SYMBOLS(BLASTOFF_CHECK)

@@ -1,4 +1,4 @@
-// The state of the fake GPU, and what its cuBLAS needs of its driver.
+// The state of the fake GPU, and the functions of its driver that its cuBLAS needs.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace blastoff::device::cuda::api {
 
-// What the opaque handles point to.
+// The types to which the opaque handles point.
 struct StreamHandle {
   fake_cuda::Stream stream;
 };
@@ -34,10 +34,10 @@ constexpr CUresult error_illegal_address = 700;
 constexpr CUresult error_already_registered = 712;
 constexpr CUresult error_not_registered = 713;
 
-/// One GPU with 1 GiB of memory. After an illegal access every call fails with it, as on a real one.
+/// One GPU with 1 GiB of memory. After an illegal access every call fails with that error, as on a real GPU.
 class Gpu {
  public:
-  /// Never destroyed: streams may run until the process ends.
+  /// Never destroyed, because streams may run until the process ends.
   static Gpu& instance();
 
   device::simulated::Memory memory{std::size_t{1} << 30, false};
@@ -48,7 +48,7 @@ class Gpu {
   CUresult register_host(const void* address, std::size_t bytes);
   CUresult unregister_host(const void* address);
   enum class Registered { none, partly, whole };
-  /// How much of a host range lies within one registration.
+  /// How much of a range of host memory lies within one registration.
   Registered registered(const void* address, std::size_t bytes);
 
  private:
@@ -57,11 +57,11 @@ class Gpu {
   std::map<std::uintptr_t, std::size_t> registrations_;
 };
 
-/// What the fake cuBLAS takes from the fake driver.
+/// The functions that the fake cuBLAS takes from the fake driver.
 struct Services {
   bool (*context_is_current)();
   bool (*is_device_memory)(const void* address, std::size_t bytes);
-  bool (*is_usable)(const void* address, std::size_t bytes);  ///< by an operation
+  bool (*is_usable)(const void* address, std::size_t bytes);  ///< whether an operation may use it
   void (*post)(device::cuda::api::CUstream stream, std::function<void()> task);
   void (*fail)(CUresult error);
 };

@@ -7,7 +7,7 @@
 namespace blastoff::fake_cuda {
 namespace {
 
-/// Long enough for a caller that forgot to wait to be found out.
+/// Long enough to expose a caller that does not wait.
 constexpr std::chrono::microseconds delay{30};
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Streams and events of the fake GPU: each stream is a thread, so that work really runs later and beside the caller.
+// Streams and events of the fake GPU: each stream is a thread, so that work really runs later and concurrently with the
+// caller.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +15,7 @@ namespace blastoff::fake_cuda {
 class Stream {
  public:
   Stream();
-  ~Stream();  ///< runs what is queued first
+  ~Stream();  ///< first runs the queued work
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -32,10 +33,10 @@ class Stream {
   std::thread thread_;
 };
 
-/// As CUDA has it: waiting concerns the last record() before the wait, whatever is recorded later.
+/// As in CUDA, a wait concerns the last record() before it, whatever is recorded later.
 class Event {
  public:
-  /// The number of this record; reach() it from the stream.
+  /// Returns the number of this record, for a reach() from the stream.
   std::uint64_t record();
   std::uint64_t last_record();
   void reach(std::uint64_t record);
