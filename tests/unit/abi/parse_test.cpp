@@ -110,7 +110,7 @@ TEST(CblasEnumerators, OutsideTheStandardAreNotUnderstood) {
 
 TEST(Integers, HaveTheWidthOfTheProgram) {
   Call call;
-  // What lies beside a 32-bit integer is no part of it.
+  // The bytes beside a 32-bit integer are not part of it.
   const std::int64_t slot = (std::int64_t{77} << 32) | 5;
   ASSERT_TRUE(parse_cblas_dgemm<std::int32_t>(&call, Cblas::column_major, Cblas::no_transpose, slot));
   EXPECT_EQ(call.m, 5);
@@ -121,8 +121,8 @@ TEST(Integers, HaveTheWidthOfTheProgram) {
   EXPECT_EQ(call.m, -1);
 }
 
-/// Matrices stored by rows, with the same contents as those of a TestCall, and their arguments for CBLAS. Vectors have
-/// no order, and increments of 1 or -1.
+/// Row-major matrices with the same contents as the matrices of a TestCall, and their arguments for CBLAS. Vectors have
+/// no order; their increments are 1 or -1.
 template <class T>
 struct RowMajor {
   explicit RowMajor(const Call& column_major) : call(column_major) {

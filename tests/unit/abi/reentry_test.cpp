@@ -20,7 +20,7 @@ using abi::run_as_original;
   return inside_original();
 }
 
-/// From a frame that begins `bytes` deeper and leaves the memory between as it is.
+/// Calls inside_original() from a frame that begins `bytes` deeper; the memory in between is left unchanged.
 [[gnu::noinline]] bool inside_seen_from_deep_below(std::size_t bytes) {
   auto* const space = static_cast<volatile char*>(alloca(bytes));
   space[0] = 1;
@@ -97,7 +97,7 @@ TEST(Reentry, IsForgottenByDeeperFramesAsWell) {
 ucontext_t outside;
 ucontext_t coroutine;
 
-/// An original whose error handler gives its stack up.
+/// An original whose error handler abandons its stack.
 void leave_by_switching() {
   run_as_original([] { swapcontext(&coroutine, &outside); });
 }

@@ -19,7 +19,7 @@ const void* at(std::uintptr_t address) {
 
 class BlockTableTest : public testing::Test {
  protected:
-  // As in the library: static, all zeros, too large for a stack.
+  // The library's table is static and all zeros; a table is too large for a stack.
   std::unique_ptr<BlockTable> table = std::make_unique<BlockTable>();
 };
 
@@ -65,7 +65,7 @@ TEST_F(BlockTableTest, AgreesWithAMap) {
   std::mt19937_64 random(7);
   std::unordered_map<std::uintptr_t, std::size_t> expected;
   for (int step = 0; step < 200'000; ++step) {
-    // Few leaves, few granules in each: most addresses come back.
+    // Few leaves, with few granules in each, so that most addresses are repeated.
     const std::uintptr_t address = (random() % 5 << 32) + random() % 512 * granule;
     const auto known = expected.find(address);
     const std::size_t bytes = known == expected.end() ? 0 : known->second;
@@ -83,7 +83,7 @@ TEST_F(BlockTableTest, AgreesWithAMap) {
   }
 }
 
-/// Threads begin in the same empty leaves and each own some of the granules, as they own blocks.
+/// The threads begin in the same empty leaves, and each owns some of the granules, as threads own blocks.
 TEST_F(BlockTableTest, ThreadsDoNotDisturbEachOther) {
   constexpr int threads = 8;
   std::atomic<int> wrong{0};

@@ -1,4 +1,4 @@
-// Blocks: made one after the other they are the call, and each fits.
+// Blocks: computed one after the other they give the call's result, and each block fits into memory.
 #include <gtest/gtest.h>
 
 #include "blas/blocks.h"
@@ -13,7 +13,7 @@ namespace {
 using blas::Call;
 using blas::Kind;
 
-/// Elements of the operands that the copy policy does not cut.
+/// Number of elements of the operands that the copy policy does not cut.
 std::int64_t elements_needed_whole(const Call& call) {
   const Kind kind = call.kind();
   if (kind == Kind::gemm) return call.m * call.k;
@@ -71,7 +71,7 @@ TEST_P(Blocks, OfAnEmptyResultAreTheCallItself) {
 
 INSTANTIATE_TEST_SUITE_P(Every, Blocks, testing::ValuesIn(test::every_routine()), test::routine_name);
 
-/// 16000 x 16000 within 2 GB: A passes once, B three times, C once.
+/// 16000 x 16000 within 2 GB: A is transferred once, B three times, C once.
 TEST(BlockSizes, AreAsLargeAsTheyCanBe) {
   Call call;
   call.routine = blas::Routine::dgemm;

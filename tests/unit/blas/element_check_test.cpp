@@ -1,4 +1,4 @@
-// --verify=sample of products of a matrix and a vector. The results are so short that each check sees all of one.
+// --verify=sample for products of a matrix and a vector. The results are so short that each check covers a whole one.
 #include "blas/element_check.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST(ElementCheck, FindsAStaleMatrix) {
     const std::int64_t j = a.part == operation::Part::upper ? 4 : 2;
     const auto check = blas::check_elements(call);
     reference::compute(call);
-    // The device did not have what the CPU has written.
+    // The device did not have the value that the CPU has written.
     double_it(a, call.scalar(), i, j);
     const Comparison comparison = check->compare();
     EXPECT_GT(comparison.relative_error, comparison.bound);

@@ -1,4 +1,4 @@
-// Panels: disjoint, exactly covering, and together the same as the call.
+// Panels: they are disjoint, cover the result exactly, and together give the call's result.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,7 +14,7 @@ namespace {
 using blas::Call;
 using blas::Kind;
 
-/// How often each element of the result is written, by its byte offset.
+/// The number of writes of each element of the result, by its byte offset.
 std::map<std::ptrdiff_t, int> writes(const Call& whole, const std::vector<Call>& parts) {
   std::map<std::ptrdiff_t, int> count;
   const char* base = static_cast<const char*>(whole.result().address);

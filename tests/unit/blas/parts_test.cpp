@@ -1,4 +1,5 @@
-// Parts for several devices: disjoint, exactly covering, independent, and together the same as the call.
+// Parts for several devices: they are disjoint and independent, cover the result exactly, and together give the call's
+// result.
 #include "blas/parts.h"
 
 #include <array>
@@ -19,7 +20,7 @@ using blas::Call;
 using blas::Kind;
 using Parts = std::vector<std::vector<Call>>;
 
-/// The elements of an operand, by their address.
+/// The addresses of an operand's elements.
 std::set<const char*> elements(const operation::Operand& operand) {
   std::set<const char*> result;
   for (std::int64_t j = 0; j < operand.columns; ++j)
@@ -55,7 +56,7 @@ class PartsOf : public testing::TestWithParam<blas::Routine> {
     ASSERT_GT(parts.size(), 1U);
     ASSERT_LE(parts.size(), static_cast<std::size_t>(count));
     check_results(target, parts);
-    // In the reverse order: none needs another.
+    // In reverse order, as no part needs another.
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
       for (const Call& call : *part) {
         EXPECT_TRUE(valid(call)) << test::describe(call);
@@ -97,7 +98,7 @@ TEST_P(PartsOf, WhatCannotBeCutAreNone) {
 
 INSTANTIATE_TEST_SUITE_P(Every, PartsOf, testing::ValuesIn(test::every_routine()), test::routine_name);
 
-/// A call that nobody computes.
+/// A call that is never computed.
 Call shaped(Kind kind, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t leading_dimension = 16000,
             std::uintptr_t result = 0x10000000) {
   Call call;
@@ -133,7 +134,7 @@ TEST(PartsOfLargeCalls, HaveAboutTheSameWork) {
   }
 }
 
-/// How many different rows and columns of the result the parts begin at.
+/// The number of different rows and of different columns of the result at which parts begin.
 std::pair<std::size_t, std::size_t> grid(const Parts& parts) {
   std::map<std::int64_t, int> rows;
   std::map<std::int64_t, int> columns;
@@ -161,15 +162,15 @@ TEST(PartsOfProducts, BeginOnPagesOfTheirOwnWhereThatIsNear) {
   const auto second_begins = [](const Call& call) {
     return reinterpret_cast<std::uintptr_t>(blas::parts(call, 2).at(1).front().result().address);
   };
-  // Every fourth column begins a page, then every one does, then none.
+  // First every fourth column begins a page, then every column, then none.
   EXPECT_EQ(second_begins(shaped(Kind::gemm, 8000, 8002, 8000, 15872 + 128)) % 4096, 0U);
   EXPECT_EQ(second_begins(shaped(Kind::gemm, 8000, 8001, 8000, 8192)) % 4096, 0U);
   EXPECT_EQ(second_begins(shaped(Kind::gemm, 8000, 8000, 8000, 8192, 0x10000010)) % 4096, 16U);
-  // By rows, where all columns begin at the same place of a page.
+  // Cut by rows, if all columns begin at the same offset in a page.
   EXPECT_EQ(second_begins(shaped(Kind::gemm, 16000, 2000, 16000, 16384, 0x10000010)) % 4096, 0U);
 }
 
-/// So that matrices stay where they are: only shapes and addresses count.
+/// Only shapes and addresses count, so that matrices stay on their devices.
 TEST(PartsOfProducts, DoNotDependOnCoefficients) {
   Call call = shaped(Kind::gemm, 5000, 4000, 3000);
   const Parts first = blas::parts(call, 3);

@@ -1,4 +1,4 @@
-// --verify=sample: right results pass, wrong elements and stale operands are found, whatever the routine.
+// --verify=sample: for every routine, correct results pass, and wrong elements and stale operands are found.
 #include "blas/product_check.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ void scale(const operation::Operand& matrix, blas::Scalar scalar, std::int64_t i
   });
 }
 
-/// An element that belongs to every part: below or above the diagonal, as the part asks.
+/// An element of the operand's part, below or above the diagonal as the part requires.
 std::pair<std::int64_t, std::int64_t> element_of(const operation::Operand& matrix) {
   return matrix.part == operation::Part::upper ? std::pair{std::int64_t{3}, std::int64_t{11}}
                                                : std::pair{std::int64_t{11}, std::int64_t{3}};
@@ -83,7 +83,7 @@ TEST(ProductCheck, FindsAStaleOperand) {
     const auto [i, j] = element_of(a);
     scale(a, call.scalar(), i, j, 40);
     const auto check = blas::check_by_products(call);
-    // The device has the element as it was.
+    // The device has the old value of the element.
     scale(a, call.scalar(), i, j, 1 / 40.0);
     reference::compute(call);
     scale(a, call.scalar(), i, j, 40);
@@ -95,7 +95,7 @@ TEST(ProductCheck, FindsAStaleOperand) {
 
 TEST(ProductCheck, FindsWhatIsNotANumber) {
   each_call([](const Call& call) {
-    if (call.kind() == Kind::trsm) return;  // A may be singular: then the CPU finds none either
+    if (call.kind() == Kind::trsm) return;  // A may be singular, and then the CPU finds no result either
     const auto check = blas::check_by_products(call);
     reference::compute(call);
     const auto [i, j] = element_of(call.result());
@@ -153,7 +153,7 @@ TEST(ProductCheck, LargeMatricesAreReadByManyThreads) {
 }
 
 TEST(ProductCheck, EachCheckHasAnotherVector) {
-  // An error that the first check's vector does not see is seen by another.
+  // An error that the first check's vector misses is found with another vector.
   const TestCall made(blas::Routine::dgemm, {}, m, n, k, 1, 0);
   std::vector<std::byte> result = made.result();
   const Call call = made.with_result(result);

@@ -1,4 +1,4 @@
-// --verify finds a wrong element of a product with a vector, and no other.
+// --verify finds a wrong element of a product with a vector, and reports no other element.
 #include "blas/verification.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Every, VerificationOfVector,
                          testing::Values(Routine::sgemv, Routine::zgemv, Routine::dsymv, Routine::chemv),
                          [](const auto& test) { return std::string(row(test.param).name); });
 
-// A large and a small row: the error of each is judged by its own size, whatever the order of y in memory.
+// A large and a small row: each error is judged relative to its own row, in either order of y in memory.
 TEST(VerificationOfVectors, JudgesEachElementByItsRow) {
   const reference::ReferenceRoutine host;
   for (const bool reversed : {false, true}) {

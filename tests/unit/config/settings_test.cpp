@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Reads the settings with one variable set; what was printed meanwhile is in `printed`.
+/// Reads the settings with one variable set; `printed` holds the output.
 class SettingsTest : public testing::Test {
  protected:
   void TearDown() override {
@@ -62,7 +62,7 @@ TEST_F(SettingsTest, EveryDefaultIsAcceptedAndEchoed) {
   EXPECT_EQ(row, echo.size());
 }
 
-/// The order of a choice's words is that of the enumerators: each word must read back as itself and differently from
+/// The words of a choice have the order of its enumerators, so each word must read back as itself, and differently from
 /// the others.
 TEST_F(SettingsTest, EveryChoiceIsTakenAndEchoed) {
   for (const Option& option : options()) {

@@ -26,7 +26,7 @@ blas::Call call_of(blas::Routine routine, std::int64_t m, std::int64_t n, std::i
   return call;
 }
 
-/// The rule by size and depth needs no answer.
+/// Fails if it is asked: the rule by size and depth needs no estimates.
 class NotAsked final : public operation::Estimator {
  public:
   std::optional<operation::Estimate> estimate(const operation::Operation&) override {
@@ -53,11 +53,11 @@ TEST(Decider, LeavesFlatProductsToTheCpu) {
   EXPECT_EQ(judge(250, call_of(blas::Routine::dgemm, 3000, 3000, 32)), Verdict::too_shallow);
   EXPECT_EQ(judge(250, call_of(blas::Routine::zgemm, 3000, 3000, 63)), Verdict::device);
   EXPECT_EQ(judge(250, call_of(blas::Routine::dsyrk, 3000, 3000, 32)), Verdict::too_shallow);
-  // Small results of long sums are what devices are for.
+  // Devices are fast for small results of long sums.
   EXPECT_EQ(judge(250, call_of(blas::Routine::dgemm, 32, 2400, 93536)), Verdict::device);
 }
 
-/// On the device at most that is, and not at once: the operands are there.
+/// All operands are on the device.
 class AllThere final : public operation::Estimator {
  public:
   std::optional<operation::Estimate> estimate(const operation::Operation&) override { return operation::Estimate(); }
@@ -79,7 +79,7 @@ TEST(Decider, ByTimeTimesFlatProductsToo) {
   EXPECT_EQ(by_time(250, model)->judge(call_of(blas::Routine::dgemm, 4000, 4000, 15), there), Verdict::too_shallow);
 }
 
-/// A machine whose CPU has these rates and whose device needs that time for any call.
+/// A machine whose CPU has this rate and whose device needs this time for any call.
 MachineModel machine(double device_seconds, double cpu_rate = 0) {
   MachineModel model;
   model.device_seconds = device_seconds;
@@ -89,7 +89,7 @@ MachineModel machine(double device_seconds, double cpu_rate = 0) {
 }
 
 TEST(Decider, ByTimeLeavesAloneWhatCannotGainOnThisMachine) {
-  // 40 us of a core of 45 GFLOP/s, in complex products: 8 operations each.
+  // 40 us of a core with 45 GFLOP/s, in complex products of 8 operations each.
   EXPECT_DOUBLE_EQ(by_time({}, machine(40e-6))->floor_volume(), 40e-6 * 45e9 / 8);
   EXPECT_DOUBLE_EQ(by_time({}, machine(400e-6))->floor_volume(), 400e-6 * 45e9 / 8);
   EXPECT_NEAR(by_time({}, machine(40e-6, 9e9))->floor_volume(), 40e-6 * 9e9 / 8, 1) << "a slow core";
@@ -128,7 +128,8 @@ TEST(Decider, ByTimeAsksNobodyAboutVectorsForWhichTheDeviceTakesLonger) {
 TEST(Decider, ByTimeDividesASharedDeviceAmongItsProcesses) {
   AllThere there;
   const MachineModel alone = machine(40e-6);
-  const blas::Call call = call_of(blas::Routine::zgemm, 400, 400, 400);  // 51 us on the device, if that is its own
+  const blas::Call call =
+      call_of(blas::Routine::zgemm, 400, 400, 400);  // 51 us on the device, if this is its own model
   const auto judged_by = [&](const MachineModel& model) {
     const auto decider = by_time({}, model);
     decider->observe(call, {.seconds = 5e-4});
@@ -149,7 +150,8 @@ TEST(Decider, TakesEverythingFromZeroOn) {
   EXPECT_EQ(judge(0, call_of(blas::Routine::sgemm, 4000, 4000, 1)), Verdict::device);
 }
 
-/// What a narrow product brings and finds on the device, time after time.
+/// The number of offloaded calls among `calls` products that each copy `brought` bytes to the device and find `found`
+/// bytes there.
 int offloaded_of(int calls, std::uint64_t brought, std::uint64_t found, const blas::Call& call) {
   const auto decider = by_size_and_depth(250);
   int offloaded = 0;
@@ -204,8 +206,8 @@ operation::Operation with_shape(std::uint64_t shape) {
   return operation;
 }
 
-/// Executes `count` operations of a shape, which take so long on the CPU and on the device, and returns how many of
-/// them went to the device.
+/// Executes `count` operations of a shape, with the given times on the CPU and on the device, and returns how many of
+/// them ran on the device.
 int offloaded_with(Decider& decider, std::uint64_t shape, int count, double cpu_seconds, double device_seconds) {
   const operation::Operation operation = with_shape(shape);
   int offloaded = 0;

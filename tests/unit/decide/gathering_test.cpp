@@ -1,4 +1,4 @@
-// When one rank solves a problem for all.
+// The decision whether one rank solves a problem for all ranks.
 #include "decide/gathering.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace blastoff::decide {
 namespace {
 
-/// Any operation whose family the model knows: its work and its matrices decide.
+/// Any operation whose family the model knows; only its work and its matrices matter.
 operation::Operation problem() {
   static std::array<char, 3> memory;
   blas::Call call;

@@ -1,11 +1,12 @@
-// The rule by predicted times against the best plan in hindsight, on many matrices, by the simulated device's clock.
+// Compares the rule by predicted times with the best plan in hindsight, on many matrices, by the simulated device's
+// clock.
 //
-// What holds. Let the times of a class on either side not change. Let OPT be the least time of all plans that know the
-// whole sequence: for each matrix, between two rewritings by the CPU, all its uses on the CPU, or bringing it at its
-// first use and all uses on the device. Then the rule takes at most
-//     2 (1 + 0.01) OPT  +  for each matrix the price of bringing it once  +  for each class two calls on either side:
-// bringing a matrix is preceded by as much lost time, trials may take a hundredth, the price may be spent when the
-// sequence ends, and the first calls of a class tell its times, or those of its neighbours do.
+// Theorem. Assume that the times of a class on the CPU and on the device do not change. Let OPT be the least time of
+// all plans that know the whole sequence: for each matrix, between two rewritings by the CPU, either all uses run on
+// the CPU, or the matrix is brought at its first use and all uses run on the device. Then the rule takes at most
+//     2 (1 + 0.01) OPT  +  for each matrix the price of bringing it once  +  for each class two calls on either side.
+// Reasons: a matrix is brought only after as much time has been lost, trials may take a hundredth, the sequence may end
+// just after the price has been paid, and the times of a class are learned from its first calls or its neighbours'.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ namespace {
 using device::simulated::Clock;
 using device::simulated::Rates;
 
-/// A matrix of so many bytes, in products of so many operations; results are small.
+/// The size of a matrix in bytes, and the number of operations of its products; results are small.
 struct Matrix {
   double bytes = 0;
   double flops = 0;
@@ -73,7 +74,7 @@ class Machine final : public operation::Estimator {
   }
   bool resident(std::size_t matrix) const { return states_[matrix].resident; }
 
-  /// At the end: by the rule, and at most according to the theorem above.
+  /// Called at the end: compares the rule's time with the bound of the theorem above.
   void expect_within_the_bound(const char* what, unsigned seed) {
     double constant = 0;
     for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -136,7 +137,8 @@ class Machine final : public operation::Estimator {
 
 constexpr Rates rates{.link = 25e9, .device = 10e12, .cpu = 500e9, .launch = 50e-6};
 
-/// From what is faster with everything to bring, to what is slower even with everything there.
+/// Matrices from those whose products gain on the device even if everything must be brought, to those whose products
+/// are slower there even if everything is present.
 std::vector<Matrix> matrices_of(std::mt19937& engine, std::size_t count) {
   std::vector<Matrix> matrices;
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// Machine models: their files, and what they predict.
+// Machine models: their files and their predictions.
 #include "decide/machine_model.h"
 
 #include <gtest/gtest.h>
@@ -162,7 +162,7 @@ TEST(MachineModel, KnowsThatCpusReduceMatricesSlowly) {
             3 * model.min_cpu_seconds_of(product) / product.work.flops);
 }
 
-/// Nobody knows what lies on the device.
+/// The contents of the device's memory are unknown.
 class Unknown final : public operation::Estimator {
  public:
   std::optional<operation::Estimate> estimate(const operation::Operation&) override { return std::nullopt; }
@@ -187,7 +187,7 @@ TEST(MachineModel, TellsWithoutATrialWhereACallRuns) {
   EXPECT_NEAR(grounds.bringing_seconds, 129.28e6 / 4e10, 1e-6);
   known.cpu_rates = *file->cpu_rates_on(8);
   EXPECT_EQ(times.judge(call, residency, nullptr), Verdict::not_reused) << "bringing it has to pay first";
-  // What calls take counts for more than the model.
+  // Measured times of calls take precedence over the model.
   times.observe(call, {.on_device = false, .seconds = 1e-5});
   EXPECT_EQ(times.judge(call, residency, nullptr), Verdict::cpu_faster);
 }

@@ -1,4 +1,4 @@
-// Products of a matrix and a vector: when the decision brings the matrix to the device, and when it gives up.
+// Products of a matrix and a vector: when the decision brings the matrix to the device, and when it stops trying.
 #include "decide/matrix_history.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ blas::Call product_of(void* matrix, std::int64_t n = order) {
   return call;
 }
 
-/// A machine that knows what a device would hold. The program uses matrices, and rewrites them.
+/// A machine that tracks the contents of a device. The program uses matrices and rewrites them.
 class Machine final : public operation::Estimator {
  public:
   Machine() : decider(by_size_and_depth(250)) {}
@@ -45,7 +45,7 @@ class Machine final : public operation::Estimator {
     return result;
   }
 
-  /// One product: true where it ran on the device.
+  /// Makes one product; returns true if it ran on the device.
   bool use(const blas::Call& call) {
     if (decider->judge(call, *this) != Verdict::device) {
       seconds += on_cpu;
@@ -66,8 +66,8 @@ class Machine final : public operation::Estimator {
   }
 
   std::unique_ptr<Decider> decider;
-  bool resident = false;   ///< as far as is known
-  bool rewritten = false;  ///< since, which nobody knows
+  bool resident = false;   ///< whether the matrix is believed to be on the device
+  bool rewritten = false;  ///< whether the program has rewritten it since, unnoticed
   bool busy = false;
   bool kept = true;
   double device_seconds = on_device;
@@ -117,7 +117,7 @@ TEST(ProductsWithVectors, AreToldApartByAddressAndShape) {
   EXPECT_FALSE(machine.use(product_of(matrix, order - 1)));
 }
 
-// What the rule costs a program from which nothing can be gained.
+// The cost of the rule for a program that cannot gain.
 TEST(ProductsWithVectors, OfAMatrixRewrittenEveryTimeCostLittle) {
   for (const bool known : {false, true}) {
     Machine machine;
@@ -126,7 +126,7 @@ TEST(ProductsWithVectors, OfAMatrixRewrittenEveryTimeCostLittle) {
     constexpr int calls = 20'000;
     for (int i = 0; i < calls; ++i) {
       machine.rewritten = true;
-      if (known) machine.resident = false;  // freed and allocated anew, which events tell
+      if (known) machine.resident = false;  // freed and allocated anew, as events show
       machine.use(product_of(matrix));
     }
     EXPECT_LT(machine.seconds, 1.02 * calls * on_cpu) << known;
@@ -166,7 +166,7 @@ TEST(ProductsWithVectors, LeaveADeviceThatIsNoFaster) {
   EXPECT_LT(machine.seconds, 1.02 * calls * on_cpu);
 }
 
-// LAPACK's factorizations use the rest of a matrix, which is another one each time.
+// LAPACK's factorizations use the remainder of a matrix, which is a different matrix each time.
 TEST(ProductsWithVectors, OfMatricesUsedOncePauseWhereTheDeviceIsNoFaster) {
   std::vector<char> places(20'000);
   for (const bool faster : {true, false}) {

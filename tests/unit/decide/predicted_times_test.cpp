@@ -1,4 +1,4 @@
-// Decisions by predicted times, on a machine with a clock of its own.
+// Decisions by predicted times, on a machine with a simulated clock.
 #include "decide/predicted_times.h"
 
 #include <gtest/gtest.h>
@@ -16,20 +16,18 @@ const MachineModel rates = [] {
   return model;
 }();
 
-const LinkRate link(rates);
-
-/// A product of a matrix that may stay on the device, and of little else.
+/// A product with one large matrix, which may stay on the device; its other operands are small.
 struct Product {
   double flops = 2e9;
   std::int64_t matrix_elements = 12'500'000;  // 100 MB: 4 ms on the link
   std::int64_t result_elements = 12'500;
 };
 
-/// Makes products where it is told to, and counts their seconds.
+/// Makes products on the side that is decided, and counts their seconds.
 class Machine final : public operation::Estimator {
  public:
   Machine(const Product& product, double on_cpu, double on_device) : Machine(product, on_cpu, on_device, nullptr) {}
-  /// Where other products have told their times.
+  /// With predicted times that have already been learned from other products.
   Machine(const Product& product, double on_cpu, double on_device, PredictedTimes* told)
       : times(told != nullptr ? *told : own_), cpu_seconds(on_cpu), device_seconds(on_device) {
     product_.work.flops = product.flops;
@@ -75,7 +73,8 @@ class Machine final : public operation::Estimator {
     return on_device;
   }
 
-  /// The same, where calls that are settled are made without being judged or observed. The calls that are judged.
+  /// Makes `count` calls; calls whose decision is settled are neither judged nor observed. Returns the number of judged
+  /// calls.
   int judged_of(int count) {
     int judged = 0;
     std::uint32_t stands_for = 1;
@@ -108,9 +107,9 @@ class Machine final : public operation::Estimator {
   bool keeps = true;
   bool busy = false;
   bool typical = true;
-  bool cpu_writes = false;  ///< the matrix, in a call of its own
-  double slowness = 1;      ///< of bringing it, over what the model says
-  std::uint64_t parts = 1;  ///< on as many devices, of the matrix, too
+  bool cpu_writes = false;  ///< whether the CPU writes the matrix, in a separate call
+  double slowness = 1;      ///< of bringing the matrix, as a multiple of the model's time
+  std::uint64_t parts = 1;  ///< number of devices that share the call and the matrix
   double seconds = 0;
   int asked = 0;
 
@@ -129,16 +128,16 @@ TEST(PredictedTimes, NeedNoTrialWhereNoCpuIsAsFast) {
 
 TEST(PredictedTimes, TellWhatTheCpuWouldHaveTaken) {
   Machine machine({}, 0.010, 0.002);
-  EXPECT_EQ(machine.on_cpu(0.5), 0);  // not known, and any CPU may be as fast
+  EXPECT_EQ(machine.on_cpu(0.5), 0);  // not known, and a CPU may be as fast as that
   const double least = machine.on_cpu(1e-6);
-  EXPECT_GT(least, 1e-6);  // no CPU is as fast: what it takes at least
+  EXPECT_GT(least, 1e-6);  // no CPU is as fast as that, so a lower bound is known
   EXPECT_LE(least, 0.010);
   machine.use();
   EXPECT_NEAR(machine.on_cpu(1e-6), 0.010, 1e-6);
 }
 
-/// Products as HPL makes them: each is a little smaller than the one before it, another part of one matrix, and brings
-/// all that it reads.
+/// Products like those of HPL: each is a little smaller than the one before it, uses another part of one matrix, and
+/// brings all its input.
 class Shrinking final : public operation::Estimator {
  public:
   std::optional<operation::Estimate> estimate(const operation::Operation& product) override {
@@ -232,7 +231,7 @@ TEST(PredictedTimes, AreWithinTwiceTheBestInHindsightOnRandomSequences) {
       machine.on_device_of(uses);
       best += std::min(uses * cpu, machine.price() + uses * std::min(cpu, device));
     }
-    // Trials may take a hundredth, and the first uses tell the times.
+    // Trials may take a hundredth, and the times are learned from the first uses.
     EXPECT_LE(machine.seconds, 2.02 * best + 5 * (cpu + device + machine.price())) << "seed " << seed;
   }
 }
@@ -247,7 +246,7 @@ TEST(PredictedTimes, AreWithinTwiceTheBestAgainstAnAdversary) {
   }
 }
 
-/// As where ranks share a link, and a result that is read is rewritten now and then.
+/// As with ranks that share a link; a result that is read is rewritten now and then.
 TEST(PredictedTimes, DoNotTakeSlowBringingForSlowWork) {
   for (const std::uint64_t parts : {1U, 8U}) {
     Machine machine({}, 0.0040, 0.0020);

@@ -1,6 +1,6 @@
-// The declarations of device/cuda/api.h against NVIDIA's own headers, where these are installed.
+// Compares the declarations of device/cuda/api.h with NVIDIA's own headers, where these are installed.
 //
-// Every check is made by the compiler; what the program adds is to say whether there was anything to check against.
+// The compiler makes all checks; the program only says whether there were any headers to compare with.
 #include "device/cuda/api.h"
 
 #include "device/cuda/cublas/api.h"
@@ -27,8 +27,8 @@ namespace {
 template <class T>
 constexpr bool is_number = std::is_integral_v<T> || std::is_enum_v<T>;
 
-/// Passed alike: pointers as pointers (api.h leaves the elements' type open), enumerations as integers of their size,
-/// structures as those of their size (whose fields are compared below).
+/// Whether two types are passed in the same way: pointers match pointers (api.h leaves the elements' type open),
+/// enumerations match integers of their size, structures match structures of their size (fields are compared below).
 template <class Own, class Real>
 constexpr bool same_argument = std::is_same_v<Own, Real> || (std::is_pointer_v<Own> && std::is_pointer_v<Real>) ||
                                (((is_number<Own> && is_number<Real>) ||
@@ -40,7 +40,7 @@ concept Complete = requires {
   sizeof(T);
 };
 
-/// What pointers point to has one size, where both sides know it.
+/// Whether the objects of two pointers have the same size, if both sizes are known.
 template <class Own, class Real>
 constexpr bool same_target() {
   using OwnTarget = std::remove_cv_t<std::remove_pointer_t<Own>>;
@@ -78,7 +78,7 @@ BLASTOFF_CUBLAS_ROUTINES(BLASTOFF_CHECK)
 BLASTOFF_CUSOLVER_ROUTINES(BLASTOFF_CHECK)
 #undef BLASTOFF_CHECK
 
-// The comparison itself can tell.
+// The comparison itself detects a difference.
 static_assert(!SameFunction<CUresult(int), decltype(::cuMemFree_v2)>::value);
 static_assert(!SameFunction<CUresult(int*), decltype(::cuMemAlloc_v2)>::value);
 static_assert(!SameFunction<CUresult(int*, std::size_t), decltype(::cuMemAlloc_v2)>::value);

@@ -1,4 +1,4 @@
-// Finding NVIDIA's libraries, and saying what to do where they are not.
+// Finding NVIDIA's libraries, and the advice that is printed where they are missing.
 #include "device/cuda/cublas/library.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A directory of the test's own, with the environment variables that matter unset.
+/// The test's own directory, with the relevant environment variables unset.
 class CudaLibraries : public testing::Test {
  protected:
   void SetUp() override {
@@ -89,7 +89,7 @@ TEST_F(CudaLibraries, AreLookedForInThePythonOfThePath) {
 TEST_F(CudaLibraries, AFileThatCannotBeLoadedIsNamed) {
   const auto directory = make_directory("broken/lib64");
   std::ofstream(fs::path(directory) / "libcublas.so.12") << "not a library";
-  // A version that nothing on this machine has keeps the search from succeeding elsewhere.
+  // No library of this machine has this version, so the search cannot succeed elsewhere.
   const auto loaded = load_cublas((root_ / "broken").string(), 12000);
   if (loaded) GTEST_SKIP() << "this machine has a libcublas.so.12";
   EXPECT_EQ(loaded.error().kind, ErrorKind::unavailable);

@@ -1,4 +1,4 @@
-// Between which devices copies are direct, and when that is tried.
+// The pairs of devices between which copies are direct, and when direct copies are tried.
 #include "device/direct_copies.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class DirectCopiesTest : public testing::Test {
     return std::move(*opened);
   }
 
-  /// Takes all of a device's memory.
+  /// Allocates all of a device's memory.
   static Address fill(Device& device) {
     std::size_t bytes = memory_bytes;
     auto taken = device.allocate(MemoryClient::workspaces, bytes);

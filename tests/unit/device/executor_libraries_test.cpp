@@ -1,4 +1,4 @@
-// Libraries that operations run on, of which any may be absent.
+// The libraries that execute operations; any of them may be absent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

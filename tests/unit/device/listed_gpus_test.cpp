@@ -1,4 +1,4 @@
-// What the kernel's driver lists.
+// The GPUs that the kernel's driver lists.
 #include "device/cuda/listed_gpus.h"
 
 #include <gtest/gtest.h>

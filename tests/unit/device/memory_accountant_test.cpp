@@ -1,4 +1,4 @@
-// Who holds device memory, and how much at most.
+// The users of device memory, and the limit of each.
 #include "device/memory_accountant.h"
 
 #include <atomic>
@@ -46,7 +46,7 @@ TEST_F(MemoryAccountantTest, WhatIsHeldShowsInAGauge) {
   const auto before = allocate(MemoryClient::mirrors, 100);
   accountant_.lock(PageLocked::staged, 8);
   platform::MemoryGauge gauge{};
-  gauge.device = 1000;  // of another device
+  gauge.device = 1000;  // another device's memory
   accountant_.show_in(gauge);
   EXPECT_EQ(gauge.device, 1100U);
   EXPECT_EQ(gauge.mirrored, 100U);

@@ -1,4 +1,4 @@
-// What can be read behind the simulated device's matrices.
+// The memory behind the simulated device's matrices that may be read.
 #include "device/simulated/memory.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-# That any C library can load what is preloaded: the dynamic linker finds no version of a symbol, no library but the C library's own, and no
-# symbol that a C library may lack, but as a weak reference. And that what runs before the slots are filled calls nothing else.
+# Checks that any C library can load the preloaded libraries: they require no symbol versions, no libraries but the C library's own, and, but
+# for weak references, no symbols that a C library may lack. Also checks that the code that runs before the slots are filled calls nothing else.
 # Run with -DLIBRARY= -DALLOCATOR= -DCLOSER= -DOBJECTS= -DLATER_FUNCTIONS= (those of src/entrance) -DREADELF= -DNM=.
 cmake_minimum_required(VERSION 3.22)
 
@@ -13,7 +13,7 @@ function(read_dynamic file strong)
     message(SEND_ERROR "no DT_NEEDED entry in ${file}: did readelf understand it?")
   endif()
   foreach(need IN LISTS needs)
-    # libdl.so.2 is part of every glibc. musl takes both names for itself.
+    # libdl.so.2 is part of every glibc. musl treats both names as its own.
     if(NOT need MATCHES "\\[(libc\\.so\\.6|libdl\\.so\\.2)\\]$" OR (need MATCHES libdl AND NOT file STREQUAL ALLOCATOR))
       message(SEND_ERROR "${file}: ${need}")
     endif()
@@ -35,7 +35,7 @@ function(expect_only file names)
   endforeach()
 endfunction()
 
-# In glibc from its first version on, and in musl.
+# Symbols that glibc has had since its first version, and that musl has too.
 read_dynamic(${LIBRARY} names)
 expect_only(${LIBRARY} "${names}" __tls_get_addr stdin stdout stderr environ __environ __progname program_invocation_name program_invocation_short_name
             __stack_chk_guard)
@@ -45,7 +45,7 @@ expect_only(${ALLOCATOR} "${names}" __errno_location close dladdr dlsym getauxva
 read_dynamic(${CLOSER} names)
 expect_only(${CLOSER} "${names}" __libc_start_main __errno_location read strtol syscall __stack_chk_guard)
 
-# One constructor of ours, and the compiler's frame_dummy.
+# One constructor is ours, the other is the compiler's frame_dummy.
 execute_process(COMMAND ${READELF} -d ${LIBRARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
 foreach(array INIT FINI)
   if(NOT dynamic MATCHES "${array}_ARRAYSZ\\) +(8|16) \\(bytes\\)")
@@ -64,7 +64,7 @@ foreach(object IN LISTS OBJECTS LATER_FUNCTIONS)
   execute_process(COMMAND ${NM} --undefined-only --format=posix ${object} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCHALL "[^\n]+" lines "${symbols}")
   foreach(line IN LISTS lines)
-    # The atomic operations of aarch64's compiler are part of the library. mprotect() is called when the slots have been filled.
+    # The helpers for atomic operations of aarch64's compiler are part of the library. mprotect() is called after the slots have been filled.
     if(NOT line MATCHES "^(blastoff_|_ZN[K]?8blastoff8entrance|__real_|__libc_dl|__ehdr_start |_end |_GLOBAL_OFFSET_TABLE_ |__aarch64_|mprotect )")
       message(SEND_ERROR "${object} refers to ${line}")
     endif()

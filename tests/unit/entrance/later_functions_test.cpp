@@ -13,7 +13,7 @@
 
 namespace {
 
-/// What stands in for a function of the C library that an older one lacks.
+/// The replacement for a function that older C libraries lack.
 template <class Function>
 Function* substitute(std::string_view name, Function*) {
   for (std::size_t i = 0; i < blastoff_later_function_count; ++i)

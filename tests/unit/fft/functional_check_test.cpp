@@ -1,4 +1,4 @@
-// --verify=sample of transforms: right results pass whatever their size and numbers, and small errors are found.
+// --verify=sample for transforms: correct results of all sizes and numbers pass, and small errors are found.
 #include "fft/functional_check.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using fft::Request;
 using fft::Transform;
 using operation::Comparison;
 
-/// By the least prime factor, in the precision of the numbers.
+/// Computes a transform by splitting off the least prime factor, in the precision of the numbers.
 template <class Real>
 std::vector<std::complex<Real>> fast_line(const std::vector<std::complex<Real>>& x, int sign) {
   const std::size_t n = x.size();
@@ -108,7 +108,7 @@ class Execution {
   Real* in() { return in_.data(); }
   Real* out() { return transform_.request.in_place ? in_.data() : out_.data(); }
 
-  /// Where the results' real numbers are.
+  /// The positions of the results' real numbers.
   std::vector<std::int64_t> results() const { return positions(true); }
   std::vector<std::int64_t> inputs() const { return positions(false); }
 
@@ -153,7 +153,7 @@ class Execution {
     }
   }
 
-  /// That of real numbers.
+  /// Fills the input with the spectrum of real numbers.
   void fill_spectrum(Numbers numbers, unsigned seed) {
     Transform forward = transform_;
     forward.request = {Kind::r2c, transform_.request.precision, -1, false};
@@ -247,7 +247,7 @@ TYPED_TEST(FunctionalCheck, PassesRightResults) {
         expect_right(comparison, test.name + ", numbers " + std::to_string(static_cast<int>(numbers)));
         worst = std::max(worst, comparison.relative_error / comparison.bound);
       }
-  // Were the bound never approached, it could be smaller.
+  // If no error came near the bound, the bound could be smaller.
   EXPECT_GT(worst, 0.02);
   EXPECT_LT(worst, 0.6);
 }
@@ -289,7 +289,7 @@ TYPED_TEST(FunctionalCheck, FindsASmallErrorOfALargeResult) {
   }
 }
 
-/// So large that several threads read it. The transform of a one is known.
+/// The transform is so large that several threads read it. The transform of a single one is known.
 TYPED_TEST(FunctionalCheck, ReadsOnSeveralThreads) {
   const Precision precision = std::is_same_v<TypeParam, double> ? Precision::f64 : Precision::f32;
   constexpr std::size_t points = std::size_t{128} * 96 * 64;
@@ -361,7 +361,7 @@ TYPED_TEST(FunctionalCheck, LeavesWhatHasNoBound) {
     execution.compute();
     EXPECT_FALSE(check->compare().checked) << number;
   }
-  // Zeros that became something else.
+  // Zeros that were changed.
   Execution<TypeParam> execution(transform, Numbers::random);
   for (const std::int64_t word : execution.inputs()) execution.in()[word] = 0;
   const auto check = execution.check();
@@ -370,8 +370,8 @@ TYPED_TEST(FunctionalCheck, LeavesWhatHasNoBound) {
   expect_wrong(check->compare(), "zeros");
 }
 
-/// Two lines of real numbers as one of complex numbers, as a library may do. Beside a line of zeros, the other one's
-/// rounding errors are its result.
+/// Two lines of real numbers are transformed as one line of complex numbers, as a library may do. The result of a line
+/// of zeros is then the rounding errors of the other line.
 TYPED_TEST(FunctionalCheck, PassesRealLinesThatWereTransformedInPairs) {
   using Complex = std::complex<TypeParam>;
   constexpr std::int64_t length = 51, half = length / 2 + 1, lines = 12, zeros = 7;
@@ -402,7 +402,7 @@ TYPED_TEST(FunctionalCheck, PassesRealLinesThatWereTransformedInPairs) {
   expect_wrong(check->compare(), "what is more than rounding");
 }
 
-/// FFTW and the definition by lines ignore the imaginary part of what must be real.
+/// FFTW and the definition by lines ignore the imaginary parts of numbers that must be real.
 TYPED_TEST(FunctionalCheck, OfASpectrumOnlyWhatHasAnOppositeCounts) {
   const Precision precision = std::is_same_v<TypeParam, double> ? Precision::f64 : Precision::f32;
   Execution<TypeParam> execution(*fft::basic({Kind::c2r, precision, 1}, std::vector<std::int64_t>{64}));

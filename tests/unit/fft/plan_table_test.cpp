@@ -1,4 +1,4 @@
-// Plans by their addresses, looked up while others come and go; and what --verify makes of wrong numbers.
+// Plans are looked up by their addresses while others are added and removed; --verify detects wrong numbers.
 #include "fft/plan_table.h"
 
 #include <atomic>
@@ -87,7 +87,7 @@ void execute_naively_in_fortran(void** plan, void* in, void* out) {
   execute_naively(*plan, in, out);
 }
 
-/// A transform of numbers in memory, executed by its library.
+/// A transform of numbers in memory, executed by the library that planned it.
 struct Example {
   explicit Example(Request request, NewArrayExecute execute = {reinterpret_cast<void*>(&execute_naively), Style::c}) {
     const std::int64_t lengths[] = {6, 10};

@@ -1,4 +1,4 @@
-// What planners are asked for, in C and in Fortran, against the layouts that FFTW's manual describes.
+// Compares the arguments of planners, in C and in Fortran, with the layouts that FFTW's manual describes.
 #include "fft/planner.h"
 
 #include <array>
@@ -19,7 +19,7 @@ Dims list(const Dimensions& dimensions) {
 }
 
 void* word(long value) {
-  // The other half of an int's word holds anything.
+  // The other half of an int's word may hold anything.
   return reinterpret_cast<void*>((0x7654L << 32) | (value & 0xffffffff));
 }
 

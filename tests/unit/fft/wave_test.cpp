@@ -1,4 +1,4 @@
-// The closed forms of a plane wave's Fourier sums are those sums.
+// The closed forms of a plane wave's Fourier sums equal those sums.
 #include "fft/wave.h"
 
 #include <gtest/gtest.h>
@@ -49,12 +49,12 @@ TEST(Wave, WeightsHaveOneMagnitude) {
   for (std::int64_t k = 0; k < 100003; k += 7) ASSERT_NEAR(std::abs(wave.weight(k)), 1, 1e-15);
 }
 
-/// What one long line needs: the largest sums are accurate, too.
+/// The largest sums are accurate too, as one long line requires.
 TEST(Wave, SumsOfALongWaveAreAccurate) {
   std::mt19937_64 engine(3);
   constexpr std::int64_t n = 1 << 18;
   const Wave wave(n, 1, engine);
-  // The norm of the sums is n, whatever the wave.
+  // The norm of the sums is n for every wave.
   double squares = 0;
   double largest = 0;
   std::int64_t where = 0;
