@@ -16,6 +16,8 @@ const MachineModel rates = [] {
   return model;
 }();
 
+const LinkRate link(rates);
+
 /// A product with one large matrix, which may stay on the device; its other operands are small.
 struct Product {
   double flops = 2e9;
