@@ -25,8 +25,8 @@ import never_slower
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 COMMAND = [sys.executable, "-m", "blastoff"]
-MOST_WRONG = 0.2
-LEAST_SECONDS = 1e-4
+MAX_WRONG = 0.2
+MIN_SECONDS = 1e-4
 """Fewer seconds on the device are too few to compare."""
 
 
@@ -86,9 +86,9 @@ def compare(options: argparse.Namespace, program: str, folder: pathlib.Path) -> 
 
 
 def verdict(row: dict[str, float]) -> str:
-    if max(row["measured"], row["predicted"]) < LEAST_SECONDS:
+    if max(row["measured"], row["predicted"]) < MIN_SECONDS:
         return "nothing on the device"
-    return "" if abs(row["all_predicted"] / row["all_measured"] - 1) <= MOST_WRONG else "more than 20 % off"
+    return "" if abs(row["all_predicted"] / row["all_measured"] - 1) <= MAX_WRONG else "more than 20 % off"
 
 
 def main() -> None:

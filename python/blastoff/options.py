@@ -15,7 +15,7 @@ PERCENT = re.compile(r"([0-9]+)%", re.ASCII)
 DECIMAL_PERCENT = re.compile(r"([0-9]+)(\.[0-9]{1,4})?%", re.ASCII)
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_SIZE = 2**64 - 1
-MOST_DIGITS = 20
+MAX_DIGITS = 20
 """Number of digits of LARGEST_SIZE. Longer numbers are not converted, since Python refuses numbers with thousands of digits."""
 PATHS = ("report", "trace", "cuda-path", "model")
 """Options whose values are paths."""
@@ -24,7 +24,7 @@ PATHS = ("report", "trace", "cuda-path", "model")
 def decimal(digits: str) -> int:
     """A number without a sign. With very many digits it becomes a number larger than any option accepts."""
     significant = digits.lstrip("0")
-    return int(significant or "0") if len(significant) <= MOST_DIGITS else 10**MOST_DIGITS
+    return int(significant or "0") if len(significant) <= MAX_DIGITS else 10**MAX_DIGITS
 
 
 def is_size(value: str) -> bool:

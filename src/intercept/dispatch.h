@@ -29,8 +29,8 @@ struct InterceptedCall {
   std::size_t routine;                                               ///< number within the front end
   std::unique_ptr<operation::Host> (*host)(const InterceptedCall&);  ///< makes the original callable for any operation
                                                                      ///< of its kind
-  const void* caller = nullptr;  ///< return address of the call
-  bool composed = false;         ///< the original calls other routines, whose calls are also intercepted
+  const void* caller = nullptr;                                      ///< return address of the call
+  bool composed = false;  ///< the original calls other routines, whose calls are also intercepted
 
   operation::RoutineId routine_id() const {
     return static_cast<operation::RoutineId>(front_end.first_routine() + routine);

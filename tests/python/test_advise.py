@@ -326,7 +326,7 @@ def test_processes_that_call_at_once_share_the_wall_time(report, write):
 
 def test_processes_that_are_added_up_keep_their_spans(report):
     folded: list[dict] = []
-    for pid in range(folding.MOST_SINGLE + 8):
+    for pid in range(folding.MAX_SINGLE + 8):
         others = {"sizes": [], "call_sites": [], "devices": [], "largest_small_size": 0}
         folding.add(folded, copy.deepcopy(calling(report, pid, pid, pid + 4) | others))
     last = folded[-1]["wall"]

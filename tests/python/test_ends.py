@@ -521,7 +521,7 @@ def test_no_room_for_counters(blastoff, place):
 
 def test_a_file_system_with_little_room_is_left_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "bases", lambda: [tmp_path])
-    monkeypatch.setattr(runs, "LEAST_FREE", 1 << 62)
+    monkeypatch.setattr(runs, "MIN_FREE", 1 << 62)
     assert runs.create("job-x") is None and list(tmp_path.iterdir()) == []
 
 

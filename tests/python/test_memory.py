@@ -150,7 +150,7 @@ def test_children_and_grandchildren(worker, sampler):
 
 
 def test_where_many_processes_have_started_all_are_looked_at(worker, sampler, monkeypatch):
-    monkeypatch.setattr(family, "MOST_CANDIDATES", 0)
+    monkeypatch.setattr(family, "MAX_CANDIDATES", 0)
     worker.tell("start", "child")
     worker.tell("child", "touch", 50 * MB)
     look(sampler)

@@ -55,7 +55,7 @@ struct RigOptions {
   bool may_pin = true;                           ///< whether the tracker permits pinning
   std::shared_ptr<Registrations> registrations;  ///< made by the program on the device
   residency::PanelSizes panels = {};             ///< for first-use
-  std::optional<std::size_t> max_copied;        ///< for first-use
+  std::optional<std::size_t> max_copied;         ///< for first-use
   unsigned seed = 1;
 };
 

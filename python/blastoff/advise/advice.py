@@ -11,7 +11,7 @@ from pathlib import Path
 from blastoff import quantities
 from blastoff.job.call_sites import CallSite
 from blastoff.job.processes import Job
-from blastoff.job.wall import LEAST_KNOWN_SHARE
+from blastoff.job.wall import MIN_KNOWN_SHARE
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ LITTLE_REUSE = 2.0
 """Uses of a byte that was brought to the device."""
 LARGE_PRODUCT = 512
 """Average size of the whole of a product that is worth the device."""
-MOST_NAMES = 3
+MAX_NAMES = 3
 
 
 def at(site: CallSite) -> str:
@@ -249,7 +249,7 @@ def unpatched(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     }
     missed = {name: reason for name, reason in functions.items() if not is_counted(name, job)}
     if missed:
-        names = ", ".join(list(missed)[:MOST_NAMES]) + (", ..." if len(missed) > MOST_NAMES else "")
+        names = ", ".join(list(missed)[:MAX_NAMES]) + (", ..." if len(missed) > MAX_NAMES else "")
         number = f"{len(missed)} functions" if len(missed) > 1 else "a function"
         yield Advice(
             None,
@@ -260,7 +260,7 @@ def unpatched(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
 
 def unknown(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     """CPU times that were never measured, so that nobody can say whether the device saves time."""
-    if job.totals.offloaded and job.verdict.known_share < LEAST_KNOWN_SHARE:
+    if job.totals.offloaded and job.verdict.known_share < MIN_KNOWN_SHARE:
         yield Advice(
             None,
             f"what the device saves is not known: the CPU was timed for {100 * job.verdict.known_share:.0f} % of the operations that ran there",

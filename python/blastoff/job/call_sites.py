@@ -8,7 +8,7 @@ from blastoff.job import places
 from blastoff.job.places import Place
 from blastoff.job.processes import Job, Sums
 
-MOST_NAMED = 40
+MAX_NAMED = 40
 """How many places get their functions and lines looked up: those with the most time."""
 
 
@@ -76,7 +76,7 @@ def merged(job: Job) -> list[CallSite]:
 def call_sites(job: Job) -> list[CallSite]:
     """The sites of all processes, named, those with the most time first."""
     sites = merged(job)
-    names = places.names({site.place for site in sites[:MOST_NAMED] if not site.python})
+    names = places.names({site.place for site in sites[:MAX_NAMED] if not site.python})
     for site in sites:
         site.name = python_name(site.python) if site.python else names.get(site.place, places.default_name(site.place))
     return sites

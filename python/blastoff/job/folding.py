@@ -18,7 +18,7 @@ from blastoff.job.reuse import operand_reuse
 
 ENDED = "ended"
 """The file's name; it lies in the directory for the larger files of a run."""
-MOST_SINGLE, MOST_KINDS, MOST_SITES = 24, 48, 256
+MAX_SINGLE, MAX_KINDS, MAX_SITES = 24, 48, 256
 """Most processes that keep reports of their own, most kinds of the further ones, and most call sites of a kind."""
 
 Report = dict[str, Any]
@@ -59,13 +59,13 @@ def _number(report: Mapping[str, Any]) -> int:
 def add(folded: list[Report], report: Report) -> None:
     """Adds the report of a process."""
     worked = bool(report["totals"]["calls"] or report.get("blocks"))
-    if worked and sum("count" not in one["process"] for one in folded) < MOST_SINGLE:
+    if worked and sum("count" not in one["process"] for one in folded) < MAX_SINGLE:
         folded.append(report)
         return
     report["process"]["count"] = 1
     kinds = [one for one in folded if "count" in one["process"]]
     same = next((one for one in kinds if _kind(one) == _kind(report)), None)
-    if same is None and len(kinds) >= MOST_KINDS:
+    if same is None and len(kinds) >= MAX_KINDS:
         same = next((one for one in kinds if one["process"]["ended"] == report["process"]["ended"]), kinds[0])
     if same is None:
         folded.append(report)
@@ -134,7 +134,7 @@ def _add_to(sums: Report, more: Report) -> None:
     _sum_each(sums["refusals"], more["refusals"], ("reason",))
     _sum_each(sums["policy"]["copied_operands"], more["policy"]["copied_operands"], ("reason",))
     _sum_each(sums["call_sites"], more["call_sites"], ("routine", "object", "offset", "python"), _add_site)
-    sums["call_sites"] = sorted(sums["call_sites"], key=lambda site: -site["cpu_seconds"] - site["device_seconds"])[:MOST_SITES]
+    sums["call_sites"] = sorted(sums["call_sites"], key=lambda site: -site["cpu_seconds"] - site["device_seconds"])[:MAX_SITES]
     _sum_each(sums["devices"], more["devices"], ("name", "index", "memory", "memory_budget", "memory_peak"))
     _sum(sums["verification"], more["verification"], largest=("worst_relative_error",))
     _sum(sums["interception"], more["interception"], largest=("objects_seen", "functions_found", "seconds"))

@@ -26,9 +26,9 @@ KINDS = ("cpu", "memory", "gpu")
 BEFORE_MARKS = "before the first mark"
 END = "\n}\n"
 """The end of a report as the library writes it."""
-MOST_PHASES = 256
+MAX_PHASES = 256
 """Most phases in a report. If there are more, phases of the same name are added up there."""
-MOST_FILES = 4096
+MAX_FILES = 4096
 """Most files that the energy of a run is written to."""
 
 
@@ -108,7 +108,7 @@ def _phases(directory: Path, counts: Sequence[_Count]) -> list[dict[str, Any]]:
         {"name": name, "from": moment - begin, "seconds": until - moment, "joules": [values[place + 1] - values[place] for values in joules]}
         for place, ((moment, name), until) in enumerate(zip(marks, [*moments[1:], end], strict=True))
     ]
-    return phases if len(phases) <= MOST_PHASES else _by_name(phases)
+    return phases if len(phases) <= MAX_PHASES else _by_name(phases)
 
 
 def _by_name(phases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -160,7 +160,7 @@ def attach(document: Document | None, processes: Sequence[Process], pattern: str
     if pattern.startswith("/dev/") or not pattern:
         return
     for place, path in enumerate(_files_of(pattern)):
-        if place >= MOST_FILES:
+        if place >= MAX_FILES:
             break
         with suppress(OSError, ValueError):
             _write_to(Path(path), names, document)

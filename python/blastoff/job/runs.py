@@ -35,10 +35,10 @@ QUOTA, DISK = "quota", "disk"
 (src/report/run_space.h)."""
 EMPTY = {QUOTA, DISK, MARKS, ENERGY, ENERGY_LOCK}
 """Entries of a directory that has no members yet."""
-MOST_IN_MEMORY = 7 << 17
+MAX_IN_MEMORY = 7 << 17
 """Most bytes that the processes of a run take in a file system in memory. With the other files there, a run takes less than 1 MiB."""
 UNLIMITED = 1 << 62
-LEAST_FREE = 16 << 20
+MIN_FREE = 16 << 20
 """No run directory is made in a file system with fewer free bytes."""
 BEING_MADE = 60.0
 """Seconds for which a directory may be without a member."""
@@ -70,7 +70,7 @@ def is_roomy(base: Path) -> bool:
         system = os.statvfs(base)
     except OSError:
         return False
-    return system.f_bavail * system.f_frsize >= LEAST_FREE
+    return system.f_bavail * system.f_frsize >= MIN_FREE
 
 
 def _of_user(kind: str) -> str:
@@ -110,7 +110,7 @@ def _on_disk(name: str) -> Path | None:
 
 
 def _furnish(directory: Path, name: str, in_memory: bool) -> None:
-    (directory / QUOTA).write_bytes(struct.pack("=q", MOST_IN_MEMORY if in_memory else UNLIMITED))
+    (directory / QUOTA).write_bytes(struct.pack("=q", MAX_IN_MEMORY if in_memory else UNLIMITED))
     disk = _on_disk(name) if in_memory else None
     if disk is not None:
         (directory / DISK).symlink_to(disk)

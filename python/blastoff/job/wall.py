@@ -14,8 +14,8 @@ from typing import Any
 
 Report = dict[str, Any]
 
-LEAST_KNOWN_SHARE = 0.8
-TOLERANCE, LEAST_TOLERANCE = 0.2, 0.01
+MIN_KNOWN_SHARE = 0.8
+TOLERANCE, MIN_TOLERANCE = 0.2, 0.01
 """The constants of src/report/summary.h and summary.cpp."""
 
 
@@ -37,8 +37,8 @@ def verdict(now: float, busiest: float, as_now: float, known_flops: float, offlo
     counters of a report."""
     share = known_flops / offloaded_flops if offloaded_flops else 0.0
     saved = busiest - now
-    alike = abs(busiest - as_now) <= max(TOLERANCE * abs(saved), LEAST_TOLERANCE * busiest)
-    return Verdict(saved if share >= LEAST_KNOWN_SHARE and (alike or saved > 0) else None, share, alike)
+    alike = abs(busiest - as_now) <= max(TOLERANCE * abs(saved), MIN_TOLERANCE * busiest)
+    return Verdict(saved if share >= MIN_KNOWN_SHARE and (alike or saved > 0) else None, share, alike)
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def number(text: str, flag: str, most: int = 64) -> int:
     return int(text)
 
 
-MOST_NODES = 1_000_000
+MAX_NODES = 1_000_000
 
 
 def asked_nodes(parsed: Any) -> Nodes:
@@ -70,7 +70,7 @@ def asked_nodes(parsed: Any) -> Nodes:
     if parsed.scaling not in (None, "strong", "weak"):
         raise CommandError(f"predict: invalid value --scaling={parsed.scaling}; accepted: strong, weak")
     return Nodes(
-        counts=sorted({number(text, "--nodes", MOST_NODES) for text in parsed.nodes.split(",")}),
+        counts=sorted({number(text, "--nodes", MAX_NODES) for text in parsed.nodes.split(",")}),
         ranks=number(parsed.ranks_per_node, "--ranks-per-node", 1024) if parsed.ranks_per_node is not None else None,
         gpus=number(parsed.gpus_per_node, "--gpus-per-node") if parsed.gpus_per_node is not None else 1,
         weak=parsed.scaling == "weak",

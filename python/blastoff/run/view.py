@@ -13,7 +13,7 @@ BELOW_THRESHOLD = "average size below the threshold"
 ALWAYS_TIMED = 64
 """Average size below which only a sample of the calls is timed (src/report/recorder.h)."""
 LEVEL_2 = re.compile(r"[sd](gemv|symv)|[cz](gemv|hemv)")
-MOST_REASONS = 3
+MAX_REASONS = 3
 
 
 def nothing_called(processes: Sequence[Process], command: Sequence[str]) -> str:
@@ -40,7 +40,7 @@ def nothing_offloaded(processes: Sequence[Process]) -> str:
         largest = round(max(process.report["largest_small_size"] for process in processes))
         size = f"largest average size {largest}" if largest >= ALWAYS_TIMED else f"all average sizes below {ALWAYS_TIMED}"
         return f"{calls}, all below the threshold; {size}"
-    told = [f"{reason} ({quantities.count(count)})" for reason, count in list(reasons.items())[:MOST_REASONS]]
+    told = [f"{reason} ({quantities.count(count)})" for reason, count in list(reasons.items())[:MAX_REASONS]]
     return f"{calls}, none offloaded: {', '.join(told)}"
 
 

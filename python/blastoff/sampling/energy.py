@@ -16,7 +16,7 @@ CPU, MEMORY, GPU = "cpu", "memory", "gpu"
 POWERCAP = Path("/sys/class/powercap")
 POWER_EVENTS = Path("/sys/bus/event_source/devices/power")
 
-MOST_WATTS = 1000.0
+MAX_WATTS = 1000.0
 """Largest power of one processor, which tells how soon its counter may wrap around."""
 
 
@@ -75,7 +75,7 @@ class Powercap:
                 self._open(zone, CPU, name)
         if not any(counter.kind == CPU for counter in self.counters):
             raise UnreadableError(f"{directory} tells of no processor{_why_none()}")
-        self.pause = min(counter.wraps_at for counter in self.counters) / MOST_WATTS / 2
+        self.pause = min(counter.wraps_at for counter in self.counters) / MAX_WATTS / 2
 
     def _open(self, zone: Path, kind: str, name: str) -> None:
         path = zone / "energy_uj"

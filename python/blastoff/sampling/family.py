@@ -6,7 +6,7 @@ from pathlib import Path
 
 PROC = "/proc"
 PAGE = os.sysconf("SC_PAGE_SIZE")
-MOST_CANDIDATES = 256
+MAX_CANDIDATES = 256
 """Most new process ids that are checked one by one. If more were given out since the last check, all processes are listed instead."""
 
 STATE, FLAGS, MINOR, MAJOR, THREADS, STARTED, RESIDENT = 0, 6, 7, 9, 17, 19, 21
@@ -136,7 +136,7 @@ class Family:
         start, self.older, self.newest = self.older, self.newest, last_process()
         if start == self.newest != 0:
             return
-        few = 0 < self.newest - start <= MOST_CANDIDATES
+        few = 0 < self.newest - start <= MAX_CANDIDATES
         candidates = range(start + 1, self.newest + 1) if few else sorted(int(name) for name in os.listdir(PROC) if name.isdigit())
         for pid in candidates:
             if pid not in self.members and _parent(pid) in self.members and not _is_thread(pid):

@@ -13,7 +13,7 @@ SUCCESS, INSUFFICIENT_SIZE = 0, 7
 UNKNOWN = 2**64 - 1
 TRANSMITTED, RECEIVED = 0, 1
 """Directions of nvmlDeviceGetPcieThroughput, seen from the device."""
-MOST_PROCESSES = 1024
+MAX_PROCESSES = 1024
 
 
 class _Memory(ctypes.Structure):
@@ -72,7 +72,7 @@ class Nvml:
             raise NvmlError("NVML knows no GPU")
         self.names = [self._name(device) for device in self._devices]
         self._tells_link = True
-        self._entries = (_Process * MOST_PROCESSES)()
+        self._entries = (_Process * MAX_PROCESSES)()
         self._before = [self._whole(device) for device in self._devices]
 
     def _try(self, function: str, *arguments: object) -> int | None:
@@ -137,7 +137,7 @@ class Nvml:
 
     def _of_processes(self, device: ctypes.c_void_p, pids: Collection[int]) -> int | None:
         """Device memory of these processes; None if NVML names none of them or does not tell their memory. In a container, NVML knows other ids."""
-        count = ctypes.c_uint(MOST_PROCESSES)
+        count = ctypes.c_uint(MAX_PROCESSES)
         if self._try("nvmlDeviceGetComputeRunningProcesses_v3", device, ctypes.byref(count), self._entries) != SUCCESS:
             return None
         known = [entry.used for entry in self._entries[: count.value] if entry.pid in pids and entry.used != UNKNOWN]

@@ -9,7 +9,7 @@ from pathlib import Path
 from blastoff import library
 from blastoff.job import runs
 
-MOST_MARK_BYTES = 1 << 20
+MAX_MARK_BYTES = 1 << 20
 """Most bytes in the file of marks (src/report/marks.h)."""
 
 NAMES = ("held", "mirrored", "pinned", "staged", "to_device", "from_device")
@@ -104,4 +104,4 @@ def marks(directory: Path) -> tuple[list[Mark], bool]:
         pid, _, name = rest.partition(" ")
         if time.isdigit() and pid.isdigit():
             found.append((int(time) / 1e9, int(pid), name))
-    return sorted(found), len(text) >= MOST_MARK_BYTES
+    return sorted(found), len(text) >= MAX_MARK_BYTES

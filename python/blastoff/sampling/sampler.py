@@ -32,7 +32,7 @@ NOTICEABLE = 1.25
 IN_ADVANCE = 1.0
 """Seconds at the start for which samples may cost more, so that a program's start is sampled at the requested interval."""
 
-MOST_LIVES = 500
+MAX_LIVES = 500
 """Most processes in the document: those with the most memory."""
 
 
@@ -156,9 +156,9 @@ class Sampler:
                 for pid, _ in self.own.files.values():
                     if pid not in self.family.ended:
                         self.family.add(pid)
-        if len(self.lives) > 2 * MOST_LIVES:
+        if len(self.lives) > 2 * MAX_LIVES:
             largest = sorted(self.lives.items(), key=lambda item: (item[1].member.alive, item[1].resident_peak), reverse=True)
-            self.lives = dict(largest[:MOST_LIVES])
+            self.lives = dict(largest[:MAX_LIVES])
         self.migrated = self.migrations.look()
         self.devices.pids = frozenset(self.family.members)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-MOST_POINTS = 8192
+MAX_POINTS = 8192
 """Most points of a time line. When there are more, half of them are dropped: of two neighbours, the one with less memory."""
 
 GAUGES = ("processes", "resident", "huge", "device", "device_whole", "held", "mirrored", "pinned", "staged")
@@ -37,7 +37,7 @@ def thinned(points: Sequence[Point]) -> list[Point]:
 class TimeLine:
     """Points in the order of time."""
 
-    def __init__(self, most: int = MOST_POINTS) -> None:
+    def __init__(self, most: int = MAX_POINTS) -> None:
         self.points: list[Point] = []
         self.most = most
         self.peaks: dict[str, Point] = {}

@@ -8,8 +8,8 @@ from blastoff.job.processes import Process, Sums
 from blastoff.top.frame import Frame, share
 
 COLUMNS = ("calls", "offloaded", "share", "now", "CPU s", "device s", "to device", "from device")
-MOST_ROWS = 12
-MOST_REASONS = 6
+MAX_ROWS = 12
+MAX_REASONS = 6
 
 
 def rate(flops_per_second: float | None) -> str:
@@ -36,11 +36,11 @@ def cells(sums: Sums, now: float | None) -> list[str]:
 
 def table(title: str, rows: list[tuple[str, list[str]]]) -> list[str]:
     """Rows under their headings. If there are too many rows, only the first ones."""
-    shown = [(title, list(COLUMNS)), *rows[:MOST_ROWS]]
+    shown = [(title, list(COLUMNS)), *rows[:MAX_ROWS]]
     widths = [max(len(row[1][place]) for row in shown) for place in range(len(COLUMNS))]
     width = max(len(name) for name, _ in shown)
     lines = [f"{name:<{width}}  " + "  ".join(f"{cell:>{size}}" for cell, size in zip(row, widths, strict=True)) for name, row in shown]
-    return [*lines, *([f"... and {len(rows) - MOST_ROWS} more"] if len(rows) > MOST_ROWS else [])]
+    return [*lines, *([f"... and {len(rows) - MAX_ROWS} more"] if len(rows) > MAX_ROWS else [])]
 
 
 def process_name(process: Process) -> str:
@@ -82,7 +82,7 @@ def lines(frame: Frame) -> list[str]:
     routines = [(name, cells(sums, frame.routine_rate(name))) for name, sums in job.routines.items()]
     busiest = sorted(job.processes, key=lambda process: (process.ended != runs.RUNNING, -process.totals.seconds))
     processes = [(process_name(process), cells(process.totals, frame.rate("flops", process))) for process in busiest]
-    reasons = [f"{quantities.count(calls):>12}  {reason}" for reason, calls in list(job.refusals().items())[:MOST_REASONS]]
+    reasons = [f"{quantities.count(calls):>12}  {reason}" for reason, calls in list(job.refusals().items())[:MAX_REASONS]]
     refused = ["", "stayed on the CPU", *reasons] if reasons else []
     return [title, *headline(frame), "", *table("routine", routines), "", *table("process", processes), *refused]
 

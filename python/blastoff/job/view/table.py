@@ -7,7 +7,7 @@ from blastoff.job.processes import Job, Sums
 from blastoff.job.view import words
 from blastoff.printable import printable
 
-MOST_PROCESSES = 8
+MAX_PROCESSES = 8
 """Most processes that get a line each. If there are more, their distribution is shown instead."""
 
 
@@ -44,13 +44,13 @@ def sums_table(title: str, rows: dict[str, Sums], total: Sums | None) -> list[st
     return aligned([title, *words.COLUMNS], cells, last_is_total=total is not None)
 
 
-MOST_SITES = 12
+MAX_SITES = 12
 """Most call sites in a summary."""
 
 
 def site_lines(sites: Sequence[CallSite]) -> list[str]:
     """The call sites with the most time; nothing where none is known."""
-    shown = [site for site in sites if site.sums.seconds > 0][:MOST_SITES]
+    shown = [site for site in sites if site.sums.seconds > 0][:MAX_SITES]
     if not shown:
         return []
     lines = aligned(["call site", *words.SITE_COLUMNS], [[printable(site.name), *map(printable, words.site_cells(site))] for site in shown])
@@ -73,6 +73,6 @@ def text(job: Job) -> str:
     lines += [*sums_table("routine", job.routines, job.totals if len(job.routines) > 1 else None), ""]
     if len(job.processes) > 1:
         each = {process.label: process.totals for process in job.processes}
-        few = len(each) <= MOST_PROCESSES or job.number > len(job.processes)
-        lines += [*sums_table("process", dict(list(each.items())[:MOST_PROCESSES]) if few else words.distribution(job), None), ""]
+        few = len(each) <= MAX_PROCESSES or job.number > len(job.processes)
+        lines += [*sums_table("process", dict(list(each.items())[:MAX_PROCESSES]) if few else words.distribution(job), None), ""]
     return "\n".join([*lines, *pairs(words.conclusions(job)), ""])

@@ -6,7 +6,7 @@ from blastoff import quantities
 from blastoff.job import metering
 from blastoff.job.call_sites import CallSite
 from blastoff.job.processes import Job, Sums
-from blastoff.job.wall import LEAST_KNOWN_SHARE, Verdict
+from blastoff.job.wall import MIN_KNOWN_SHARE, Verdict
 
 COLUMNS = ("calls", "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused", "reuse")
 
@@ -169,7 +169,7 @@ def facts(job: Job) -> list[tuple[str, str]]:
     return [*lines, *energy(job)]
 
 
-MOST_PHASES = 16
+MAX_PHASES = 16
 """Most phases in a summary."""
 
 
@@ -190,9 +190,9 @@ def energy(job: Job) -> list[tuple[str, str]]:
         lines.append(f"{consumed(sums.joules)}{gpus} in {quantities.duration(sums.seconds)}, all programs that used them")
     lines += [f"{'memory' if kind == 'memory' else kind.upper()}: not readable: {why}" for kind, why in sums.unreadable.items()]
     phases = list(sums.phases.items())
-    lines += [f"{name}: {consumed(joules)} in {quantities.duration(seconds)}" for name, (seconds, joules) in phases[:MOST_PHASES]]
-    if len(phases) > MOST_PHASES:
-        lines.append(f"{len(phases) - MOST_PHASES} more phases: --json names them")
+    lines += [f"{name}: {consumed(joules)} in {quantities.duration(seconds)}" for name, (seconds, joules) in phases[:MAX_PHASES]]
+    if len(phases) > MAX_PHASES:
+        lines.append(f"{len(phases) - MAX_PHASES} more phases: --json names them")
     return [("energy", line) for line in lines]
 
 
@@ -251,7 +251,7 @@ def saving(found: Verdict) -> str:
     if found.saved is not None:
         how = "about" if found.alike else "at least"
         return f"{'saved' if found.saved >= 0 else 'lost'} {how} {quantities.duration(abs(found.saved))} of wall time"
-    if found.known_share < LEAST_KNOWN_SHARE:
+    if found.known_share < MIN_KNOWN_SHARE:
         return f"saved: not known (the CPU was timed for {100 * found.known_share:.0f} % of it)"
     return "saved: not known (its threads may overlap otherwise on the CPU)"
 

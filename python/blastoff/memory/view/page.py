@@ -7,13 +7,13 @@ from blastoff.sampling.findings import Document
 from blastoff.sampling.view import words
 from blastoff.view.page import template
 
-MOST_PROCESSES = 40
+MAX_PROCESSES = 40
 PROCESS_COLUMNS = ("from", "to", "resident at most", "page faults")
 
 
 def processes(document: Document) -> list[tuple[str, list[str]]]:
     """The processes with the most memory."""
-    ordered = sorted(document["processes"], key=lambda process: -process["resident_peak"])[:MOST_PROCESSES]
+    ordered = sorted(document["processes"], key=lambda process: -process["resident_peak"])[:MAX_PROCESSES]
     return [
         (
             f"{process['program']} ({process['pid']})",

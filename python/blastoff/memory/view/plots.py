@@ -22,10 +22,10 @@ INCHES_WIDE, INCHES_HIGH = 10.6, 2.7
 PLACE = (0.085, 0.19, 0.905, 0.68)
 """Position of the axes in each figure; it is the same in all, so that equal times lie below each other."""
 
-MOST_DRAWN = 700
+MAX_DRAWN = 700
 """Most points of a line in a figure."""
 
-MOST_NAMES = 12
+MAX_NAMES = 12
 """Most marks that are drawn with their names. If there are more, only their lines are drawn."""
 
 Figure = tuple[str, str, str]
@@ -36,7 +36,7 @@ def chosen(document: Document) -> list[int]:
     """Indices of the samples that are drawn: in each group of neighbours, the sample with the most memory."""
     lists = document["timeline"]
     count = len(lists["time"])
-    step = -(-count // MOST_DRAWN) if count else 1
+    step = -(-count // MAX_DRAWN) if count else 1
     return [max(range(start, min(start + step, count)), key=lambda place: lists["resident"][place] or 0) for start in range(0, count, step)]
 
 
@@ -55,7 +55,7 @@ def marks(axes: Any, document: Document, named: bool) -> None:
     shown = document["marks"]
     for mark in shown:
         axes.axvline(mark["time"], color=MARK, linewidth=0.8, linestyle=(0, (4, 3)))
-    if named and len(shown) <= MOST_NAMES:
+    if named and len(shown) <= MAX_NAMES:
         for mark in shown:
             axes.annotate(
                 mark["name"][:24],

@@ -70,16 +70,16 @@ def rows(sums: dict[str, Sums]) -> list[tuple[str, list[str]]]:
     return [(name, words.cells(part)) for name, part in sums.items()]
 
 
-MOST_SITES = 30
+MAX_SITES = 30
 
 
 def site_rows(job: Job) -> list[tuple[str, list[str], str]]:
     """Name, cells and reason of the call sites with the most time."""
-    shown = [site for site in call_sites(job) if site.sums.seconds > 0][:MOST_SITES]
+    shown = [site for site in call_sites(job) if site.sums.seconds > 0][:MAX_SITES]
     return [(site.name, words.site_cells(site), site.reason) for site in shown]
 
 
-MOST_DECISIONS = 40
+MAX_DECISIONS = 40
 
 DECISION_COLUMNS = ("calls", "seconds", "of one call", "on the CPU", "on the device", "bringing", "missing")
 
@@ -88,7 +88,7 @@ def decision_rows(job: Job) -> list[tuple[str, list[str], str]]:
     """Arguments, numbers and verdict of the decisions about the calls that took longest, if the run had --explain."""
     found = sorted((one for process in job.processes for one in process.report.get("decisions", [])), key=lambda one: -one["seconds"])
     rows = []
-    for one in found[:MOST_DECISIONS]:
+    for one in found[:MAX_DECISIONS]:
         predicted = one["predicted"]
         expected = [predicted[name] for name in ("cpu_seconds", "device_seconds", "bringing_seconds")]
         cells = [quantities.count(one["calls"]), quantities.seconds(one["seconds"]), quantities.duration(one["seconds"] / one["calls"])]

@@ -120,13 +120,13 @@ def busy(calls: Sequence[tuple[float, float]], begin: float, width: float) -> li
     return amounts
 
 
-MOST_TIMELINES = 32
+MAX_TIMELINES = 32
 """Most processes that are drawn in the time line, since each may have thousands of calls."""
 
 
 def drawn_in_timeline(job: Job) -> list[Process]:
     """The job's processes; if there are too many, some that are spread evenly over its ranks."""
-    step = max(1, -(-len(job.processes) // MOST_TIMELINES))
+    step = max(1, -(-len(job.processes) // MAX_TIMELINES))
     return job.processes[::step]
 
 

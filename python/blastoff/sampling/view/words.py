@@ -6,7 +6,7 @@ from blastoff import quantities
 from blastoff.sampling import findings
 from blastoff.sampling.findings import Document, Move, Phase, Touch
 
-MOST_TOLD = 4
+MAX_TOLD = 4
 """Most periods of one kind in a summary: the largest ones."""
 
 SMALL = 0.01
@@ -85,7 +85,7 @@ def move(one: Move) -> str:
 
 def largest(found: Sequence[Touch] | Sequence[Move]) -> list:
     """The largest touches or moves, in the order of time."""
-    chosen = sorted(found, key=lambda one: -one.bytes)[:MOST_TOLD]
+    chosen = sorted(found, key=lambda one: -one.bytes)[:MAX_TOLD]
     return sorted(chosen, key=lambda one: one.since)
 
 

@@ -11,7 +11,7 @@ from blastoff.session.rows import longest_first
 from blastoff.session.view import text
 from blastoff.view.page import template
 
-MOST_BARS = 12
+MAX_BARS = 12
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def bars(routines: dict[str, Sums]) -> list[Bar]:
     if longest <= 0:
         return []
     result = []
-    for name, sums in list(routines.items())[:MOST_BARS]:
+    for name, sums in list(routines.items())[:MAX_BARS]:
         moving = min(sums.transfer_seconds, sums.device_seconds)
         parts = (sums.cpu_seconds, sums.device_seconds - moving, moving)
         result.append(Bar(name, tuple(round(100 * part / longest, 2) for part in parts), quantities.duration(sums.seconds)))

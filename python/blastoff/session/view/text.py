@@ -24,12 +24,12 @@ def reasons(counts: Counts) -> list[tuple[str, str]]:
     return [("on the CPU", f"{quantities.count(calls)} calls: {reason}") for reason, calls in counts.reasons.items()]
 
 
-MOST_LINES = 12
+MAX_LINES = 12
 
 
 def longest_lines(counts: Counts) -> dict[str, Sums]:
     """The lines of Python whose calls took longest."""
-    return dict(list(longest_first(counts.lines).items())[:MOST_LINES])
+    return dict(list(longest_first(counts.lines).items())[:MAX_LINES])
 
 
 def line_reasons(counts: Counts, line: str) -> str:
