@@ -1,4 +1,4 @@
-// Which functions of a file are BLAS routines.
+// Finding the functions of a file that are BLAS routines.
 #include "intercept/symbols/blas_functions.h"
 
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ BlasFunctions found_in(const std::string& path) {
   return object ? find_blas_functions(*object, path.c_str()) : BlasFunctions{};
 }
 
-/// Routines of one spelling.
+/// The number of routines that are found in one spelling.
 std::size_t count(const BlasFunctions& found, std::string_view prefix, std::string_view suffix) {
   std::set<std::uint16_t> routines;
   for (const BlasFunction& function : found.functions)
@@ -73,7 +73,7 @@ TEST(BlasName, OfFftwIsTheLongestThatStandsThere) {
   expect("fftwf_plan_guru64_dft", fft::Routine::fftwf_plan_guru64_dft, "");
   expect("dfftw_plan_dft_3d_", fft::Routine::dfftw_plan_dft_3d_, "");
   expect("sfftw_execute_", fft::Routine::sfftw_execute_, "");
-  // Not ours.
+  // Not a routine of our tables.
   expect("fftw_execute_r2r", fft::Routine::fftw_execute, "_r2r");
   expect("dfftw_execute__", fft::Routine::dfftw_execute_, "_");
   for (const char* const name : {"fftw_mpi_execute_dft", "fftwl_execute", "fftw_plan_r2r_1d", "fftw_alignment_of"})
@@ -149,7 +149,7 @@ TEST(BlasFunctions, BehindAPrefixNeedProof) {
 }
 
 TEST(BlasFunctions, OfProgramsAreFoundWhereTheyHaveSymbols) {
-  // Only their code tells that they can be asked for their integers, and code is read on x86-64 alone.
+  // Only their code shows that they can be called to find the size of their integers, and code is read only on x86-64.
   const std::size_t known = patch::native == patch::Architecture::x86_64 ? table_size : 0;
   EXPECT_EQ(count(found_in(symbol_fixture("symbols_program")), "", "_"), known);
   EXPECT_EQ(count(found_in(symbol_fixture("symbols_static_program")), "", "_"), known);
@@ -195,13 +195,13 @@ TEST(BlasFunctions, KnowTheirSiblings) {
 
 struct RealLibrary {
   const char* pattern;
-  std::size_t fortran;  ///< of the standard ones of the table
+  std::size_t fortran;  ///< number of standard routines of the table
   std::size_t cblas;
 };
 
 class RealLibraries : public testing::TestWithParam<RealLibrary> {};
 
-/// Of the standard routines of the table, those that are found where the dynamic linker finds them.
+/// The number of the table's standard routines that are found at the addresses that the dynamic linker finds.
 std::size_t standard_routines(const BlasFunctions& found, void* library, const std::string& prefix,
                               const std::string& suffix) {
   const auto* const map = static_cast<const link_map*>(library);

@@ -1,4 +1,4 @@
-// Which bytes of x86-64 code are taken for branches, and where instructions begin.
+// Finding the branches and the beginnings of instructions in x86-64 code.
 #include "intercept/patch/x86_64/branch_scan.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t size = 400;
 constexpr Range moved{4, 8};
 
-/// nop everywhere but from `offset` on.
+/// Code of nops, with `hex` from `offset` on.
 std::vector<std::byte> code_with(std::size_t offset, const std::string& hex) {
   std::vector<std::byte> code(size, std::byte{0x90});
   const std::vector<std::byte> bytes = from_hex(hex);
@@ -55,7 +55,7 @@ TEST(BranchScan, BytesWithinOtherInstructionsAreNone) {
 
 TEST(BranchScan, WhatCannotBeReadMayHideABranch) {
   for (const std::size_t at : {std::size_t{20}, std::size_t{300}}) {
-    // 06 is no instruction: what begins before it is not known.
+    // 06 is not an instruction, so the beginnings of instructions before it are not known.
     std::string unreadable;
     for (int i = 0; i < 7; ++i) unreadable += "06 ";
     EXPECT_EQ(last_branch_into(moved, code_with(at, unreadable + "81 ff e7 03 00 00")), at + 9);

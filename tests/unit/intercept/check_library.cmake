@@ -1,4 +1,5 @@
-# What libblastoff.so shows the world: exactly the names of BLAS, LAPACK, FFTW and ScaLAPACK, what loads libraries, two system calls, and the functions of its headers.
+# Checks that libblastoff.so exports exactly the names of BLAS, LAPACK, FFTW and ScaLAPACK, the functions that load libraries, two system calls,
+# and the functions of its headers.
 # Run with -DLIBRARY= -DHEADERS= -DNM=.
 
 set(expected)
@@ -20,7 +21,7 @@ foreach(routine IN LISTS routines)
     endforeach()
   endforeach()
 endforeach()
-# LAPACK: Fortran names only.
+# LAPACK: only Fortran names.
 set(lapack)
 foreach(operation potrf potrs posv potri getrf getrs gesv getri trtri trtrs geqrf gels gesdd gesvd geev)
   list(APPEND lapack s${operation} d${operation} c${operation} z${operation})
@@ -42,7 +43,7 @@ foreach(routine IN LISTS lapack)
     endforeach()
   endforeach()
 endforeach()
-# FFTW: its own names, and those for Fortran, which have no guru64 interface.
+# FFTW: its own names, and the names for Fortran, which has no guru64 interface.
 foreach(family fftw_ fftwf_ dfftw_ sfftw_)
   set(end "")
   set(forms plan_many_dft plan_guru_dft)
@@ -62,7 +63,7 @@ foreach(family fftw_ fftwf_ dfftw_ sfftw_)
     endforeach()
   endforeach()
 endforeach()
-# ScaLAPACK: what may be gathered.
+# ScaLAPACK: the routines whose calls may be gathered.
 list(APPEND expected pdsyevd_ pzheevd_ pzhegvx_)
 list(APPEND expected dlopen dlmopen mremap ioctl)
 foreach(header blastoff blastoff_blocks)

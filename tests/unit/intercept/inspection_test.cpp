@@ -1,4 +1,4 @@
-// What inspection says of a file, and of the same file in memory; and that it reads back every jump that is written.
+// Inspection of a file and of the same file in memory; it also reads back every jump that is written.
 #include "intercept/inspection.h"
 
 #include <dlfcn.h>
@@ -43,7 +43,7 @@ TEST(Inspection, OfALibraryThatDefinesBlas) {
   for (const InspectedFunction& inspected : inspection->functions) {
     EXPECT_TRUE(inspected.bound_by_our_name);
     EXPECT_EQ(inspected.state, CodeState::not_looked_at);
-    // cblas_dgemm calls dgemm_, which calls nothing.
+    // cblas_dgemm calls dgemm_, which makes no calls.
     const bool calls = inspected.function.convention.style == abi::Style::cblas;
     EXPECT_EQ(inspected.obstacle, calls ? std::nullopt : std::optional(patch::Obstacle::leaf));
   }
@@ -86,7 +86,7 @@ TEST(Inspection, EveryObstacleIsExplained) {
     EXPECT_STRNE(explain(static_cast<patch::Obstacle>(obstacle)), "") << obstacle;
 }
 
-/// A library in this process, which is looked at as if it were another's.
+/// A library in this process, which is inspected as if it were in another process.
 class Loaded {
  public:
   explicit Loaded(const char* name) : path_(fixture(name)), memory_(open("/proc/self/mem", O_RDONLY | O_CLOEXEC)) {

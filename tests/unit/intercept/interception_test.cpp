@@ -1,4 +1,4 @@
-// Plugins of every linker situation call BLAS names; this program intercepts them.
+// Plugins in every linker situation call BLAS names, and this program intercepts the calls.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "intercept/original.h"
 #include "recording_dispatch.h"
 
-// One name of each object file of exported names, to link them all.
+// Refers to one name of each object file of exported names, so that all of them are linked.
 #define BLASTOFF_EXPORTED [[gnu::visibility("default")]]
 extern "C" {
 BLASTOFF_EXPORTED void dgemm_();
@@ -147,7 +147,7 @@ TEST_F(Interception, FindsALibraryThatIsLoadedLater) {
   EXPECT_EQ(dispatched.original, dlsym(library, "cgemm_64"));
 }
 
-/// As if the program itself had been bound to it.
+/// Simulates that the program itself was bound to the library.
 TEST_F(Interception, KeepsTheLibraryOfTheProgramsOriginalLoaded) {
   void* const library = open("fixture_blas_kept");
   const intercept::EntryPoint* const entry =

@@ -1,4 +1,4 @@
-// What a library answers when it is asked for the sizes of its numbers.
+// Calling a library's functions to find the sizes of its numbers.
 #include "intercept/evidence/library.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using Kind = Witness::Kind;
 
 int questions = 0;
 
-/// ?amax of a library with such numbers. `parts`: two for complex ones.
+/// ?amax of a library with these types of numbers. `parts`: two for complex numbers.
 template <class Integer, class Real, int parts>
 int largest(const Integer* n, const Real* x, const Integer* step) {
   ++questions;
@@ -32,7 +32,7 @@ std::size_t largest_c(Integer n, const Real* x, Integer step) {
   return found == 0 ? 0 : static_cast<std::size_t>(found - 1);
 }
 
-/// ?potrf of a matrix of one element.
+/// ?potrf for a matrix of one element.
 template <class Integer, class Real, int parts>
 void cholesky(const char*, const Integer* n, Real* a, const Integer*, Integer* info) {
   *info = *n == 1 && a[0] > 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-// Reading ELF files, whole and broken.
+// Reading intact and broken ELF files.
 #include "intercept/symbols/object_file.h"
 
 #include <dlfcn.h>
@@ -53,7 +53,7 @@ TEST(ObjectFile, TellsHowAProgramStarts) {
   EXPECT_EQ(opened(symbol_fixture("symbols_program")).linkage(), Linkage::dynamic_executable);
   EXPECT_EQ(opened(symbol_fixture("symbols_static_program")).linkage(), Linkage::static_executable);
   EXPECT_EQ(opened(symbol_fixture("symbols_static_pie")).linkage(), Linkage::static_executable);
-  Dl_info libc;  // which can be run, and is a library
+  Dl_info libc;  // a library that can also be executed
   ASSERT_NE(dladdr(reinterpret_cast<void*>(&std::strtod), &libc), 0);
   EXPECT_EQ(opened(libc.dli_fname).linkage(), Linkage::shared_object);
 }
@@ -165,7 +165,7 @@ TEST(ObjectFile, NeedsNoSectionHeadersForDynamicSymbols) {
   EXPECT_TRUE(without.stripped());
 }
 
-/// Everything that is asked of an object; the sanitizers and the mapping's borders judge.
+/// Calls all functions that read an object; the sanitizers and the borders of the mapping find reads outside it.
 void ask_everything(const std::vector<char>& bytes) {
   const TemporaryFile file(bytes);
   if (const auto object = ObjectFile::open(file.path())) {
@@ -176,7 +176,7 @@ void ask_everything(const std::vector<char>& bytes) {
     for (const BlasFunction& function : find_blas_functions(*object, file.path()).functions)
       object->bytes(function.address, function.room);
   }
-  // Once more on the heap, where the sanitizer knows the last byte.
+  // Once more on the heap, where the sanitizer knows the end of the memory.
   const auto image = ElfImage::of(std::as_bytes(std::span(bytes)));
   if (!image) return;
   const SymbolTables tables = {image->dynamic_symbols(), image->static_symbols(), ElfSymbols{}};
@@ -204,7 +204,7 @@ TEST(ObjectFile, SurvivesCorruption) {
   std::mt19937 random(7);
   for (const std::string& file : whole_files()) {
     const std::vector<char> bytes = file_bytes(file);
-    // Headers at the front, section headers at the end, tables in between.
+    // The headers are at the front, the section headers at the end, and tables in between.
     const std::size_t regions[][2] = {{0, 1024}, {bytes.size() - 2500, bytes.size()}, {0, bytes.size()}};
     for (int round = 0; round < 600; ++round) {
       std::vector<char> broken = bytes;
@@ -217,7 +217,7 @@ TEST(ObjectFile, SurvivesCorruption) {
   }
 }
 
-/// A symbol table in memory, of functions.
+/// A symbol table of functions, in memory.
 struct WrittenTable {
   std::string strings;
   std::vector<Elf64_Sym> entries;
@@ -236,7 +236,8 @@ struct WrittenTable {
   }
 };
 
-/// Few names and addresses, some far away, so that many symbols share both, or the tail of a string, or point nowhere.
+/// A table of few names and addresses, some of them out of range, so that many symbols share names, addresses or the
+/// tail of a string, or point nowhere.
 WrittenTable random_table(std::mt19937& random) {
   constexpr const char* words[] = {"dgemm_", "cblas_dtrsm", "main", "_Z5dgemmv", "zherk_64_", "x", "my_csyrk"};
   WrittenTable table;
@@ -257,7 +258,7 @@ TEST(RoutineFunctions, AreThoseOfAllTablesWithEachNameOfAnAddressOnce) {
     for (const WrittenTable& table : tables)
       for (const Elf64_Sym& symbol : table.entries) {
         const std::pair function(table.name_of(symbol), symbol.st_value);
-        // Of a string, not of its tail.
+        // The beginning of the whole string, not of its tail.
         const std::size_t begin =
             symbol.st_name < table.strings.size() ? table.strings.rfind('\0', symbol.st_name) + 1 : 0;
         const std::string whole = symbol.st_name < table.strings.size() ? table.strings.c_str() + begin : "";

@@ -43,7 +43,7 @@ TEST(ObjectInstances, HaveANewNumberEachTimeTheyAreLoaded) {
   EXPECT_FALSE(is_loaded(second));
 }
 
-/// Something was loaded behind it and unloaded again, all between two numberings.
+/// An object was loaded after it and unloaded again between two numberings.
 TEST(ObjectInstances, KeepTheirNumberByTheirMark) {
   void* const handle = open(plugin);
   const InstanceNumber first = number_of(handle, "foreign_call_survives");

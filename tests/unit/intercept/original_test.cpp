@@ -114,7 +114,7 @@ TEST(OriginalFor, IsTheSameForEveryThread) {
   EXPECT_EQ(wrong, 0);
 }
 
-/// In a process of its own, where the BLAS is in the global scope: found there at once, for very many call sites.
+/// Runs in its own process, with the BLAS in the global scope, where it is found at once for very many call sites.
 void look_up_more_often_than_the_table_holds() {
   const Original first = original_for(entry(EntryIndex::zherk_), call_site(0));
   if (dlopen(path_of(first.function), RTLD_NOW | RTLD_GLOBAL) == nullptr) _exit(1);
@@ -131,8 +131,8 @@ TEST(OriginalFor, IsFoundForMoreCallSitesThanTheTableHolds) {
   EXPECT_EXIT(look_up_more_often_than_the_table_holds(), testing::ExitedWithCode(0), "");
 }
 
-/// Code that a program makes at run time lies in no object. The dynamic linker is asked for it once: a later question
-/// would take the error that waits for dlerror().
+/// Code that a program generates at run time belongs to no object. The dynamic linker is called once for it; a later
+/// call would consume the error that is pending for dlerror().
 TEST(OriginalFor, IsTheSameForAllCodeThatBelongsToNoObject) {
   ASSERT_NE(test::system_blas(), nullptr);
   const std::vector<char> memory(40000);
@@ -172,7 +172,7 @@ TEST(BindingsOfAName, AreOfOneObjectAndSometimesOfAnother) {
   platform::prepare_callers();
   const EntryPoint& name = entry(EntryIndex::csyrk_);
   const auto* const elsewhere = test::system_blas_function("csyrk_");
-  ++blastoff_linker_changes;  // as where they are noticed
+  ++blastoff_linker_changes;  // as if a change had been noticed
   const char routine = 0;
   NameBindings bindings;
   const auto call = [&](const void* caller) {

@@ -1,4 +1,4 @@
-// What patch_function() makes of a function, in hexadecimal as disassemblers print it.
+// The code that patch_function() writes for a function, in hexadecimal as disassemblers print it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace blastoff::intercept::patch {
 
 constexpr std::uint64_t entry = 0x7f00'0000'1000;
 
-/// Where hook and trampoline are.
+/// The addresses of hook and trampoline.
 struct Places {
   std::uint64_t hook;
   std::uint64_t trampoline;
@@ -52,7 +52,7 @@ inline std::string to_hex(std::span<const std::byte> bytes, std::size_t word_siz
   return result;
 }
 
-/// A patch, or the obstacle in its way.
+/// A patch, or the obstacle that prevents it.
 struct Patched {
   std::size_t offset = 0;
   std::string jump;
@@ -70,7 +70,7 @@ inline bool operator==(const Patched& left, const Patched& right) {
          left.obstacle == right.obstacle;
 }
 
-/// Of the function `code` at `entry`, with `padding` behind it.
+/// Patches the function `code` at `entry`, which `padding` follows.
 inline Patched patch(Architecture architecture, std::string_view code, std::string_view padding, const Places& places) {
   std::vector<std::byte> memory = from_hex(code);
   const std::size_t size = memory.size();

@@ -1,4 +1,4 @@
-// In place of runtime/dispatch.cpp: remembers what the exported names report and hands every call to its original.
+// Replaces runtime/dispatch.cpp: records the calls of the exported names and forwards each call to its original.
 #pragma once
 
 #include "blas/front_end.h"

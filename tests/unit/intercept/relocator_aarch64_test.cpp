@@ -7,7 +7,7 @@
 namespace blastoff::intercept::patch {
 namespace {
 
-// bl of something far off; ret: without a call a function counts as a leaf.
+// bl to a distant function; ret. Without a call a function counts as a leaf.
 const std::string rest = " 94100000 d65f03c0";
 
 Patched patch_near(const std::string& code, const std::string& padding = "") {
@@ -20,7 +20,7 @@ Patched patch_far(const std::string& code, const std::string& padding = "") {
 // The jumps to the hook, from an entry at ...1000.
 const std::string near_jump = "14040000";                            // b
 const std::string far_jump = "58000051 d61f0220 00100000 00000000";  // ldr x17, hook; br x17; hook
-// The way back to `entry` + `moved`, from behind `relocated` instructions of trampoline.
+// The jump back to `entry` + `moved`, after `relocated` instructions of the trampoline.
 std::string back_near(int moved, int relocated) {
   const unsigned distance = (-0x200000 + moved - 4 * relocated) / 4;
   return fmt::format(" {:08x}", 0x14000000U | (distance & 0x3ffffffU));
@@ -49,7 +49,7 @@ TEST(RelocatorAarch64, TheLandingPadStays) {
             (Patched{4, "1403ffff", prologue + back_near(8, 1), ""}));
   EXPECT_EQ(patch_near("d50324df " + prologue + rest),  // bti jc
             (Patched{4, "1403ffff", prologue + back_near(8, 1), ""}));
-  // Where landing pads are checked, ret may go to any instruction and br may not.
+  // Where landing pads are checked, ret may go to any instruction, but br may not.
   EXPECT_EQ(patch_far("d503245f " + four + rest),
             (Patched{4, far_jump, four + " 58000051 d65f0220 00001014 00007f00", ""}));
 }
@@ -65,7 +65,7 @@ TEST(RelocatorAarch64, PaciaspIsALandingPadToo) {
   // A branch to what follows it leads into the moved instructions.
   EXPECT_EQ(patch_near("d503233f " + prologue + " 54ffffe0" + rest),  // b.eq to 4
             refused("branch back into the moved instructions"));
-  // Behind bti it is an instruction like any other.
+  // After bti it is an ordinary instruction.
   EXPECT_EQ(patch_near("d503245f d503233f" + rest), (Patched{4, "1403ffff", "d503233f" + back_near(8, 1), ""}));
 }
 
@@ -92,7 +92,7 @@ TEST(RelocatorAarch64, AddressesTooFarOffBecomeConstants) {
 }
 
 TEST(RelocatorAarch64, LoadsOfWhatLiesInTheCode) {
-  // Each from 7f0000001008; a general register holds the address itself, for the others x17 does.
+  // Each loads from 7f0000001008. A general register holds the address itself; for other registers x17 holds it.
   const auto expected = [](const std::string& trampoline) {
     return Patched{0, near_jump, trampoline + back_near(4, 3), ""};
   };

@@ -7,7 +7,7 @@
 namespace blastoff::intercept::patch {
 namespace {
 
-// call of something far off; ret: without a call a function counts as a leaf.
+// call of a distant function; ret. Without a call a function counts as a leaf.
 const std::string rest = " e8 00 00 00 01 c3";
 
 std::string nops(int count) {
@@ -26,7 +26,7 @@ Patched patch_far(const std::string& code, const std::string& padding = "") {
 // The jumps to the hook, from an entry at ...1000.
 const std::string near_jump = "e9 fb ff 0f 00";
 const std::string far_jump = "ff 25 00 00 00 00 00 00 10 00 00 00 00 00";
-// The way back, behind `moved` bytes of function and `relocated` bytes of trampoline.
+// The jump back, after `moved` bytes of the function and `relocated` bytes of the trampoline.
 std::string back_near(int moved, int relocated) {
   const int displacement = -0x200000 + moved - relocated - 5;
   return " e9 " + to_hex(std::as_bytes(std::span(&displacement, 1)), 1);
@@ -118,12 +118,12 @@ TEST(RelocatorX86, ConditionalJumps) {
             (Patched{0, near_jump, "0f 85 5c 00 e0 ff" + seven + back_near(9, 13), ""}));
   EXPECT_EQ(patch_near("0f 8e 5c 00 00 00" + rest),  // jle
             (Patched{0, near_jump, "0f 8e 5c 00 e0 ff" + back_near(6, 6), ""}));
-  // Far off, the opposite condition skips a jump.
+  // If the target is distant, the opposite condition skips a jump.
   EXPECT_EQ(
       patch_far("75 60" + seven + " 90 90 90 90 90" + rest),
       (Patched{0, far_jump,
                "74 0e ff 25 00 00 00 00 62 10 00 00 00 7f 00 00" + seven + " 90 90 90 90 90" + back_far(14), ""}));
-  // A hint of old processors before it is left out.
+  // A branch hint for old processors is omitted.
   EXPECT_EQ(patch_near("3e 75 5f" + seven + rest),
             (Patched{0, near_jump, "0f 85 5c 00 e0 ff" + seven + back_near(10, 13), ""}));
 }
@@ -218,7 +218,7 @@ TEST(RelocatorX86, JumpTables) {
   EXPECT_EQ(patch_near(moved + rest + " 48 63 04 81 48 01 c8 3e ff e0"),  // movsxd rax, [rcx + rax * 4]; add; jmp rax
             refused("jump table"));
   EXPECT_EQ(patch_near(moved + rest + " 48 8b 45 f8 ff e0"), refused("jump table"));  // mov rax, [rbp - 8]; jmp rax
-  // Were a single instruction moves, there is nothing to jump into.
+  // Where a single instruction moves, no jump can lead into the moved code.
   EXPECT_EQ(patch_near("48 81 ec 00 01 00 00" + rest + " ff 24 c5 00 10 40 00"),
             (Patched{0, near_jump, "48 81 ec 00 01 00 00" + back_near(7, 7), ""}));
 }
@@ -267,7 +267,7 @@ TEST(RelocatorX86, ACallIsFoundBehindWhatLooksLikeCalls) {
   EXPECT_EQ(patch_near(moved + constants + " c3"), refused("leaf function"));
   // movabs rdx, 0x030201e89090: two of the offsets before the false call are nops.
   EXPECT_EQ(patch_near(moved + " 48 ba 90 90 e8 01 02 03 00 00 c3"), refused("leaf function"));
-  // movabs rdx, 0x030201e800 behind many nops: no offset leads there.
+  // movabs rdx, 0x030201e800 after many nops: no offset leads there.
   EXPECT_EQ(patch_near(moved + nops(20) + " 48 ba 00 e8 01 02 03 00 00 00 c3"), refused("leaf function"));
   EXPECT_EQ(patch_near(moved + constants + rest), patched);
 }
@@ -282,7 +282,8 @@ TEST(RelocatorX86, CallsOfAlignedCodeNeedNoDecoding) {
 }
 
 TEST(RelocatorX86, TheLongestTrampoline) {
-  // Seven counted jumps, 14 bytes, become 18 bytes each, and the way back 14. patch() holds that against the limit.
+  // Seven counted jumps of together 14 bytes become 18 bytes each, and the jump back takes 14. patch() compares this
+  // with the limit.
   std::string jumps = "e2 60";
   for (int i = 0; i < 6; ++i) jumps += " e2 60";
   const Patched patched = patch_far(jumps + rest);

@@ -1,4 +1,4 @@
-# ELF files for the tests of intercept/symbols. They are read, not loaded; none is sanitized.
+# ELF files for the tests of intercept/symbols. They are read, not loaded, and are built without sanitizers.
 find_program(XZ xz)
 
 function(symbol_fixture name kind source)
@@ -41,7 +41,7 @@ symbol_fixture(static_program EXECUTABLE spelled
                DEFINE FIXTURE_PREFIX= FIXTURE_FORTRAN=_ FIXTURE_SUFFIX= FIXTURE_MAIN=dgemm_ LINK -static)
 symbol_fixture(static_pie EXECUTABLE spelled
                DEFINE FIXTURE_PREFIX= FIXTURE_FORTRAN=_ FIXTURE_SUFFIX= FIXTURE_MAIN=dgemm_ LINK -static-pie)
-# OpenBLAS renames what it exports in the same way; these are only the names, one style and few routines of them.
+# OpenBLAS renames its exported functions in the same way; this file has only such names, in one style and for few routines.
 symbol_copy(marked DEPENDS symbols_one_style
             COMMAND ${CMAKE_OBJCOPY} --redefine-sym my_sgemm_=my_openblas_get_config
                     $<TARGET_FILE:symbols_one_style> ${CMAKE_CURRENT_BINARY_DIR}/symbols_marked)
@@ -49,7 +49,7 @@ symbol_copy(stripped DEPENDS symbols_program
             COMMAND ${CMAKE_STRIP} -o ${CMAKE_CURRENT_BINARY_DIR}/symbols_stripped $<TARGET_FILE:symbols_program>)
 if(XZ)
   set(debugdata ${CMAKE_CURRENT_BINARY_DIR}/symbols_debugdata)
-  # As distributions do it: what only .symtab has, compressed, in a section of the stripped program.
+  # As in distributions: the symbols that only .symtab has are in a compressed section of the stripped program.
   symbol_copy(debugdata DEPENDS symbols_program make_symbols_stripped ${CMAKE_CURRENT_BINARY_DIR}/symbols_stripped
               COMMAND ${CMAKE_OBJCOPY} -S --keep-symbol=dgemm_ --remove-section=.comment
                       $<TARGET_FILE:symbols_program> ${debugdata}.elf

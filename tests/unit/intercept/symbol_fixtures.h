@@ -21,7 +21,7 @@ inline std::vector<char> file_bytes(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// A file with given bytes, while it lives.
+/// A file with given bytes, which exists as long as the object.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::vector<char>& bytes) {

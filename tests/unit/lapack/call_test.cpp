@@ -125,7 +125,7 @@ TEST_P(Call, BecomesAnOperationOfItsArgumentsInOrder) {
   }
 }
 
-/// Argument lists differ between real and complex routines, not between precisions.
+/// The double-precision routines: argument lists differ between real and complex routines, not between precisions.
 std::vector<Routine> double_routines() {
   std::vector<Routine> routines;
   for (const Routine routine : test::every_routine())

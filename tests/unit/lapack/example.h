@@ -1,5 +1,5 @@
-// A call of a LAPACK routine with random arguments in memory of its own. Everything that the routine may not look at
-// holds NaN: padding, the other triangle, results.
+// A call of a LAPACK routine with random arguments in its own memory. All memory that the routine must not read holds
+// NaN: padding, the other triangle, results.
 #pragma once
 
 #include <algorithm>
@@ -71,7 +71,8 @@ inline void write_element(blas::Scalar scalar, char* at, Number value) {
   }
 }
 
-/// Column-major, with rows of padding below each column, or with none. Every byte that is not set is 0xFF: NaN.
+/// A column-major matrix, with or without rows of padding below each column. Every byte that is not set is 0xFF, so
+/// that numbers there are NaN.
 class PaddedMatrix {
  public:
   PaddedMatrix() = default;
@@ -118,7 +119,7 @@ class Example {
   Example(const Example&) = delete;
   Example& operator=(const Example&) = delete;
 
-  /// Valid until the next one is made.
+  /// Makes the call, which is valid until the next one is made.
   lapack::Call call() {
     words_.clear();
     for (const Argument argument : lapack::argument_list(routine_)) words_.push_back(address(argument));
@@ -163,13 +164,13 @@ class Example {
     write_element(single ? blas::Scalar::s : blas::Scalar::d, bytes(argument).data(), value);
   }
 
-  /// Eigenvalues, after the routine.
+  /// The number of eigenvalues that were found; call it after the routine.
   std::int64_t found() {
     const lapack::Problem problem = call().problem();
     return problem.counts_afterwards() ? integer(Argument::found) : problem.eigenvalues();
   }
-  /// What the operation refers to, after the routine: of eigenvectors whose number is known only then, those that were
-  /// found.
+  /// The operand of the operation, after the routine: if the number of eigenvectors is known only then, it has the
+  /// eigenvectors that were found.
   operation::Operand operand(const operation::Operation& operation, Argument argument) {
     operation::Operand operand = operation.operands()[operand_index(routine_, argument)];
     const lapack::Problem problem = call().problem();
@@ -298,14 +299,14 @@ class Example {
         set_element(argument, i, j, element(i, j));
   }
 
-  /// Its diagonal holds imaginary parts that nobody may look at.
+  /// The imaginary parts of the diagonal must not be read.
   void fill_hermitian(const lapack::Problem& problem, Argument argument, double diagonal) {
     fill_part(problem, argument, [&](std::int64_t i, std::int64_t j) {
       return i == j ? Number(diagonal + random(), ignored_imaginary_part) : random_number();
     });
   }
 
-  /// Not far from the unit matrix. NaN on a diagonal of ones.
+  /// A triangle near the unit matrix; an implicit diagonal of ones is filled with NaN.
   void fill_triangle(const lapack::Problem& problem) {
     const double small = 1 / std::sqrt(static_cast<double>(problem.n));
     const double diagonal = problem.diag == 'u' ? std::nan("") : 2;
@@ -324,7 +325,7 @@ class Example {
     }
   }
 
-  /// The rest of the columns is NaN.
+  /// Fills the reflectors; the rest of the columns is NaN.
   void fill_reflectors(const lapack::Problem& problem) {
     const std::int64_t rows = matrix_shape(problem, Argument::a).rows;
     PaddedMatrix tau(problem.scalar(), problem.k, 1);
@@ -359,7 +360,7 @@ inline bool has_itype(Kind kind) {
   return (kind >= Kind::sygv && kind <= Kind::sygvx) || (kind >= Kind::spgv && kind <= Kind::spgvx);
 }
 
-/// The options of a routine that differ in what is computed, each once.
+/// All combinations of a routine's options that change the computation, each once.
 inline std::vector<Options> all_options(Kind kind, bool complex) {
   const std::vector<Options> shapes{{}, {.m = 37, .n = 23, .k = 11}, {.m = 23, .n = 37, .k = 11}};
   std::vector<Options> result{{}};

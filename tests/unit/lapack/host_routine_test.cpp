@@ -1,4 +1,4 @@
-// The program's own LAPACK computes operations, and writes nothing else.
+// The program's own LAPACK computes operations, and writes only their results.
 #include "lapack/host_routine.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,8 @@ using test::Kind;
 using test::Options;
 using test::Routine;
 
-/// Replaces what the operation may write by what was there before, and expects that to be all results.
+/// Restores the memory that the operation may write to its contents before the call, and expects that everything is
+/// then as before.
 void expect_results_only(Example& example, const Operation& operation, const std::vector<std::vector<char>>& before) {
   const auto problem = operation.payload<lapack::Problem>();
   std::size_t position = 0;
@@ -50,7 +51,7 @@ void expect_results_only(Example& example, const Operation& operation, const std
 
 class HostRoutine : public test::OnSystemLapack {
  protected:
-  /// Of an operation that fails. Vectors stay as they are.
+  /// Expects that an operation fails and leaves vectors unchanged.
   static void expect_failure(Example& example) {
     const Operation operation = example.call().operation();
     const auto before = example.contents();

@@ -1,4 +1,4 @@
-// Tests with the system's LAPACK, for every routine.
+// Tests of every routine with the system's LAPACK.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Verification accepts what LAPACK computes and refuses it once a single number is changed.
+// Verification accepts LAPACK's results, and rejects them when a single number is changed.
 #include "lapack/verification.h"
 
 #include <limits>
@@ -21,10 +21,10 @@ using test::Options;
 
 class Verification : public test::OnSystemLapack {
  protected:
-  /// Of the norm of the result.
+  /// Relative to the norm of the result.
   static double perturbation() { return is_single() ? 1e-3 : 1e-8; }
 
-  /// What only its order, or nothing at all, is known of: see lapack/verification.h.
+  /// Whether verification checks only the order of a number, or nothing at all; see lapack/verification.h.
   static bool half_known(const lapack::Problem& problem, Argument argument, std::int64_t position) {
     if (argument != Argument::w || problem.wants_vectors()) return false;
     if (kind() == Kind::gesdd || kind() == Kind::gesvd)
@@ -44,7 +44,8 @@ class Verification : public test::OnSystemLapack {
     each_element(example, argument, [&](std::int64_t, std::int64_t, Number value) { return factor * value; });
   }
 
-  /// Rows, and columns of a matrix that one triangle tells, by numbers from 1 down to `least`.
+  /// Scales the rows by numbers from 1 down to `least`, and also the columns of a matrix of which one triangle is
+  /// stored.
   static void scale_rows(Example& example, Argument argument, double least) {
     const double order = static_cast<double>(example.call().problem().n);
     const bool reflected = example.has(Argument::uplo) && (argument == Argument::a || example.has(Argument::itype));
@@ -152,7 +153,7 @@ class Verification : public test::OnSystemLapack {
       const auto position = static_cast<std::size_t>(shape.count / 2);
       const std::int64_t value = example.integer(argument, position);
       if (changed == value) continue;
-      if (problem.counts_afterwards() && changed < value) continue;  // the others would be right
+      if (problem.counts_afterwards() && changed < value) continue;  // the remaining results would be correct
       example.set_integer(argument, changed, position);
       expect_refusal(verification, "integer " + std::to_string(static_cast<int>(argument)));
       example.set_integer(argument, value, position);
@@ -205,7 +206,7 @@ TEST_P(Verification, AcceptsResultsOfIllConditionedProblems) {
 TEST_P(Verification, AcceptsResultsOfLargeAndSmallNumbers) {
   if (is_single() || example_has_reflectors()) return;
   for (const Options& each : options()) {
-    // Where a product of both matrices overflows, the scaled range is empty: LAPACK ends the program, with status 0.
+    // If a product of both matrices overflows, the scaled range is empty, and LAPACK ends the program with status 0.
     if (test::has_itype(kind()) && each.range == 'V') continue;
     for (const double factor : {1e160, 1e-150})
       expect_acceptance(each, [&](Example& example) {

@@ -1,4 +1,4 @@
-// The least work space that each routine accepts, by LAPACK itself: with less, its own error must come.
+// Compares the least work space of each routine with LAPACK: with less, LAPACK must report an error.
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "lapack/call.h"
 #include "on_system_lapack.h"
 
-/// LAPACK's own would end the program.
+/// Replaces LAPACK's own xerbla_, which would end the program.
 extern "C" [[gnu::visibility("default")]] void xerbla_(const char*, const int*, std::size_t) {}
 
 namespace blastoff {
@@ -28,7 +28,7 @@ void call(void* function, const std::array<void*, lapack::max_words>& words, std
 
 class WorkSpace : public test::OnSystemLapack {
  protected:
-  /// What LAPACK returns in info.
+  /// The value that LAPACK returns in info.
   static std::int64_t info_of(Example& example) {
     const lapack::ArgumentList& arguments = lapack::argument_list(GetParam());
     std::array<void*, lapack::max_words> words;
@@ -68,7 +68,7 @@ class WorkSpace : public test::OnSystemLapack {
     const std::int64_t least = min_valid(example, size);
     example.set_integer(size, least);
     EXPECT_GE(info_of(example), 0) << "enough: " << least << what(options);
-    if (least == 1) return;  // 0 is for LAPACK to judge
+    if (least == 1) return;  // LAPACK need not reject 0
     example.set_integer(size, least - 1);
     EXPECT_EQ(info_of(example), -1 - lapack::argument_list(GetParam()).position(size))
         << "too small: " << least - 1 << what(options);
@@ -79,7 +79,8 @@ class WorkSpace : public test::OnSystemLapack {
            " n=" + std::to_string(options.n) + " k=" + std::to_string(options.k);
   }
 
-  /// What differs in work space: also a single row, and matrices on both sides of each ratio that LAPACK looks at.
+  /// All options that change the work space, also a single row, and matrices on both sides of each ratio that LAPACK
+  /// compares.
   static std::vector<Options> every_option() {
     std::vector<Options> result = options();
     if (kind() != Kind::gesdd && kind() != Kind::gesvd) {
