@@ -29,7 +29,7 @@ TEST(AmpleStack, KnowsWhatIsLeft) {
 
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  constexpr std::size_t size = std::size_t{4} << 20;  // thread-local memory takes its share
+  constexpr std::size_t size = std::size_t{4} << 20;  // thread-local memory takes a part of it
   pthread_attr_setstacksize(&attributes, size);
   pthread_t thread;
   std::size_t left = 0;
@@ -37,7 +37,7 @@ TEST(AmpleStack, KnowsWhatIsLeft) {
   pthread_join(thread, nullptr);
   pthread_attr_destroy(&attributes);
   EXPECT_GT(left, size / 2);
-  EXPECT_LE(left, std::size_t{64} << 20);  // glibc may hand out a larger stack that a thread left behind
+  EXPECT_LE(left, std::size_t{64} << 20);  // glibc may reuse a larger stack of a thread that has ended
 }
 
 /// Runs `body` on a thread with 32 KiB, or the least that a thread may have (128 KiB on aarch64).
@@ -56,7 +56,7 @@ void on_small_thread(const Body& body) {
   pthread_attr_destroy(&attributes);
 }
 
-/// Uses that many bytes of stack.
+/// Uses `bytes` bytes of stack.
 [[gnu::noinline]] void use(std::size_t bytes) {
   volatile char frame[1024];
   for (std::size_t i = 0; i < sizeof frame; i += 64) frame[i] = 0;
@@ -75,7 +75,7 @@ TEST(AmpleStack, IsGivenToThoseThatHaveNone) {
       EXPECT_TRUE(run_with_ample_stack([] { use(std::size_t{1} << 20); }));
     }));
     EXPECT_GT(left, std::size_t{7} << 20);
-    EXPECT_LT(stack_left(), ample_stack);  // ThreadSanitizer gives a thread more than it asks for
+    EXPECT_LT(stack_left(), ample_stack);  // ThreadSanitizer gives a thread more stack than it requests
   });
 }
 
@@ -99,7 +99,7 @@ TEST(AmpleStack, ServesManyThreadsAtOnce) {
 }
 
 TEST(AmpleStack, ServesAnyNumberOfCalls) {
-  constexpr int many = 70'000;  // ThreadSanitizer has room for 65 536 functions that were not left
+  constexpr int many = 70'000;  // ThreadSanitizer has room for 65 536 functions that have not returned
   int served = 0;
   on_small_thread([&] {
     for (int round = 0; round < many; ++round) run_with_ample_stack([&] { ++served; });

@@ -13,7 +13,7 @@
 namespace blastoff::platform {
 namespace {
 
-/// A function that returns a constant, in machine code.
+/// The machine code of a function that returns a constant.
 std::vector<std::byte> returning(std::uint16_t value) {
   std::vector<std::byte> code;
   const auto append = [&](auto instruction) {
@@ -85,7 +85,7 @@ TEST(CodeWriter, ReplacesCodeAndRestoresItsProtection) {
   release(*place);
 }
 
-/// Mappings that differ in protection cannot be made writable as one: the writer takes the other way.
+/// Mappings with different protection cannot be made writable in one step, so the writer uses an alias.
 TEST(CodeWriter, WritesThroughAnAliasWherePagesStayUnwritable) {
   const auto place = reserve_near(here(), 2 * page_size(), UINT64_MAX);
   ASSERT_TRUE(place);

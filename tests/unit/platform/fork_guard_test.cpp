@@ -15,13 +15,13 @@
 namespace blastoff::platform {
 namespace {
 
-/// How long a thread that lists the loaded objects stays under the dynamic linker's lock.
+/// The time in microseconds for which a thread that lists the loaded objects holds the dynamic linker's lock.
 std::atomic<useconds_t> pause_under_lock{0};
 
 }  // namespace
 }  // namespace blastoff::platform
 
-// Stands in front of the C library's in this program.
+// Replaces the C library's function in this program.
 extern "C" int dl_iterate_phdr(int (*callback)(dl_phdr_info*, std::size_t, void*), void* data) {
   struct Slowly {
     int (*callback)(dl_phdr_info*, std::size_t, void*);
@@ -53,7 +53,7 @@ int loaded_objects() {
   return count;
 }
 
-/// Forks again and again while another thread does `busy`: every child can list the loaded objects.
+/// Forks repeatedly while another thread runs `busy`, and expects that every child can list the loaded objects.
 template <class Busy>
 void expect_children_that_end(int children, Busy busy) {
   static const int registered = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

@@ -25,14 +25,14 @@ struct Pipe {
   Descriptor to_read, to_write;
 };
 
-/// Whether nobody can write any more, at the latest after `patience`.
+/// Whether all writers close the pipe within `patience`.
 bool ended(const Pipe& pipe, std::chrono::milliseconds patience) {
   pollfd state{.fd = pipe.to_read.get(), .events = POLLIN, .revents = 0};
   return poll(&state, 1, static_cast<int>(patience.count())) == 1 && (state.revents & POLLHUP) != 0;
 }
 
-/// In a child, which has the ends for writing alone: leaves one pipe open, closes both, and goes on until told to end.
-/// Its status is 7 if that was done.
+/// Starts a child, which alone has the writing ends: it leaves one pipe open, closes both, and continues until it is
+/// told to end. Its status is 7 if that succeeded.
 pid_t start_child(Pipe& left_open, Pipe& closed, Pipe& goes_on) {
   const pid_t child = fork();
   if (child != 0) {
@@ -41,7 +41,7 @@ pid_t start_child(Pipe& left_open, Pipe& closed, Pipe& goes_on) {
     return child;
   }
   goes_on.to_write = {};
-  // Not to be closed by executing a program, as standard output is not.
+  // Stays open when a program is executed, like standard output.
   const Descriptor inherited(dup(closed.to_write.get()));
   closed.to_write = {};
   const bool done = leave_open(BLASTOFF_CLOSER, {left_open.to_write.get()});
@@ -52,7 +52,7 @@ pid_t start_child(Pipe& left_open, Pipe& closed, Pipe& goes_on) {
   _exit(done ? 7 : 1);
 }
 
-/// Without close_range (Linux 5.9) the closer ends at once.
+/// Whether the closer can run: without close_range (Linux 5.9) it ends at once.
 bool can_run_closer() {
   return access(BLASTOFF_CLOSER, X_OK) == 0 && syscall(SYS_close_range, ~0U, ~0U, 0) == 0;
 }

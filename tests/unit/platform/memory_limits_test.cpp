@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-/// Control groups as files.
+/// Simulates control groups by files.
 class MemoryOfGroups : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -59,7 +59,7 @@ TEST(MemoryLimits, UsableMemoryIsNoMoreThanThereIs) {
   EXPECT_LE(usable_memory(), physical_memory());
 }
 
-/// The body runs in a child that has the limit.
+/// Runs the body in a child that has the limit.
 template <class Body>
 int under(__rlimit_resource what, std::size_t bytes, Body body) {
   const pid_t child = fork();

@@ -39,7 +39,7 @@ MemoryKind kind_of(const void* address, std::size_t bytes = 1) {
   return find_mapping(span_of(address, bytes)).kind;
 }
 
-/// Pages of a mapping without write permission on both sides, so that nothing merges with it.
+/// Pages between two pages without write permission, so that no other mapping merges with them.
 class Island {
  public:
   explicit Island(std::size_t pages) : memory_(pages + 2), pages_(pages) {
@@ -95,7 +95,8 @@ TEST(MemoryMap, TheMainThreadsStackIsKnownAlsoWhenSplit) {
   char local[3 * 4096] = {};
   EXPECT_EQ(kind_of(local, sizeof local), MemoryKind::stack);
 
-  // A piece with other flags splits the mapping, and only the topmost part keeps its name. In a child: it stays split.
+  // A part with other flags splits the mapping, and only the topmost part keeps its name. This runs in a child, as the
+  // mapping stays split.
   const pid_t child = fork();
   if (child == 0) {
     const Span page = outward_to_pages(span_of(local, 1));
@@ -206,7 +207,7 @@ TEST(Mappings, ParsesLines) {
   EXPECT_FALSE(parse_mapping("not a mapping"));
 }
 
-/// A library under a name that looks like one of a network card's.
+/// A library under a name like that of a network card's library.
 class LoadedAs {
  public:
   explicit LoadedAs(const char* name) {
@@ -232,7 +233,7 @@ class LoadedAs {
   void* handle_ = nullptr;
 };
 
-/// Memory pinned as a network card's would be, counted in VmPin; by way of io_uring, which needs no card.
+/// Memory that is pinned and counted in VmPin like a network card's, but through io_uring, which needs no card.
 class PinnedPage {
  public:
   PinnedPage() : page_(1) {
@@ -242,7 +243,7 @@ class PinnedPage {
     pinned_ = ring_ >= 0 && syscall(SYS_io_uring_register, ring_, 0 /* IORING_REGISTER_BUFFERS */, &buffer, 1) == 0;
   }
   ~PinnedPage() {
-    // Closing alone unpins some time later.
+    // If the descriptor is only closed, the memory is unpinned some time later.
     if (pinned_) syscall(SYS_io_uring_register, ring_, 1 /* IORING_UNREGISTER_BUFFERS */, nullptr, 0);
     if (ring_ >= 0) close(ring_);
   }

@@ -1,4 +1,4 @@
-// On a machine of one node: what can be seen there. Moving from one node to another is tests/machine's.
+// The functions for NUMA that a machine with one node can test. tests/machine tests moving from one node to another.
 #include "platform/numa.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Processes that meet in a directory: this one, and children that live until they are told to end.
+// Processes that find each other by a directory: this one, and children that live until they are told to end.
 #include "platform/peers.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::hours for_ever{1};  // no test lasts as long
+constexpr std::chrono::hours for_ever{1};  // no test takes that long
 
 class PeersTest : public ::testing::Test {
  protected:
@@ -37,7 +37,7 @@ class PeersTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  /// A process that does this, says a byte, and lives on.
+  /// Starts a process that runs `what`, sends its result as a byte, and stays alive.
   char in_another_process(const std::function<char()>& what) {
     int says[2];
     EXPECT_EQ(pipe(says), 0);

@@ -1,4 +1,4 @@
-// Names as text for a terminal.
+// Names as text that is safe on a terminal.
 #include "platform/printable.h"
 
 #include <gtest/gtest.h>

@@ -33,7 +33,7 @@ TEST(ProcessMark, KnowsAChildOfTheSameNumber) {
   const ProcessMark mark;
   const pid_t child = fork();
   if (child == 0) {
-    // The first process of a PID namespace is number 1 there, as its parent may be in its own.
+    // The first process of a PID namespace has number 1 there, as its parent may have in its own namespace.
     if (unshare(CLONE_NEWPID) != 0) _exit(77);
     const pid_t first = fork();
     if (first == 0) {

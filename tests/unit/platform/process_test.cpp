@@ -27,7 +27,7 @@ class ProcessTest : public ::testing::Test {
   }
 };
 
-/// What a starter of ranks gives one of them.
+/// The variables that a launcher sets for one of its ranks.
 struct Starter {
   const char* name;
   std::vector<std::pair<const char*, const char*>> variables;
@@ -89,7 +89,7 @@ TEST_F(ProcessTest, SlurmListsTheTasksOfItsNodes) {
   }
 }
 
-// Slurm gives these to the script of a batch job too, and to all that it starts without srun.
+// Slurm sets these variables also for the script of a batch job, and for all programs that it starts without srun.
 TEST_F(ProcessTest, ABatchScriptIsNoRank) {
   setenv("SLURM_PROCID", "0", 1);
   setenv("SLURM_LOCALID", "0", 1);
@@ -111,7 +111,7 @@ TEST_F(ProcessTest, TheNearestStarterCounts) {
   setenv("SLURM_PROCID", "11", 1);
   EXPECT_EQ(local_rank(), 3);
   EXPECT_EQ(global_rank(), 11);
-  // srun starts the daemons of mpirun: the launcher nearest to the process knows.
+  // srun starts the daemons of mpirun, so the variables of the launcher nearest to the process count.
   setenv("OMPI_COMM_WORLD_LOCAL_RANK", "1", 1);
   setenv("OMPI_COMM_WORLD_RANK", "5", 1);
   EXPECT_EQ(local_rank(), 1);

@@ -1,4 +1,4 @@
-// Which entries a map forgets, and that it forgets no others.
+// The entries that a map forgets; it forgets no others.
 #include "platform/recent_map.h"
 
 #include <gtest/gtest.h>

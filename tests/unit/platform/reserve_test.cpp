@@ -9,7 +9,7 @@
 namespace blastoff::platform {
 namespace {
 
-/// More than any heap has.
+/// More memory than any heap has.
 constexpr std::size_t too_much = ~std::size_t{0} / 4;
 
 TEST(Reserve, HasItsLimits) {

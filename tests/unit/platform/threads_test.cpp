@@ -32,7 +32,7 @@ TEST(Threads, LeaveSynchronousSignalsToTheProgramsHandlers) {
   sigset_t before;
   sigfillset(&all);
   std::promise<sigset_t> started;
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // whatever the program blocks
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // as if the program blocked all signals
   ASSERT_TRUE(start_thread("blastoff-test", [&] { started.set_value(blocked_now()); }));
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   const sigset_t own = started.get_future().get();
@@ -43,7 +43,7 @@ TEST(Threads, LeaveSynchronousSignalsToTheProgramsHandlers) {
 }
 
 TEST(Threads, AreUndisturbedByHandlersAndCancellation) {
-  // In a child, since it changes what SIGTERM does.
+  // In a child, since it changes the handling of SIGTERM.
   const pid_t child = fork();
   if (child == 0) {
     signal(SIGTERM, [](int) {});
@@ -58,7 +58,7 @@ TEST(Threads, AreUndisturbedByHandlersAndCancellation) {
     bool right = cancel_state == PTHREAD_CANCEL_DISABLE;
     for (const int signal : {SIGUSR1, SIGALRM, SIGTERM}) right &= sigismember(&blocked, signal) == 1;
     for (const int signal : synchronous) right &= sigismember(&blocked, signal) == 0;
-    right &= sigismember(&blocked, SIGINT) == 0;  // it ends the process, whatever we hold
+    right &= sigismember(&blocked, SIGINT) == 0;  // not blocked, since it ends the process in any case
     right &= sigismember(&after, SIGUSR1) == 0;
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancel_state);
     _exit(right && cancel_state == PTHREAD_CANCEL_ENABLE ? 0 : 1);

@@ -1,4 +1,4 @@
-// Calls that take another time move those that come after them.
+// When calls take another time than in the trace, later calls are shifted.
 #include "prediction/course.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ TracedCall call(int thread, double start, double elapsed) {
   return result;
 }
 
-/// Makes a call that takes `seconds`; when it begins.
+/// Makes a call that takes `seconds`; returns the time at which it begins.
 double make(Course& course, const TracedCall& traced, double seconds) {
   const double begin = course.begin_of(traced);
   course.finish(traced, traced.start + traced.elapsed, begin + seconds);

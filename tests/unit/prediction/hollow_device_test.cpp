@@ -1,4 +1,4 @@
-// The GPU on which a trace is replayed: what takes which time, and what a real one would do besides.
+// The GPU on which a trace is replayed: the times that it computes, and its other effects, which are a real GPU's.
 #include "prediction/hollow_device.h"
 
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ TEST_F(HollowDevice, HasTheMemoryThatItWasGiven) {
   EXPECT_TRUE(device->allocate(device::MemoryClient::copies, 2 * megabyte));
 }
 
-/// As beside cuSOLVER, page locks end at LAPACK's routines, and there alone.
+/// As with cuSOLVER, page locks end at LAPACK's routines, and only there.
 TEST_F(HollowDevice, LapackEndsPageLocks) {
   operation::Operation product, factorization;
   factorization.may_fail = true;

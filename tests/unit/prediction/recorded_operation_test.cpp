@@ -1,4 +1,4 @@
-// What a trace says of a call is enough to replay it: every routine of BLAS, with every option.
+// A trace records enough of a call to replay it, for every BLAS routine with every option.
 #include "prediction/recorded_operation.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A page tracker that hears of writes from a trace keeps the contract of the kernel's.
+// A page tracker that gets the writes from a trace keeps the contract of a tracker that uses the kernel.
 #include "prediction/replayed_tracker.h"
 
 #include <utility>

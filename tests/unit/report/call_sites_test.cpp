@@ -79,7 +79,7 @@ TEST_F(CallSites, SmallCallsCountAsOftenAsTheyStandFor) {
 }
 
 TEST_F(CallSites, CountTheirThreads) {
-  add(record_of(&code[4], 1));  // whoever comes while the first makes the table is not counted
+  add(record_of(&code[4], 1));  // calls are not counted while the first one makes the table
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back([] { add(record_of(&code[4], 1)); });
   for (std::thread& thread : threads) thread.join();

@@ -1,4 +1,5 @@
-// Counters that another process reads. Each test runs in a child, since a process keeps its counters in one place only.
+// Counters that another process reads. Each test runs in a child, since a process can keep its counters in only one
+// place.
 #include "report/counter_file.h"
 
 #include <fcntl.h>
@@ -50,7 +51,7 @@ class CounterFile : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory); }
 
-  /// Runs `body` in a child that keeps its counters in the directory. Its wait status.
+  /// Runs `body` in a child that keeps its counters in the directory. Returns the child's wait status.
   template <class Body>
   int in_child(const Body& body) const {
     return in_child_without_directory([&] {
@@ -64,7 +65,7 @@ class CounterFile : public testing::Test {
     const pid_t child = fork();
     if (child == 0) {
       reset();
-      leave_thread_counters();  // those of earlier tests, in memory
+      leave_thread_counters();  // the counters of earlier tests, in memory
       body();
       _exit(0);
     }
@@ -234,7 +235,7 @@ TEST_F(CounterFile, HasRoomForEachThread) {
     for (int i = 0; i < threads; ++i) {
       workers.emplace_back([&] {
         add(refused_record());
-        all_count.arrive_and_wait();  // so that no block is used twice
+        all_count.arrive_and_wait();  // so that no thread reuses another thread's block
         add(refused_record());
       });
     }
@@ -281,7 +282,7 @@ TEST_F(CounterFile, OfAChildWithoutCallsIsNotMade) {
 TEST_F(CounterFile, WithoutRoomTheCountsStayInTheProcess) {
   const int status = in_child([] {
     rlimit limit{4096, 4096};
-    setrlimit(RLIMIT_FSIZE, &limit);  // of each file: the header fits, no more
+    setrlimit(RLIMIT_FSIZE, &limit);  // the limit for each file: only the header fits
     add(refused_record());
     const bool right = totals().routines[dgemm].calls == 1 && !counters_are_kept();
     _exit(right ? 3 : 4);
@@ -292,7 +293,7 @@ TEST_F(CounterFile, WithoutRoomTheCountsStayInTheProcess) {
   EXPECT_EQ(reports()[0]["totals"]["calls"], 0);
 }
 
-/// A directory that leaves so many bytes, with one on disk beside it if that is wanted.
+/// Sets a limit of `bytes` for a directory, with a second directory on disk if one is given.
 void limit(const std::filesystem::path& directory, std::int64_t bytes, const std::filesystem::path& disk = {}) {
   std::ofstream(directory / quota_file, std::ios::binary).write(reinterpret_cast<const char*>(&bytes), sizeof bytes);
   if (!disk.empty()) std::filesystem::create_symlink(disk, directory / on_disk);

@@ -1,5 +1,5 @@
-// Prints quantities as the library writes them: reads lines "KIND VALUE", answers each with a line. tests/python holds
-// the command's own functions against it.
+// Prints quantities as the library writes them: reads lines "KIND VALUE" and answers each with a line. tests/python
+// compares the command's own functions with it.
 #include <iostream>
 #include <string>
 

@@ -130,7 +130,7 @@ TEST_F(RecorderTest, BlocksOfEndedThreadsAreUsedAgain) {
   EXPECT_EQ(totals().routines[dgemm].calls, 101U);
 }
 
-/// A key created after the recorder's own: its destructor may run later, and again and again.
+/// The destructor of a key that is created after the recorder's own. It may run later, and repeatedly.
 void count_in_destructor(void* key) {
   add(offloaded_record());
   static thread_local int rounds = 0;
@@ -184,8 +184,8 @@ TEST_F(RecorderTest, ComparesWallTimeWithWhatTheCpuHasBeenMeasuredToTake) {
   EXPECT_FALSE(found.known()) << "a third of the operations on the device is not known";
 }
 
-// What is said of two threads. The CPU takes so many seconds for the call of each; now each took an eighth of that, of
-// which `share` was wall time.
+// The verdict on two threads. The CPU takes `seconds` and `seconds_of_other` for their calls; now each call took an
+// eighth of that, and `share` of the eighth was wall time.
 Verdict verdict_on_threads(double share, double seconds, double seconds_of_other) {
   const auto add_call = [&](double on_cpu) {
     Record record = offloaded_record();
@@ -265,7 +265,7 @@ TEST_F(RecorderTest, SmallCallsAreAllCountedAndSomeTimed) {
   EXPECT_GT(sums.routines[dgemm].cpu_seconds, 0.0);
 }
 
-// A call of a routine whose original makes `inside` seconds of other recorded calls.
+// The CPU seconds that are counted for a call whose original makes other recorded calls, which take `inside` seconds.
 double seconds_of_a_call_around(double inside) {
   const SmallCall around = begin_small(1e9);
   const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};

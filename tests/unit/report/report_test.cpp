@@ -115,7 +115,7 @@ class ReportFile : public testing::Test {
     std::ranges::sort(names);
     return names;
   }
-  /// Children that all write the report `path` at once; each report is there afterwards.
+  /// Starts children that all write the report `path` at once, and expects that every report exists afterwards.
   void end_together(const std::string& path) const {
     constexpr int processes = 12;
     std::vector<pid_t> children;
@@ -202,7 +202,7 @@ TEST(ReportText, HasAColumnForEachHeading) {
                         "   614 MB   7.28 GB\n"));
 }
 
-/// One routine with a long name.
+/// A front end that has one routine, with a long name.
 class Transforms final : public operation::FrontEnd {
  public:
   constexpr Transforms() = default;
@@ -367,7 +367,7 @@ TEST_F(ReportFile, WhatWasSaidOfAProcessWhileItRanIsReplaced) {
   EXPECT_THAT(contents(directory / "run.4712.json"), HasSubstr(R"("ended": "exit")"));
 }
 
-// Whatever had the name before.
+// Also if a file already had the name.
 TEST_F(ReportFile, ProcessesThatEndTogetherDoNotTakeTheSameName) {
   const std::string path = directory / "run.json";
   const auto nothing = [] {};
@@ -461,7 +461,7 @@ TEST_F(ReportFile, ADeviceIsWrittenNotReplaced) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
-/// How long `action` took.
+/// The time that `action` took, in seconds.
 double seconds_of(const std::function<void()>& action) {
   const auto start = std::chrono::steady_clock::now();
   action();
@@ -543,7 +543,7 @@ TEST_F(ReportFile, StandardOutputThatIsAFileGoesOnWhereTheProgramHasGotTo) {
     const int file = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
     dup2(file, STDOUT_FILENO);
     if (write(STDOUT_FILENO, "program\n", 8) != 8) _exit(1);
-    if (!is_special_file("/dev/stdout")) _exit(2);  // before anything could be written in its place
+    if (!is_special_file("/dev/stdout")) _exit(2);  // checked before a file could be written in its place
     _exit(write_report("/dev/stdout", "report\n", some_context()) ? 0 : 1);
   }
   int status = -1;
@@ -568,7 +568,8 @@ TEST_F(ReportFile, ALinkIsReplacedNotFollowed) {
   EXPECT_FALSE(std::filesystem::is_symlink(directory / "run.json"));
 }
 
-/// A directory like /tmp, of root, in which another user has been; skipped where the test cannot be both.
+/// A directory like /tmp, which belongs to root and in which another user has written; the test is skipped where it
+/// cannot act as both users.
 class SharedDirectory : public ReportFile {
  protected:
   static constexpr uid_t other_user = 1;
@@ -583,7 +584,7 @@ class SharedDirectory : public ReportFile {
     ASSERT_EQ(seteuid(0), 0);
     ReportFile::TearDown();
   }
-  /// What `user` says about writing the report; "" where that works.
+  /// Writes the report as `user`; returns the error, or "" on success.
   std::string write_as_user(const std::string& path) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(seteuid(user), 0);

@@ -18,14 +18,14 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Until the clock has moved on by some microseconds.
+/// Waits until the clock has advanced by some microseconds.
 void pass_time() {
   const auto begin = Clock::now();
   while (seconds_since(begin) < 20e-6) {
   }
 }
 
-/// A frame further up the stack has a higher address.
+/// The address of a frame; a frame further up the stack has a higher address.
 const void* frame(std::uintptr_t address) {
   return reinterpret_cast<const void*>(address);
 }

@@ -1,4 +1,4 @@
-// Which blocks a call that does not fit is cut into.
+// The blocks into which a call is cut that does not fit into device memory.
 #include "runtime/block_plan.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ operation::Operation product(std::int64_t n) {
   return call;
 }
 
-/// A GPU on PCIe gen5.
+/// A machine with a GPU on PCIe gen5.
 decide::MachineModel model(double flops) {
   decide::MachineModel result;
   result.device_flops = flops;

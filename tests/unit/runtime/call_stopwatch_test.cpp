@@ -7,7 +7,7 @@
 namespace blastoff::runtime {
 namespace {
 
-/// A product that a routine of LAPACK makes, say, on a slow file system.
+/// Writes log lines to a slow file system, as a product within a LAPACK routine might.
 void log_some_lines() {
   report::Record record;
   record.symbol = "dgemm_";

@@ -1,4 +1,4 @@
-// What is known of memory without asking anybody.
+// The facts about memory that are known without asking the kernel or a device.
 #include "runtime/met_memory.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uintptr_t mebibyte = std::uintptr_t{1} << 20;
 
-/// A matrix of so many mebibytes at that address, which nobody touches.
+/// An operation on a matrix of the given size at the given address, which is never accessed.
 operation::Operation of_matrix(std::uintptr_t address, std::int64_t mebibytes, operation::Intent intent) {
   operation::Operation operation;
   operation.add({.address = reinterpret_cast<void*>(address),

@@ -1,4 +1,5 @@
-// The road of a call as the decision sees it: asked before, told afterwards, wherever the call ran.
+// The steps of a call as the decision sees them: it is asked before the call and told afterwards, wherever the call
+// ran.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -21,7 +22,7 @@ struct Told {
   decide::Observation observation;
 };
 
-/// Sends calls where the test says.
+/// Sends calls to the CPU or the device as the test requires.
 class RecordingDecider final : public decide::Decider {
  public:
   double floor_volume() const override { return 1000; }
@@ -49,7 +50,7 @@ RecordingDecider* the_decider = nullptr;
 
 }  // namespace
 
-// In the place of the rule, which this program does not link.
+// Replaces the rule, with which this program is not linked.
 std::unique_ptr<decide::Decider> decide::by_size_and_depth(std::int64_t) {
   auto decider = std::make_unique<RecordingDecider>();
   the_decider = decider.get();
@@ -71,7 +72,7 @@ class Road : public testing::Test {
   }
   void SetUp() override { the_decider->told.clear(); }
 
-  /// C = A B of order n, and what the CPU's routine does instead of computing: count.
+  /// C = A B of order n. The CPU's routine only counts its calls.
   static void call(std::int64_t n, bool valid = true, bool trivial = false) {
     std::vector<double> a(static_cast<std::size_t>(n * n), 1), b(a), c(a);
     blas::Call product;

@@ -1,5 +1,5 @@
-// What one run tells the next.
-#include "runtime/run_history.h"
+// The data that one run records for the next.
+#include "runtime/earlier_runs.h"
 
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using Foresight = OpenPolicy::Foresight;
 
 constexpr double price = 0.25;
 
-/// Of calls on the device, for which the CPU's time is known if it is not 0.
+/// Totals of calls on the device; the CPU's time for them is known if it is not 0.
 report::Totals totals_of(double flops, double device_seconds, double expected_cpu_seconds) {
   report::Totals totals;
   totals.routines.resize(3);
@@ -154,8 +154,8 @@ TEST_F(RunHistoryTest, KnowTheTimesOfTheLastRunOfTheSameCommand) {
   EXPECT_FALSE(RunHistory("another GPU").times());
 }
 
-// The model takes the CPU to be four times as fast as it is.
-TEST_F(RunHistoryTest, AreJudgedByTheSameTimes) {
+// By the model the CPU is four times as fast as it really is.
+TEST_F(EarlierRunsTest, AreJudgedByTheSameTimes) {
   std::vector<bool> at_once;
   for (int run = 0; run < 6; ++run) {
     const RunHistory earlier("one GPU");

@@ -1,4 +1,4 @@
-// Several devices in one process: opening them, and where calls go.
+// Several devices in one process: opening them, and choosing a device for each call.
 #include "runtime/sessions.h"
 
 #include <atomic>
@@ -33,7 +33,7 @@ bool has_thread_now(const std::string& name) {
   return false;
 }
 
-/// A thread names itself once it runs.
+/// Waits for a thread of this name, as a thread sets its name only when it runs.
 bool has_thread(const std::string& name) {
   for (int attempt = 0; attempt < 1000; ++attempt) {
     if (has_thread_now(name)) return true;
@@ -47,7 +47,7 @@ TEST(Sessions, WhatIsOpenStaysUsableWhenTheRestIsNotWantedAnyMore) {
   config::Settings settings = config::read_settings();
   settings.device = "simulated:0,1";
   int asked = 0;
-  const auto sessions = Sessions::start(settings, [&] { return ++asked > 2; });  // of the second device
+  const auto sessions = Sessions::start(settings, [&] { return ++asked > 2; });  // ends the wait for the second device
   EXPECT_FALSE(sessions);
   EXPECT_EQ(asked, 3);
   EXPECT_TRUE(has_thread("blastoff-share")) << "the device that is open has lost its tracker";
@@ -60,7 +60,7 @@ operation::Operation product(const test::Memory& memory) {
   return support::square_call(blas::Routine::dgemm, n, memory);
 }
 
-/// Of matrices whose keys fall on one place of Homes, only the latest have a home that is known.
+/// Memory whose keys lie in different places of Homes. If keys shared a place, only the latest home would be known.
 std::vector<std::unique_ptr<test::Memory>> memories_apart(std::size_t count) {
   std::vector<std::unique_ptr<test::Memory>> found, others;
   std::set<std::uint64_t> places;
@@ -72,7 +72,7 @@ std::vector<std::unique_ptr<test::Memory>> memories_apart(std::size_t count) {
   return found;
 }
 
-/// Also while other threads keep a device so busy that it does not say what it holds.
+/// Also while other threads keep a device so busy that it cannot be asked for its contents.
 TEST(Sessions, MatricesStayOnTheDeviceThatUsedThemLast) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
   constexpr std::size_t threads = 8;

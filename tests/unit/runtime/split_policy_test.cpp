@@ -1,5 +1,5 @@
-// When a call is split over several devices.
-#include "runtime/split_policy.h"
+// The decision whether a call is split over several devices.
+#include "runtime/splitting.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using runtime::Placement;
 using runtime::Session;
 using runtime::Sessions;
 
-/// On which a product of order 256 takes 8 ms, and bringing one of its matrices `seconds`.
+/// A device on which a product of order 256 takes 8 ms, and bringing one of its matrices takes `seconds`.
 const decide::MachineModel& slow_device(double seconds) {
   auto* const model = new decide::MachineModel;
   model->device_flops = 2.0 * 256 * 256 * 256 / 8e-3;
@@ -57,14 +57,14 @@ class SplitPolicyTest : public testing::Test {
     return call;
   }
 
-  /// The number of parts, while nobody else calls.
+  /// The number of parts, while there are no other calls.
   static std::size_t parts(Sessions& sessions, const operation::Operation& operation) {
     const Placement placement = sessions.take(operation);
     sessions.give_back(placement, operation);
     return placement.parts.size();
   }
 
-  static constexpr std::size_t pages = std::size_t{256} * 256 * 8 / 4096;  ///< of a matrix
+  static constexpr std::size_t pages = std::size_t{256} * 256 * 8 / 4096;  ///< pages of one matrix
   const test::Memory memory_{3 * pages};
 };
 
@@ -86,14 +86,14 @@ TEST_F(SplitPolicyTest, IsForCallsWithWorkForEachDevice) {
   auto* const faster = new decide::MachineModel(slow_device(1e-4));
   faster->device_flops *= 10;
   Sessions& sessions = open(4, *faster);
-  EXPECT_EQ(parts(sessions, product(256)), 4U);  // of 0.86 ms
-  EXPECT_EQ(parts(sessions, product(220)), 2U);  // of 0.57 ms
-  EXPECT_EQ(parts(sessions, product(150)), 0U);  // of 0.22 ms
+  EXPECT_EQ(parts(sessions, product(256)), 4U);  // a call of 0.86 ms
+  EXPECT_EQ(parts(sessions, product(220)), 2U);  // a call of 0.57 ms
+  EXPECT_EQ(parts(sessions, product(150)), 0U);  // a call of 0.22 ms
 }
 
-/// Which takes 8 ms on one device beside bringing two matrices, and 4 on two that bring three together, or two where
-/// they copy A from each other.
-TEST_F(SplitPolicyTest, IsNotForCallsWhoseMatricesTakeLonger) {
+/// The call takes 8 ms on one device, which must bring two matrices, and 4 ms on two devices, which together must bring
+/// three, or two if they copy A from each other.
+TEST_F(Splitting, IsNotForCallsWhoseMatricesTakeLonger) {
   const auto parts_if_bringing_takes = [&](double seconds, bool exchange) {
     Sessions& sessions = open(2, slow_device(seconds));
     runtime::SplitPolicy splitting(config::SplitMode::automatic);
@@ -125,8 +125,8 @@ TEST_F(SplitPolicyTest, IsNotForCallsThatMeetOthers) {
   EXPECT_EQ(parts(sessions, product()), 2U);
 }
 
-/// Of three calls at once, the sum of the work less each of them is no 0.
-TEST_F(SplitPolicyTest, IsForIdleDevicesHoweverTheirWorkWasRounded) {
+/// When the work of three concurrent calls is added and then subtracted, rounding leaves a remainder other than 0.
+TEST_F(Splitting, IsForIdleDevicesHoweverTheirWorkWasRounded) {
   Sessions& sessions = open(2, slow_device(1e-7));
   for (Session* const session : sessions.all()) {
     for (const double flops : {0.1, 0.2, 0.3}) session->begin_call(flops);
@@ -148,9 +148,9 @@ TEST_F(SplitPolicyTest, LeavesOutDevicesThatAreLost) {
   EXPECT_EQ(parts(sessions, product()), 0U);
 }
 
-/// The first device holds all that the call reads. Bringing A and half of B to the second takes 40 ms; a call gains
-/// 4, of which 0.8 are doubted. Where the second copies from the first, it takes nearly no time.
-TEST_F(SplitPolicyTest, IsAnInvestmentWhereOneDeviceHoldsTheMatrices) {
+/// The first device holds all input of the call. Bringing A and half of B to the second takes 40 ms; a call gains 4 ms,
+/// of which 0.8 ms are uncertain. If the second device copies from the first, bringing takes almost no time.
+TEST_F(Splitting, IsAnInvestmentWhereOneDeviceHoldsTheMatrices) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
   const decide::MachineModel& model = slow_device(40e-3 / 1.5);
   Sessions& sessions = open(2, model);
@@ -169,8 +169,9 @@ TEST_F(SplitPolicyTest, IsAnInvestmentWhereOneDeviceHoldsTheMatrices) {
   EXPECT_EQ(splitting.parts(operation, sessions.all(), sessions.front()).size(), 2U);
 }
 
-/// Which takes 0.45 ms on the device that holds all, and 0.33 on two. To copy what the second lacks takes 0.21 ms.
-TEST_F(SplitPolicyTest, IsAnInvestmentWhereOneDeviceCopiesMuchFromTheOther) {
+/// The call takes 0.45 ms on the device that holds all input, and 0.33 ms on two devices. Copying the missing input to
+/// the second takes 0.21 ms.
+TEST_F(Splitting, IsAnInvestmentWhereOneDeviceCopiesMuchFromTheOther) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
   constexpr std::int64_t order = 960;
   const test::Memory memory{3 * std::size_t{order} * order * 8 / 4096};

@@ -1,4 +1,4 @@
-// One call on several devices: results as from one, whatever fails.
+// One call on several devices gives the same results as on one, whatever fails.
 #include "runtime/split.h"
 
 #include <functional>
@@ -76,7 +76,7 @@ test::Options lower() {
   return options;
 }
 
-// Each part of syr2k is made of several operations, which can fail one by one.
+// Each part of syr2k consists of several operations, each of which can fail.
 class SplitFaults : public testing::TestWithParam<std::string> {};
 
 TEST_P(SplitFaults, LeaveTheResultRight) {
@@ -129,7 +129,7 @@ TEST(Split, IsCompletedByTheHostWhereNoOtherDeviceTakesOver) {
   const blas::Call call = made.with_result(found);
   const operation::Operation operation = call;
   const Placement placement = sessions.take(operation);
-  runtime::Session* const only_one[] = {placement.parts[1].session};  // nobody else to take over
+  runtime::Session* const only_one[] = {placement.parts[1].session};  // no other device can take over
   report::Record record;
   double seconds = 0;
   EXPECT_EQ(offload_parts(placement.parts, only_one, host, sessions.team(), record, seconds), Refusal::none);
@@ -155,8 +155,8 @@ TEST(Split, FindsOnEachDeviceWhatItHasLeftThere) {
   }
 }
 
-/// A of 2.9 MB goes to each device, from the host or from another one. Which of both, the time at which threads run
-/// tells.
+/// A, of 2.9 MB, goes to each device, from the host or from another device, depending on the time at which the threads
+/// run.
 TEST(Split, CountsWhatDevicesCopyFromEachOther) {
   constexpr std::int64_t n = 600;
   constexpr std::uint64_t matrix = std::uint64_t{n} * n * 8;
@@ -173,9 +173,9 @@ TEST(Split, CountsWhatDevicesCopyFromEachOther) {
   EXPECT_EQ(between, record.bytes_between_devices);
 }
 
-/// Of copies between devices, and of what comes before and after them.
+/// Failures of copies between devices, and of the operations before and after them.
 TEST(Split, IsRightWhateverFailsBetweenDevices) {
-  constexpr std::int64_t n = 400;  // of which each part lacks more than a MiB
+  constexpr std::int64_t n = 400;  // each part lacks more than a MiB
   int number = 0;
   for (const char* fault :
        {"between:1:lost", "between:2:lost", "between:3:lost", "between:2:unsupported", "to-device:4:lost",

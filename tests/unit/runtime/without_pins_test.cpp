@@ -1,5 +1,5 @@
-// Libraries that copy between the device and memory that they allocate by malloc find none of the program's memory
-// page-locked.
+// While libraries run that copy between the device and memory that they allocate by malloc, none of the program's
+// memory is page-locked.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -27,7 +27,7 @@ bool is_solve(const operation::Operation& operation) {
   return blas::call_of(operation).routine == blas::Routine::dtrsm;
 }
 
-/// Solves are computed by a library of that kind.
+/// Solves are computed by a library that makes such copies.
 class CopyingQueue final : public support::ForwardingQueue {
  public:
   CopyingQueue(std::unique_ptr<device::Queue> inner, std::shared_ptr<support::Pinned> pinned)
@@ -62,7 +62,7 @@ class CopyingDevice final : public support::ForwardingDevice {
   std::shared_ptr<support::Pinned> pinned_;
 };
 
-/// It is never closed, as in a process.
+/// Opens a device that is never closed, as in a process.
 runtime::Session& open(const std::shared_ptr<support::Pinned>& pinned) {
   config::Settings settings = config::read_settings();
   settings.policy = config::PolicyName::first_use;

@@ -1,4 +1,4 @@
-// Which distributed calls may be gathered, as far as one process can tell.
+// The check, made by one process, whether a distributed call may be gathered.
 #include "scalapack/call.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(OwnShare, AddsUpToTheWhole) {
   EXPECT_EQ(own_share(10, 3, 1, 1, 2), 6);
 }
 
-/// pdsyevd of order 300 on a grid of 2 x 2, of which this is the second process.
+/// A call of pdsyevd of order 300 on a 2 x 2 grid; this is the grid's second process.
 struct Standard {
   Grid grid{.context = 5, .rows = 2, .columns = 2, .row = 0, .column = 1};
   std::array<char, 2> letters{'V', 'l'};
@@ -87,9 +87,9 @@ TEST(MayBeGathered, WholeMatricesOfOneLayout) {
 
 TEST(MayBeGathered, NothingElse) {
   const std::vector<void (*)(Standard&)> changes{
-      [](Standard& call) { call.letters[0] = 'N'; },  // which pdsyevd refuses
+      [](Standard& call) { call.letters[0] = 'N'; },  // pdsyevd refuses this
       [](Standard& call) { call.letters[1] = 'X'; },
-      [](Standard& call) { call.n = 299; },  // of larger matrices
+      [](Standard& call) { call.n = 299; },  // a part of larger matrices
       [](Standard& call) { call.n = call.a.rows = call.a.columns = call.z.rows = call.z.columns = 255; },
       [](Standard& call) { call.n = call.a.rows = call.a.columns = call.z.rows = call.z.columns = 40000; },
       [](Standard& call) { call.row = 25; },

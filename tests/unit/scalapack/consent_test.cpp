@@ -1,5 +1,5 @@
-// Ranks that come to the same answer without waiting for those that do not take part. They are played one after the
-// other: a rank that would wait for a message that nobody has sent ends the test.
+// Ranks reach the same answer without waiting for ranks that do not take part. The test runs the ranks one after the
+// other; a rank that would wait for a message that has not been sent ends the test.
 #include "scalapack/consent.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 struct Network {
   int size = 3;
-  int rank = 0;                                                         ///< whose turn it is
+  int rank = 0;                                                         ///< the rank that runs now
   std::map<std::tuple<int, int, int>, std::deque<int>> on_their_way{};  ///< from, to, tag
   std::map<int, void*> attributes{};
   int sent = 0;
@@ -92,7 +92,7 @@ TEST_F(Consent, IsThereFromTheSecondCallAtTheLatest) {
 }
 
 TEST_F(Consent, ARankThatWasAheadCatchesUp) {
-  EXPECT_FALSE(call(1));  // before the root has said anything
+  EXPECT_FALSE(call(1));  // before the root has sent anything
   EXPECT_FALSE(call(0, true));
   EXPECT_FALSE(call(2));
   EXPECT_FALSE(call(0, true)) << "rank 1 has not answered";

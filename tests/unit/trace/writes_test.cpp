@@ -1,4 +1,4 @@
-// What a trace says about the program's writes, with the kernel's tracking and without.
+// A trace's records of the program's writes, with and without the kernel's tracking.
 #include "trace/writes.h"
 
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ using platform::Span;
 constexpr std::int64_t order = 256;  // 128 pages a matrix
 constexpr std::size_t pages = order * order * sizeof(double) / 4096;
 
-/// C = A B on matrices that begin on pages.
+/// C = A B on matrices that begin at page boundaries.
 class Product {
  public:
   operation::Operation operation() const {
@@ -33,7 +33,7 @@ class Product {
     blas::shape_operands(call, addresses, std::array<std::int64_t, 3>{order, order, order});
     return call;
   }
-  /// A call: returns what was found before it. It writes its result.
+  /// Makes a call, which writes its result; returns the writes that were found before it.
   Found call(Writes& writes) const {
     Found found = writes.before(operation());
     c.touch();
@@ -97,7 +97,7 @@ TEST_F(TrackedWrites, ACallThatIsNotAskedAboutTakesNoFaultsOnItsResult) {
   };
   const Product product;
   product.call(*writes);
-  product.call(*writes);  // and protects the result, to see what the program writes
+  product.call(*writes);  // and protects the result, to notice the program's writes
   writes->pass_over(product.operation());
   const long before = faults();
   product.c.touch();
@@ -106,7 +106,7 @@ TEST_F(TrackedWrites, ACallThatIsNotAskedAboutTakesNoFaultsOnItsResult) {
 
 TEST_F(TrackedWrites, AreLookedForInAFewOfManyShortCalls) {
   const Product product;
-  constexpr int calls = 20000;  // of microseconds
+  constexpr int calls = 20000;  // each takes microseconds
   int asked = 0;
   for (int i = 0; i < calls; ++i) asked += product.call(*writes).asked ? 1 : 0;
   EXPECT_GT(asked, 10);
@@ -131,7 +131,7 @@ TEST_F(TrackedWrites, OfAMatrixThatIsRewrittenAreFoundByElements) {
     const Found found = product.call(*writes);
     ASSERT_TRUE(found.asked);
     EXPECT_TRUE(round == 2 || covers(found.written, product.a.span()))
-        << round;  // then the elements are looked at first
+        << round;  // then the elements are examined first
   }
 }
 

@@ -1,0 +1,106 @@
+// The moment at which the device is opened.
+#include "runtime/opening.h"
+
+#include <gtest/gtest.h>
+
+namespace blastoff::runtime {
+namespace {
+
+TEST(Opening, ComesWithTheFirstCallWhereThatIsAskedFor) {
+  EXPECT_EQ(Opening(config::StartMode::now).answer(1e-6), Opening::Answer::now);
+  EXPECT_TRUE(Opening(config::StartMode::now).waits_for_kernels(1e-6));
+}
+
+TEST(Opening, WaitsUntilTheCpuHasSpentAsMuchAsTells) {
+  Opening opening(config::StartMode::background);
+  int calls = 0;
+  while (opening.answer(0.01) == Opening::Answer::not_yet && calls < 1000) {
+    opening.add_spent({.seconds = 0.04}, Opening::added_by_this_thread());
+    ++calls;
+  }
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
+  EXPECT_EQ(calls, 7) << "three quarters of 0.35 s";
+}
+
+TEST(Opening, DoesNotComeWhereTheDeviceGainsLess) {
+  Opening opening(config::StartMode::background);
+  opening.add_spent({.seconds = 2, .flops = 1, .on_device = 1.8}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::not_yet);
+  opening.add_spent({.seconds = 1, .flops = 1, .on_device = 0.9}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
+}
+
+TEST(Opening, ACallThatWaitsForOthersTakesTwiceTheTimeOfTheCpuAtMost) {
+  const Opening opening(config::StartMode::background);
+  EXPECT_DOUBLE_EQ(opening.longest_queue(2), 1 - Opening::seconds_to_open);
+  EXPECT_EQ(opening.longest_queue(0.1), 0);
+}
+
+TEST(Opening, ComesLaterWhereItTakesLonger) {
+  Opening opening(config::StartMode::background);
+  opening.expect(2);
+  opening.add_spent({.seconds = 1.4}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::not_yet);
+  opening.add_spent({.seconds = 0.2}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
+}
+
+TEST(Opening, CallsInsideACallCountOnce) {
+  Opening opening(config::StartMode::background);
+  const SpentOnCpu before = Opening::added_by_this_thread();
+  for (int inner = 0; inner < 2; ++inner) opening.add_spent({.seconds = 0.1}, Opening::added_by_this_thread());
+  opening.add_spent({.seconds = 0.24}, before);
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::not_yet);
+  opening.add_spent({.seconds = 0.03}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
+}
+
+TEST(Opening, IsWaitedForByACallThatTheCpuCannotMakeInTwiceThatTime) {
+  Opening opening(config::StartMode::background);
+  EXPECT_EQ(opening.answer(0.6), Opening::Answer::not_yet);
+  EXPECT_EQ(opening.answer(0.8), Opening::Answer::now);
+  opening.add_spent({.seconds = 0.6}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.6), Opening::Answer::in_background);
+  EXPECT_FALSE(opening.waits_for_kernels(0.1));
+  EXPECT_TRUE(opening.waits_for_kernels(0.15));
+}
+
+TEST(Opening, BeginsWithTheFirstCallWhereEarlierRunsGained) {
+  Opening opening(config::StartMode::background);
+  opening.foresee(Opening::Foresight::gains, 1);
+  EXPECT_EQ(opening.answer(1e-3), Opening::Answer::in_background);
+  EXPECT_FALSE(opening.waits_for_kernels(1e-3)) << "no call waits that the CPU makes sooner";
+  EXPECT_EQ(opening.answer(0.8), Opening::Answer::now);
+}
+
+TEST(Opening, ComesAfterAllThatEarlierRunsComputedWhereTheyLost) {
+  Opening opening(config::StartMode::background);
+  opening.foresee(Opening::Foresight::loses, 0.8);
+  opening.add_spent({.seconds = 0.95}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.9), Opening::Answer::not_yet) << "the CPU takes a quarter longer now and then";
+  EXPECT_EQ(opening.answer(1.1), Opening::Answer::now) << "a call that no earlier run made";
+  opening.add_spent({.seconds = 0.1}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.01), Opening::Answer::in_background);
+}
+
+TEST(Opening, ComesNoSoonerWhereEarlierRunsLost) {
+  Opening opening(config::StartMode::background);
+  opening.foresee(Opening::Foresight::loses, 0.1);
+  opening.add_spent({.seconds = 0.2}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.3), Opening::Answer::not_yet);
+  opening.add_spent({.seconds = 0.1}, Opening::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.3), Opening::Answer::in_background);
+}
+
+TEST(Opening, OperationsOfCallsInsideACallCountOnce) {
+  Opening opening(config::StartMode::background);
+  const SpentOnCpu before = Opening::added_by_this_thread();
+  opening.add_spent({.seconds = 0.3, .flops = 3e9, .on_device = 0.03}, before);
+  opening.add_spent({.seconds = 0.4, .flops = 4e9, .on_device = 0.04}, before);
+  EXPECT_DOUBLE_EQ(opening.spent().flops, 4e9);
+  EXPECT_DOUBLE_EQ(opening.spent().seconds, 0.4);
+  EXPECT_DOUBLE_EQ(opening.spent().on_device, 0.04);
+}
+
+}  // namespace
+}  // namespace blastoff::runtime
