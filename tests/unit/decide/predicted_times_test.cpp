@@ -110,7 +110,7 @@ class Machine final : public operation::Estimator {
   bool busy = false;
   bool typical = true;
   bool cpu_writes = false;  ///< whether the CPU writes the matrix, in a separate call
-  double slowness = 1;      ///< of bringing the matrix, as a multiple of the model's time
+  double slowness = 1;      ///< the time for bringing the matrix, as a multiple of the model's time
   std::uint64_t parts = 1;  ///< number of devices that share the call and the matrix
   double seconds = 0;
   int asked = 0;
