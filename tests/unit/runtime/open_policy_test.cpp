@@ -1,4 +1,4 @@
-// When the device is opened.
+// The moment at which the device is opened.
 #include "runtime/open_policy.h"
 
 #include <gtest/gtest.h>

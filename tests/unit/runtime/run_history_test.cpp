@@ -1,5 +1,5 @@
 // The data that one run records for the next.
-#include "runtime/earlier_runs.h"
+#include "runtime/run_history.h"
 
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -155,7 +155,7 @@ TEST_F(RunHistoryTest, KnowTheTimesOfTheLastRunOfTheSameCommand) {
 }
 
 // By the model the CPU is four times as fast as it really is.
-TEST_F(EarlierRunsTest, AreJudgedByTheSameTimes) {
+TEST_F(RunHistoryTest, AreJudgedByTheSameTimes) {
   std::vector<bool> at_once;
   for (int run = 0; run < 6; ++run) {
     const RunHistory earlier("one GPU");

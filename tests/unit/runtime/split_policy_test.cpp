@@ -1,5 +1,5 @@
 // The decision whether a call is split over several devices.
-#include "runtime/splitting.h"
+#include "runtime/split_policy.h"
 
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST_F(SplitPolicyTest, IsForCallsWithWorkForEachDevice) {
 
 /// The call takes 8 ms on one device, which must bring two matrices, and 4 ms on two devices, which together must bring
 /// three, or two if they copy A from each other.
-TEST_F(Splitting, IsNotForCallsWhoseMatricesTakeLonger) {
+TEST_F(SplitPolicyTest, IsNotForCallsWhoseMatricesTakeLonger) {
   const auto parts_if_bringing_takes = [&](double seconds, bool exchange) {
     Sessions& sessions = open(2, slow_device(seconds));
     runtime::SplitPolicy splitting(config::SplitMode::automatic);
@@ -126,7 +126,7 @@ TEST_F(SplitPolicyTest, IsNotForCallsThatMeetOthers) {
 }
 
 /// When the work of three concurrent calls is added and then subtracted, rounding leaves a remainder other than 0.
-TEST_F(Splitting, IsForIdleDevicesHoweverTheirWorkWasRounded) {
+TEST_F(SplitPolicyTest, IsForIdleDevicesHoweverTheirWorkWasRounded) {
   Sessions& sessions = open(2, slow_device(1e-7));
   for (Session* const session : sessions.all()) {
     for (const double flops : {0.1, 0.2, 0.3}) session->begin_call(flops);
@@ -150,7 +150,7 @@ TEST_F(SplitPolicyTest, LeavesOutDevicesThatAreLost) {
 
 /// The first device holds all input of the call. Bringing A and half of B to the second takes 40 ms; a call gains 4 ms,
 /// of which 0.8 ms are uncertain. If the second device copies from the first, bringing takes almost no time.
-TEST_F(Splitting, IsAnInvestmentWhereOneDeviceHoldsTheMatrices) {
+TEST_F(SplitPolicyTest, IsAnInvestmentWhereOneDeviceHoldsTheMatrices) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
   const decide::MachineModel& model = slow_device(40e-3 / 1.5);
   Sessions& sessions = open(2, model);
@@ -171,7 +171,7 @@ TEST_F(Splitting, IsAnInvestmentWhereOneDeviceHoldsTheMatrices) {
 
 /// The call takes 0.45 ms on the device that holds all input, and 0.33 ms on two devices. Copying the missing input to
 /// the second takes 0.21 ms.
-TEST_F(Splitting, IsAnInvestmentWhereOneDeviceCopiesMuchFromTheOther) {
+TEST_F(SplitPolicyTest, IsAnInvestmentWhereOneDeviceCopiesMuchFromTheOther) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
   constexpr std::int64_t order = 960;
   const test::Memory memory{3 * std::size_t{order} * order * 8 / 4096};
