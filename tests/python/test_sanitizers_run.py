@@ -70,7 +70,7 @@ def test_each_program_has_tests_that_are_run(sanitizers, monkeypatch):
 
     def list_tests(command, env, timeout):
         done = subprocess.run([*map(str, command), "-N"], capture_output=True, text=True)
-        listed.extend(re.findall(r"Test +#\d+: (\w+/\w+)/", done.stdout))
+        listed.extend(re.findall(r"Test +#\d+: (\w+/\w+)\b", done.stdout))
         return sanitizers.Outcome(0, done.stdout)
 
     monkeypatch.setattr(sanitizers, "run", list_tests)
