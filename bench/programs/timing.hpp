@@ -12,7 +12,7 @@ inline double seconds_of(const std::function<void()>& body) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Of at least one value; the upper one of two in the middle.
+/// The median of at least one value; if two are in the middle, the larger one.
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];

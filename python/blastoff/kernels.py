@@ -49,7 +49,8 @@ print(json.dumps({'seconds': min(multiply(n) for _ in range(3)), 'digest': hashl
 class Kernels:
     """The kernels of one library."""
 
-    library: str
+    path: str
+    """The library's file."""
     text: str
     advice: str = ""
 

@@ -1,4 +1,4 @@
-// How long what did not pay is left alone.
+// Tries again what did not pay, ever more rarely.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// When is it worth paying once for what every use loses a little without?
+// Decides when to pay a price once, instead of a little at every use.
 #pragma once
 
 #include <algorithm>

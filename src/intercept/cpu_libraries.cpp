@@ -71,7 +71,7 @@ void ask_openblas(const Candidate& candidate, CpuLibrary& library) {
     library.kernels = said(kernels());
     // OpenBLAS says this after it has been shut down at the end of the process.
     if (library.kernels == "Unknown" || library.kernels == "unknown") library.kernels.clear();
-    library.library = "OpenBLAS";
+    library.name = "OpenBLAS";
   }
   if (auto* const configuration = candidate.find<Text>("openblas_get_config")) {
     const std::string text = said(configuration());
@@ -85,7 +85,7 @@ void ask_blis(const Candidate& candidate, CpuLibrary& library) {
   auto* const name = candidate.find<const char*(int)>("bli_arch_string");
   auto* const version = candidate.find<const char*()>("bli_info_get_version_str");
   if (number == nullptr || name == nullptr) return;
-  library.library = "BLIS";
+  library.name = "BLIS";
   library.kernels = said(name(number()));
   if (version != nullptr) library.version = said(version());
 }
@@ -105,7 +105,7 @@ void ask_mkl(const Candidate& candidate, CpuLibrary& library) {
   if (version == nullptr) return;
   VersionOfMkl told{};
   version(&told);
-  library.library = "MKL";
+  library.name = "MKL";
   library.version = std::to_string(told.major) + "." + std::to_string(told.minor) + "." + std::to_string(told.update);
   library.kernels = said(told.processor);
 }
@@ -154,12 +154,12 @@ CpuLibrary look_at(const LoadedObject& object, const FoundProducts& products, bo
   if (!file || (known == products.end() && !multiplies_matrices(*file, path, thoroughly))) return library;
   const std::string_view name = implementation_of(*file, path);
   if (name == "Blastoff" || only_passes_on(name, object)) return library;
-  library.library = name;
+  library.name = name;
   const Candidate candidate(object, *file);
   ask_openblas(candidate, library);
   ask_blis(candidate, library);
   ask_mkl(candidate, library);
-  if (library.library == "MKL" && library.version.empty()) library.library.clear();  // only a part of MKL
+  if (library.name == "MKL" && library.version.empty()) library.name.clear();  // only a part of MKL
   return library;
 }
 
@@ -170,7 +170,7 @@ std::vector<CpuLibrary> look_at_all(bool thoroughly) {
   std::vector<CpuLibrary> libraries;
   for (const LoadedObject& object : objects) {
     CpuLibrary library = look_at(object, products, thoroughly);
-    if (library.library.empty()) continue;
+    if (library.name.empty()) continue;
     owners.push_back(&object);
     libraries.push_back(std::move(library));
   }

@@ -7,7 +7,7 @@
 namespace blastoff::intercept {
 
 struct CpuLibrary {
-  std::string library;       ///< as Inspection::implementation
+  std::string name;          ///< as Inspection::implementation
   std::string path;          ///< "" for the main program
   std::string version;       ///< "0.3.21"; "" if the library does not tell
   std::string kernels;       ///< the kernels that it runs, by its own name: "Haswell"; "" if the library does not tell

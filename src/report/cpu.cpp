@@ -90,13 +90,13 @@ std::string advice_of_openblas(CpuLibrary& library, const Processor& processor, 
 
 std::string advice_of(CpuLibrary& library, const Processor& processor, std::string_view chosen) {
   constexpr const char* install = "install an optimised BLAS, such as OpenBLAS (Debian: libopenblas0-pthread)";
-  if (library.library == "reference BLAS") return fmt::format("{}: the reference BLAS has no kernels", install);
-  if (library.library == "ATLAS")
+  if (library.name == "reference BLAS") return fmt::format("{}: the reference BLAS has no kernels", install);
+  if (library.name == "ATLAS")
     return fmt::format("{}: ATLAS has the kernels of the processor that it was built for", install);
   if (!is_held_back(library.vectors, processor)) return "";
-  if (library.library == "OpenBLAS") return advice_of_openblas(library, processor, chosen);
+  if (library.name == "OpenBLAS") return advice_of_openblas(library, processor, chosen);
   const std::string_view has = platform::to_string(processor.vectors);
-  if (library.library == "BLIS")
+  if (library.name == "BLIS")
     return fmt::format(
         "install a BLIS that holds kernels for this processor, which has {} (configure x86_64), or OpenBLAS", has);
   return fmt::format("the processor has {}: unset MKL_ENABLE_INSTRUCTIONS, or install OpenBLAS", has);
@@ -111,16 +111,16 @@ Vectors vectors_of(std::string_view library, std::string_view kernels) {
 }
 
 void judge(CpuLibrary& library, const Processor& processor, std::string_view chosen) {
-  library.vectors = vectors_of(library.library, library.kernels);
+  library.vectors = vectors_of(library.name, library.kernels);
   library.advice = advice_of(library, processor, chosen);
 }
 
 std::string describe(const CpuLibrary& library) {
-  std::string text = library.library;
+  std::string text = library.name;
   if (!library.version.empty()) text += " " + library.version;
   if (library.kernels.empty()) return text;
   text += ", kernels: " + library.kernels;
-  if (library.vectors != Vectors::unknown && library.library != "MKL")
+  if (library.vectors != Vectors::unknown && library.name != "MKL")
     text += fmt::format(" ({})", platform::to_string(library.vectors));
   return text;
 }

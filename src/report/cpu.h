@@ -11,7 +11,7 @@ namespace blastoff::report {
 
 /// A BLAS library of the process, as it describes itself.
 struct CpuLibrary {
-  std::string library;  ///< "OpenBLAS"
+  std::string name;     ///< "OpenBLAS"
   std::string version;  ///< "0.3.21"; "" if the library does not tell
   std::string kernels;  ///< "Haswell", as the library names them; "" if it does not tell
   std::string path;

@@ -201,7 +201,7 @@ Json json_of(const std::optional<Cpu>& cpu) {
   if (!cpu) return nullptr;
   Json libraries = Json::array();
   for (const CpuLibrary& each : cpu->libraries)
-    libraries.push_back({{"library", each.library},
+    libraries.push_back({{"library", each.name},
                          {"version", each.version},
                          {"kernels", each.kernels},
                          {"vectors", platform::to_string(each.vectors)},

@@ -360,7 +360,7 @@ device::Result<operation::Operation> CopyLease::acquire(std::size_t index) {
   placed_ = panel;
   std::vector<Transfer> transfers;
   if (index == first_panels_[number]) {
-    // Likewise the call before the last.
+    // The results of the call before the last one go home now.
     if (number >= calls_at_once)
       if (auto home = bring_home(first_panels_[number - 1] - 1); !home) return tl::unexpected(home.error());
     transfers = std::move(whole_);

@@ -241,9 +241,9 @@ class FirstUseLease final : public Lease {
   std::vector<operation::Operation> panels_;
   std::unique_ptr<Tools> tools_;
   std::vector<operation::Operation> device_panels_;
-  std::array<mirror::Return, operation::Operation::max_operands> ways_{};  ///< home, of results
-  std::unique_ptr<mirror::ReturnPath> direct_;                             ///< where results take it
-  std::unique_ptr<mirror::ReturnPath> staged_;                             ///< likewise
+  std::array<mirror::Return, operation::Operation::max_operands> ways_{};  ///< how each result goes home
+  std::unique_ptr<mirror::ReturnPath> direct_;                             ///< for results that take the direct path
+  std::unique_ptr<mirror::ReturnPath> staged_;                             ///< for results that go through staging
   bool finished_ = false;
 };
 

@@ -97,9 +97,9 @@ class Policy : public operation::Estimator {
     return begin(call, lane);
   }
 
-  /// Likewise for operations that do not depend on each other, of one routine: the lease's panels are those of all of
-  /// them. While one runs, what the next one needs whole is brought. An out_of_memory or unsupported error means that
-  /// they are to be made one by one.
+  /// As begin(), for several operations of one routine that do not depend on each other. The lease's panels are those
+  /// of all operations. While one operation runs, the operands that the next one needs whole are brought. An
+  /// out_of_memory or unsupported error means that the operations have to be made one by one.
   virtual device::Result<std::unique_ptr<Lease>> begin_series(std::span<const operation::Operation>, device::Lane&,
                                                               const Shared&) {
     return tl::unexpected(device::Error{device::ErrorKind::unsupported, "this policy makes no series"});

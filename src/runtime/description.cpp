@@ -88,7 +88,7 @@ report::Cpu describe_cpu(const std::vector<intercept::CpuLibrary>& libraries) {
   const char* const chosen = secure_getenv("OPENBLAS_CORETYPE");
   for (const intercept::CpuLibrary& each : libraries) {
     report::CpuLibrary& library = cpu.libraries.emplace_back();
-    library.library = each.library;
+    library.name = each.name;
     library.version = each.version;
     library.kernels = each.kernels;
     library.path = each.path;

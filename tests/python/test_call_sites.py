@@ -95,7 +95,7 @@ def test_lines_that_take_turns_share_the_calls(blastoff, tmp_path):
         env={"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)},
     )
     calls = sorted(site["calls"] for site in json.loads(path.read_text())["call_sites"])
-    # Of fast calls on the CPU, each 32nd is counted for all 32, so the latest calls may be missing.
+    # Each 32nd of the fast calls on the CPU is counted for all 32, so the latest calls may be missing.
     assert len(calls) == 2 and 8000 - 32 < sum(calls) <= 8000
     assert calls[0] > 1600
 

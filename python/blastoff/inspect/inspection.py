@@ -41,7 +41,7 @@ def kernels_of(found: Document) -> Document:
     if not found["native"] or found["linkage"] != "shared_object" or found["library"] not in TELLING or not found["functions"]:
         return {}
     path = Path(found["path"]).absolute()
-    told = next((one for one in kernels.of_library(path) if Path(one.library).resolve() == path.resolve()), None)
+    told = next((one for one in kernels.of_library(path) if Path(one.path).resolve() == path.resolve()), None)
     if told is None:
         return {}
     return {"kernels": told.text} | ({"advice": told.advice} if told.advice else {})

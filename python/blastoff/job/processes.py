@@ -171,7 +171,7 @@ class Job:
 
     @property
     def number(self) -> int:
-        """Of processes."""
+        """The number of processes."""
         return sum(process.number for process in self.processes)
 
     def _parts(self, *keys: str) -> Iterable[Any]:

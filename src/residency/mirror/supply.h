@@ -21,7 +21,8 @@ struct Borrowing {
   double patience;
 };
 
-/// Of one hold. Used by one thread. What other devices give for it they keep until arrived() or the destructor.
+/// The uploads of one hold. Used by one thread. Other devices keep what they give for it until arrived() or the
+/// destructor.
 class Supply {
  public:
   Supply(Coherence& coherence, Staging& staging, device::Lane& lane, Hold& hold, const Shared& shared,

@@ -17,7 +17,7 @@ Processor processor(Vectors vectors, bool made_by_amd = false) {
 CpuLibrary judged(const char* name, const char* kernels, const Processor& processor, const char* chosen = "",
                   bool has_several = true) {
   CpuLibrary library;
-  library.library = name;
+  library.name = name;
   library.kernels = kernels;
   library.has_several = has_several;
   judge(library, processor, chosen);

@@ -210,6 +210,19 @@ TEST_F(RecorderTest, SavesWhatTheBusiestThreadSaves) {
   EXPECT_TRUE(one_of_them.known()) << "it would have been in calls for 8 seconds at least";
 }
 
+TEST_F(RecorderTest, CallsThatAreNotTimedTakeAsLongWithoutUs) {
+  Record record = offloaded_record();
+  record.wall_seconds = 1;
+  record.known_cpu_seconds = 8;
+  add(record);
+  add_untimed({.routine = record.routine, .refusal = Refusal::cpu_faster, .seconds = 4, .wall_seconds = 4});
+  const Totals counted = totals();
+  EXPECT_EQ(counted.busiest_cpu_seconds, 12);
+  const Verdict found = verdict(counted, sum_over_routines(counted), 0);
+  EXPECT_EQ(found.saved, 7);
+  EXPECT_TRUE(found.alike);
+}
+
 TEST_F(RecorderTest, SavesMoreWhereThreadsWouldWaitForEachOther) {
   const Verdict in_turn = verdict_on_threads(1, 8, 8);
   EXPECT_EQ(in_turn.saved, 6) << "the CPU might have made both calls at once";
