@@ -71,13 +71,15 @@ def test_devices_that_reach_the_memory(unharmed, form):
 @pytest.mark.parametrize("number", [2, 5])
 @pytest.mark.parametrize("how", ["lost", "memory"])
 def test_one_of_them_fails(unharmed, step, number, how):
+    """How often memory is asked for depends on where the heap lies, so such a fault need not happen. A device without memory is not lost."""
     outcome = unharmed("products", **split(3, f"--simulated-fault=1/{step}:{number}:{how}"))
     states = [one["state"] for one in outcome.report["devices"]]
+    told = any("simulated fault" in line for line in outcome.lines)
     if len(states) == 3:  # otherwise it could not be opened
         assert states[0] == states[2] == "working"
-        # A device that cannot get memory is not lost, whatever the reason.
-        lost = how == "lost" and step not in ("allocate", "reserve", "back")
-        assert "simulated fault" in states[1] if lost else states[1] == "working"
+        assert "simulated fault" in states[1] if told and how == "lost" else states[1] == "working"
+    if how == "lost" and step not in ("allocate", "reserve", "back"):
+        assert told
     assert outcome.refused().keys() <= {offload.TRIVIAL, offload.INVALID_ARGUMENTS}
     assert outcome.total("split") == outcome.total("offloaded") > 0
 
