@@ -147,7 +147,8 @@ PredictedTimes::Neighbour PredictedTimes::nearest(const Place& place, int direct
 
 double PredictedTimes::cpu_seconds(const operation::Operation& operation, double device_seconds) const {
   const Class* const times = known_class_at(place_of(operation));
-  const auto measured = times == nullptr ? 0.0 : static_cast<double>(times->cpu_per_flop.load(relaxed));
+  auto measured = times == nullptr ? 0.0 : static_cast<double>(times->cpu_per_flop.load(relaxed));
+  if (measured <= 0 && times != nullptr) measured = rate_of_earlier_run(times->key.load(relaxed));
   if (measured > 0) return measured * operation.work.flops;
   const MachineModel& model = *model_.load(std::memory_order_acquire);
   const double expected = model.cpu_seconds_of(operation);
@@ -313,9 +314,14 @@ void PredictedTimes::observe(const operation::Operation& operation, const Observ
 }
 
 void PredictedTimes::learn_cpu(Class& times, double flops, const Observation& observation) {
-  average(times.cpu_per_flop, observation.seconds / flops);
+  // Calls that we have disturbed count only as long as there are no others.
+  const bool timed = times.cpu_flops.load(relaxed) > 0;
+  if (observation.typical && !timed) times.cpu_per_flop.store(0, relaxed);
+  const bool known = timed || rate_of_earlier_run(times.key.load(relaxed)) > 0;
+  if (observation.typical || !known) average(times.cpu_per_flop, observation.seconds / flops);
   // The calls that were not timed are assumed to have taken the usual time: this one may have been interrupted.
-  const double usual = static_cast<double>(times.cpu_per_flop.load(relaxed)) * flops;
+  const float rate = times.cpu_per_flop.load(relaxed);
+  const double usual = static_cast<double>(rate > 0 ? rate : times.cpu_guess.load(relaxed)) * flops;
   const double all = observation.seconds + (observation.calls - 1) * usual;
   add(budget_of(times, &Class::for_device), share_for_trials * all);
   times.cpu_calls.fetch_add(observation.calls, relaxed);

@@ -145,7 +145,7 @@ bool only_passes_on(std::string_view library, const LoadedObject& object) {
 
 /// Returns a CpuLibrary whose `library` is "" if the object is no BLAS that we know, or only passes its calls on.
 CpuLibrary look_at(const LoadedObject& object, const FoundProducts& products, bool thoroughly) {
-  const char* const path = object.path.empty() ? "/proc/self/exe" : object.path.c_str();
+  const char* const path = file_of(object);
   CpuLibrary library;
   library.path = object.path;
   const auto known = products.find(object.path);

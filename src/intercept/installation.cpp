@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "intercept/copies.h"
+#include "intercept/evidence/judged_objects.h"
 #include "intercept/front_ends.h"
 #include "intercept/loading/library_observer.h"
 #include "intercept/loading/linker_changes.h"
@@ -68,10 +69,14 @@ void add(std::vector<PatchedObject>& objects, PatchedObject outcome) {
 void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded) {
   tell_of_object(object);
   const platform::Stopwatch stopwatch;
-  const auto file = ObjectFile::open(object.path.empty() ? "/proc/self/exe" : object.path.c_str());
+  const auto file = ObjectFile::open(file_of(object));
   BlasFunctions found;
-  if (file && file->machine() == patch::native_machine && file->may_define_blas())
-    found = find_blas_functions(*file, object.path.c_str());
+  Library* library = nullptr;
+  if (file && file->machine() == patch::native_machine && file->may_define_blas()) {
+    const JudgedObject& judged = judged_object(object, *file);
+    found = patchable_functions(judged.found, *file);
+    library = judged.library;
+  }
   if (!found.functions.empty() && is_another_copy(object)) found = {};
   Installation& all = installation();
   const std::lock_guard lock(all.mutex);
@@ -82,7 +87,7 @@ void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded)
     all.seconds += stopwatch.seconds();
     return;
   }
-  PatchedObject outcome = patch_object(object, instance, loaded, *file, found);
+  PatchedObject outcome = patch_object(object, instance, loaded, *file, found, library);
   outcome.seconds = stopwatch.seconds();
   all.seconds += outcome.seconds;
   add(all.objects, std::move(outcome));

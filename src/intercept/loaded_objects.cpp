@@ -170,6 +170,10 @@ const char* path_of(const void* address) {
   return dladdr(address, &info) != 0 ? info.dli_fname : nullptr;
 }
 
+const char* file_of(const LoadedObject& object) {
+  return object.path.empty() ? "/proc/self/exe" : object.path.c_str();
+}
+
 bool same_object(const void* left, const void* right) {
   const ForkGuard guard;
   Dl_info left_info;

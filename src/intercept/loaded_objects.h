@@ -73,6 +73,9 @@ bool depends_on(const std::vector<LoadedObject>& objects, const LoadedObject& ob
 /// no object holds it.
 const char* path_of(const void* address);
 
+/// Returns the path by which the object's file can be opened. Valid as long as `object`.
+const char* file_of(const LoadedObject& object);
+
 /// Whether both addresses lie in the same object.
 bool same_object(const void* left, const void* right);
 

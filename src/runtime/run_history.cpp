@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::json;
 
 /// Version of the files' format.
-constexpr int version = 4;
+constexpr int version = 5;
 
 /// Machines, libraries and data change, so older files are not used.
 constexpr std::chrono::seconds max_age = std::chrono::hours(24 * 30);
@@ -34,6 +34,9 @@ constexpr std::chrono::seconds max_age = std::chrono::hours(24 * 30);
 /// If the device's gain exceeds the price of opening by this factor, the next run opens it at once. Times scatter, and
 /// a program that has gained little may gain less next time.
 constexpr double clear_gain = 1.25;
+
+/// A gain of less than this many times the price has to show in the times of whole runs.
+constexpr double beyond_doubt = 4;
 
 /// A program pays at least this share of the price, even if the device is opened while it does other things: both share
 /// memory, locks of the kernel, and the clock of the cores.
@@ -60,6 +63,8 @@ std::string text_of(std::uint64_t command, const RunTimes& run, const std::vecto
                      {"opening_seconds", run.opening},
                      {"opened_at_once", run.opened_at_once},
                      {"lead_seconds", run.lead},
+                     {"whole_seconds_with_device", run.whole_with_device},
+                     {"whole_seconds_without_device", run.whole_without_device},
                      {"opening_ahead", opening_ahead},
                      {"used_once", used_once}};
   return file.dump() + "\n";
@@ -93,6 +98,8 @@ std::optional<Known> parse(const std::string& text, std::uint64_t command) {
   right = right && at_once.is_boolean();
   if (right) run.opened_at_once = at_once.get<bool>();
   run.lead = amount("lead_seconds");
+  run.whole_with_device = amount("whole_seconds_with_device");
+  run.whole_without_device = amount("whole_seconds_without_device");
   const Json ahead = file.value("opening_ahead", Json());
   right = right && ahead.is_number_integer() && ahead >= 0 && ahead <= std::numeric_limits<pid_t>::max();
   if (right && ahead > 0 && !runs_still(ahead.get<std::int64_t>())) run.lead = 0;
@@ -116,6 +123,11 @@ std::optional<double> told_by(const std::optional<RunTimes>& earlier, double Run
                               double timed) {
   if (2 * timed >= run.flops || !earlier || (*earlier).*side <= 0) return std::nullopt;
   return (*earlier).*side * run.flops / earlier->flops;
+}
+
+/// Whether whole runs with the device are known to have taken longer than those without it.
+bool slower_as_a_whole(const RunTimes& run) {
+  return run.whole_without_device > 0 && run.whole_with_device >= run.whole_without_device;
 }
 
 double usable_lead(const RunTimes& run) {
@@ -145,7 +157,7 @@ std::string path_in_cache(const char* folder_name, const std::string& command) {
 }
 
 RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
-                      const std::optional<RunTimes>& earlier) {
+                      double whole, const std::optional<RunTimes>& earlier) {
   report::RoutineTotals sums;
   for (const report::RoutineTotals& routine : totals.routines) {
     sums.offloaded_flops += routine.offloaded_flops;
@@ -165,6 +177,12 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
   run.device = told_device.value_or(before_opening.on_device + sums.device_seconds);
   run.carried_over = told_cpu || told_device;
   run.opening = opening_seconds > 0 || !earlier ? opening_seconds : earlier->opening;
+  if (earlier && !differ(earlier->flops, run.flops)) {
+    run.whole_with_device = earlier->whole_with_device;
+    run.whole_without_device = earlier->whole_without_device;
+  }
+  double& shortest = opening_seconds > 0 ? run.whole_with_device : run.whole_without_device;
+  shortest = shortest > 0 ? std::min(shortest, whole) : whole;
   return run;
 }
 
@@ -173,6 +191,7 @@ OpenPolicy::Foresight foresight(const RunTimes& run, double price) {
   const double max_price = std::max(price, run.opening);
   const double visible_price = std::max(max_price - usable_lead(run), min_visible * max_price);
   if (gain < visible_price) return OpenPolicy::Foresight::loses;
+  if (gain < beyond_doubt * max_price && slower_as_a_whole(run)) return OpenPolicy::Foresight::loses;
   const bool clear = gain > clear_gain * visible_price;
   return clear || run.opened_at_once ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses;
 }
@@ -208,6 +227,8 @@ void RunHistory::keep(const RunTimes& run, double price,
     tells = times_ ? foresight(*times_, price) != foresight(run, price) ||
                          opens_ahead(*times_, price) != opens_ahead(run, price) || differ(times_->flops, run.flops) ||
                          differ(times_->cpu, run.cpu) || differ(times_->device, run.device) ||
+                         differ(times_->whole_with_device, run.whole_with_device) ||
+                         differ(times_->whole_without_device, run.whole_without_device) ||
                          used_once.value_or(used_once_) != used_once_
                    : run.cpu >= min_share * price;
   if (tells) {

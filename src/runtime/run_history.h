@@ -33,18 +33,24 @@ struct RunTimes {
   /// From the loading of the library to the first of these calls. 0 if the device could not well have been opened in
   /// that time: the program forked, and its children may want the device, or it computed on all cores.
   double lead = 0;
+  /// Shortest time from the loading of the library to the end of the process, of this run and earlier ones with about
+  /// as much work: of those that opened the device, and of those that did not. 0: there was none. These times include
+  /// what no call shows: how opening and closing slow down the rest of the program.
+  double whole_with_device = 0;
+  double whole_without_device = 0;
 };
 
 /// `before_opening`: what the CPU computed until the device was open. `earlier`: if this run has timed less than half
 /// of its work on the CPU or on the device, the earlier run's time counts there, rather than the expected one.
 /// Otherwise measured times of one run would be compared with expected times of the next, and the device would be
-/// opened in every second run.
+/// opened in every second run. `whole`: seconds from the loading of the library to the end of the process.
 RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
-                      const std::optional<RunTimes>& earlier);
+                      double whole, const std::optional<RunTimes>& earlier);
 
 /// `price`: seconds that opening takes, by the machine model. The time between loading and the first call is taken off
 /// the price, but a quarter of it always counts. A gain of less than a quarter more than the price may be chance: then
-/// the next run does what this one did.
+/// the next run does what this one did. A gain of less than four times the price does not count if whole runs with the
+/// device took longer than those without it.
 OpenPolicy::Foresight foresight(const RunTimes& run, double price);
 
 /// Whether to open the device when the library is loaded, beside what the program does before its first call.

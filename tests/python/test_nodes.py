@@ -202,3 +202,22 @@ def test_nodes_are_counted(report):
         processes.append(Process("", one))
     assert ("processes", "3 on 2 nodes") in words.facts(in_order(processes))
     assert ("processes", "2") in words.facts(in_order(processes[:2]))
+
+
+def test_a_node_that_another_sums_up_while_it_looks(tmp_path, monkeypatch):
+    """The other node finishes, and removes the directory, when this one has seen that all nodes have ended."""
+    directory = tmp_path / "job"
+    directory.mkdir()
+    first, second = (nodes.Meeting(directory, name, time.time(), True) for name in ("a-1", "b-2"))
+    first.enter(0)
+    second.enter(2)
+    claim, found = nodes.Meeting._claim, []
+
+    def claim_late(meeting: nodes.Meeting, names: list[str]) -> bool:
+        if meeting is second:
+            found.append(first.gather([Process("a", {})]))
+        return claim(meeting, names)
+
+    monkeypatch.setattr(nodes.Meeting, "_claim", claim_late)
+    assert second.gather([Process("b", {})]) is None
+    assert [len(each.processes) for each in found] == [2] and not directory.exists()

@@ -169,11 +169,12 @@ def test_a_program_in_a_session_of_its_own(listener):
     assert heard(begun) == [signal.SIGTERM]
 
 
-def test_without_a_witness_what_processes_send_is_handed_on(listener):
-    """There is no witness if the machine allows no further process, or if somebody has killed it."""
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP])
+def test_without_a_witness_what_processes_send_is_handed_on(listener, end):
+    """There is no witness if the machine allows no further process, or if somebody has killed it. One that is stopped does not answer."""
     begun = listener()
     listed = subprocess.run(["pgrep", "-P", str(begun.pid), "blastoff-signal"], check=True, capture_output=True, text=True)
-    os.kill(int(listed.stdout), signal.SIGKILL)
+    os.kill(int(listed.stdout), end)
     begun.terminate()
     assert heard(begun) == [signal.SIGTERM]
 

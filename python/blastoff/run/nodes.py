@@ -141,13 +141,13 @@ class Meeting(NamedTuple):
         path, unfinished = self.directory / SUMMED, self.directory / f"{self.node}.{os.getpid()}.tmp"
         if self._summed() is None:
             path.unlink(missing_ok=True)  # it is left from another job
-        unfinished.write_text("\n".join(nodes))
         try:
+            unfinished.write_text("\n".join(nodes))
             os.link(unfinished, path)
-        except FileExistsError:
+        except (FileExistsError, FileNotFoundError):  # the directory is gone if the other node has finished
             return False
         finally:
-            unfinished.unlink()
+            unfinished.unlink(missing_ok=True)
         return True
 
     def _first(self) -> str:

@@ -23,8 +23,8 @@ LIST_SECONDS = 0.02
 """Seconds that a sender may take from one process in its list to the next."""
 LATEST_SECONDS = 5.0
 """Most seconds until the launcher gets a signal, even if it is importing on a busy machine. An older signal at the witness was another one."""
-ANSWER_SECONDS = 1.0
-"""Seconds to wait for an answer, since a stopped witness does not answer."""
+ANSWER_SECONDS = 0.1
+"""Seconds to wait for an answer before the launcher looks whether the witness is stopped. On a busy machine, an answer may take longer."""
 NAME = b"blastoff-signal"
 PR_SET_NAME = 15
 
@@ -69,7 +69,12 @@ class Witness:
     def _ask(self) -> bool:
         """Reads which signals the witness has got until now. Returns False if it does not answer."""
         os.kill(self._pid, ASK)
-        while select.select([self.pipe], [], [], ANSWER_SECONDS)[0]:
+        latest = time.monotonic() + LATEST_SECONDS
+        while time.monotonic() < latest:
+            if not select.select([self.pipe], [], [], ANSWER_SECONDS)[0]:
+                if self._is_stopped():
+                    return False
+                continue
             entry = os.read(self.pipe, ENTRY.size)
             if not entry:
                 return False
@@ -78,6 +83,9 @@ class Witness:
                 return True
             self._note(number, when)
         return False
+
+    def _is_stopped(self) -> bool:
+        return os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _note(self, number: int, when: float) -> None:
         """Notes a signal. A signal that stops processes cancels an earlier one that continues them, and conversely, as in the kernel."""

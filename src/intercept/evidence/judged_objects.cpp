@@ -15,6 +15,15 @@ namespace {
 struct JudgedObjects {
   std::mutex mutex;
   std::vector<std::unique_ptr<JudgedObject>> all;
+
+  /// nullptr: the object has to be judged.
+  const JudgedObject* find(const LoadedObject& object, std::uint64_t unloads) const {
+    for (const auto& each : all)
+      if (each->begin == object.begin && each->end == object.end && each->path == object.path &&
+          each->unloads == unloads)
+        return each.get();
+    return nullptr;
+  }
 };
 
 JudgedObjects& judged_objects() {
@@ -22,12 +31,10 @@ JudgedObjects& judged_objects() {
   return one;
 }
 
-std::unique_ptr<JudgedObject> judge(const LoadedObject& object, std::uint64_t unloads) {
-  const char* const path = object.path.empty() ? "/proc/self/exe" : object.path.c_str();
+std::unique_ptr<JudgedObject> judge(const LoadedObject& object, const ObjectFile* file, std::uint64_t unloads) {
   auto result = std::make_unique<JudgedObject>(
       JudgedObject{object.begin, object.end, object.path, object.bias, unloads, {}, nullptr});
-  const auto file = ObjectFile::open(path);
-  if (file && file->machine() == patch::native_machine && file->may_define_blas())
+  if (file != nullptr && file->machine() == patch::native_machine && file->may_define_blas())
     result->found = find_named_functions(*file, object.path.c_str());
   result->library = make_library(result->found, object.bias);
   return result;
@@ -50,17 +57,24 @@ bool JudgedObject::hands_on(std::string_view symbol) const {
                      [&](const LeftAlone& each) { return each.name == symbol && each.rule == hands_on_rule; });
 }
 
+const JudgedObject& judged_object(const LoadedObject& object, const ObjectFile& file) {
+  const std::uint64_t unloads = linker_counts().unloads;
+  JudgedObjects& objects = judged_objects();
+  const std::lock_guard lock(objects.mutex);
+  if (const JudgedObject* const known = objects.find(object, unloads)) return *known;
+  objects.all.push_back(judge(object, &file, unloads));
+  return *objects.all.back();
+}
+
 const JudgedObject* judged_object_of(const void* function) {
   const std::optional<LoadedObject> object = object_of(function);
   if (!object) return nullptr;
   const std::uint64_t unloads = linker_counts().unloads;
   JudgedObjects& objects = judged_objects();
   const std::lock_guard lock(objects.mutex);
-  for (const auto& each : objects.all)
-    if (each->begin == object->begin && each->end == object->end && each->path == object->path &&
-        each->unloads == unloads)
-      return each.get();
-  objects.all.push_back(judge(*object, unloads));
+  if (const JudgedObject* const known = objects.find(*object, unloads)) return known;
+  const auto file = ObjectFile::open(file_of(*object));
+  objects.all.push_back(judge(*object, file ? &*file : nullptr, unloads));
   return objects.all.back().get();
 }
 

@@ -82,12 +82,11 @@ struct Candidate {
 class Transaction {
  public:
   Transaction(const LoadedObject& object, InstanceNumber instance, Loaded loaded, const ObjectFile& file,
-              PatchedObject& outcome)
-      : object_(object), instance_(instance), loaded_(loaded), file_(file), outcome_(outcome) {}
+              Library* library, PatchedObject& outcome)
+      : object_(object), instance_(instance), loaded_(loaded), file_(file), library_(library), outcome_(outcome) {}
 
   void run(const BlasFunctions& found) {
     for (const BlasFunction& function : found.functions) consider(function);
-    library_ = make_library(found, object_.bias);
     if (candidates_.empty()) return;
     const std::optional<Span> place = reserve();
     if (!place) return refuse_all(Obstacle::no_memory);
@@ -251,20 +250,20 @@ class Transaction {
   const InstanceNumber instance_;
   const Loaded loaded_;
   const ObjectFile& file_;
+  Library* const library_;
   PatchedObject& outcome_;
   std::vector<Candidate> candidates_;
   std::vector<std::byte> code_;
   Islands islands_;
   const bool running_ = platform::has_other_threads();
-  Library* library_ = nullptr;
 };
 
 }  // namespace
 
 PatchedObject patch_object(const LoadedObject& object, InstanceNumber instance, Loaded loaded, const ObjectFile& file,
-                           const BlasFunctions& found) {
+                           const BlasFunctions& found, Library* library) {
   PatchedObject outcome{object.path, {}, {}, found.left_alone, 0};
-  Transaction(object, instance, loaded, file, outcome).run(found);
+  Transaction(object, instance, loaded, file, library, outcome).run(found);
   return outcome;
 }
 

@@ -199,10 +199,13 @@ BlasFunctions find_named_functions(const ObjectFile& object, const char* path) {
   return found;
 }
 
+BlasFunctions patchable_functions(BlasFunctions named, const ObjectFile& object) {
+  if (hands_on_to_another(object)) leave_all_alone(named, "passes its calls on to MKL's interface layer");
+  return named;
+}
+
 BlasFunctions find_blas_functions(const ObjectFile& object, const char* path) {
-  BlasFunctions found = find_named_functions(object, path);
-  if (hands_on_to_another(object)) leave_all_alone(found, "passes its calls on to MKL's interface layer");
-  return found;
+  return patchable_functions(find_named_functions(object, path), object);
 }
 
 Library* make_library(const BlasFunctions& found, std::uint64_t bias) {

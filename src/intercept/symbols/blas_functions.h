@@ -44,13 +44,16 @@ struct BlasFunctions {
   bool changes = false;
 };
 
-/// Returns the functions that may be patched. `path`: the object's file. The user may trust it (--trust), and its name
-/// may tell of 64-bit integers.
-BlasFunctions find_blas_functions(const ObjectFile& object, const char* path);
-
 /// Returns the functions that may be called by a name of the object. This includes the functions of libmkl_rt, which
-/// pass calls on to another object.
+/// pass calls on to another object. `path`: the object's file. The user may trust it (--trust), and its name may tell
+/// of 64-bit integers.
 BlasFunctions find_named_functions(const ObjectFile& object, const char* path);
+
+/// Leaves alone those of `named` that may not be patched. `named`: what find_named_functions() returned for the object.
+BlasFunctions patchable_functions(BlasFunctions named, const ObjectFile& object);
+
+/// Returns the functions that may be patched.
+BlasFunctions find_blas_functions(const ObjectFile& object, const char* path);
 
 /// Makes the Library that answers for the uncertain functions of an object that was loaded at `bias`; nullptr: all are
 /// certain. It lives until the process ends.

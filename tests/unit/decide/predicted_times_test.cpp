@@ -407,5 +407,27 @@ TEST(PredictedTimes, AreMeasuredAsTheMeanOfCallsThatNothingDisturbs) {
   EXPECT_NEAR(times.measured_cpu_seconds(product), 0.06, 1e-6);
 }
 
+TEST(PredictedTimes, ForgetCallsThatWereDisturbedWhenOthersAreKnown) {
+  PredictedTimes times(rates, link);
+  const operation::Operation product = like_products_of_a_machine();
+  times.observe(product, {.typical = false, .seconds = 0.4});
+  EXPECT_NEAR(times.cpu_seconds(product, 0), 0.4, 1e-6) << "better than nothing";
+  times.observe(product, {.seconds = 0.04});
+  EXPECT_NEAR(times.cpu_seconds(product, 0), 0.04, 1e-6);
+  times.observe(product, {.typical = false, .seconds = 0.4});
+  EXPECT_NEAR(times.cpu_seconds(product, 0), 0.04, 1e-6);
+}
+
+TEST(PredictedTimes, OfAnEarlierRunCountMoreThanCallsThatWereDisturbed) {
+  PredictedTimes earlier(rates, link);
+  const operation::Operation product = like_products_of_a_machine();
+  earlier.observe(product, {.seconds = 0.04});
+  PredictedTimes times(rates, link);
+  times.recall(earlier.cpu_rates());
+  times.observe(product, {.typical = false, .seconds = 0.4});
+  EXPECT_NEAR(times.measured_cpu_seconds(product), 0.04, 1e-6);
+  EXPECT_NEAR(times.cpu_seconds(product, 0), 0.04, 1e-6);
+}
+
 }  // namespace
 }  // namespace blastoff::decide

@@ -106,7 +106,7 @@ class Loaded {
   void patch() const {
     const auto file = ObjectFile::open(path_.c_str());
     patch_object(object_, instance_of(object_.identity()), intercept::Loaded::before, *file,
-                 find_blas_functions(*file, path_.c_str()));
+                 find_blas_functions(*file, path_.c_str()), nullptr);
   }
 
   std::uintptr_t address_of(const char* name) const { return reinterpret_cast<std::uintptr_t>(dlsym(handle_, name)); }

@@ -37,7 +37,7 @@ report::Totals totals_of(double flops, double device_seconds, double expected_cp
 
 TEST(RunTimes, WhatTheCpuComputedCountsAsTheDeviceIsExpectedToTake) {
   const SpentOnCpu before{.seconds = 0.2, .flops = 1e11, .on_device = 0.01};
-  const RunTimes run = times_of_run(before, totals_of(3e11, 0.03, 0.6), 0.24, std::nullopt);
+  const RunTimes run = times_of_run(before, totals_of(3e11, 0.03, 0.6), 0.24, 1, std::nullopt);
   EXPECT_DOUBLE_EQ(run.flops, 4e11);
   EXPECT_DOUBLE_EQ(run.cpu, 0.8);
   EXPECT_DOUBLE_EQ(run.device, 0.04);
@@ -46,7 +46,7 @@ TEST(RunTimes, WhatTheCpuComputedCountsAsTheDeviceIsExpectedToTake) {
 
 TEST(RunTimes, OfARunWithoutTheDeviceAreTheCpus) {
   const SpentOnCpu all{.seconds = 0.2, .flops = 1e11, .on_device = 0.05};
-  const RunTimes run = times_of_run(all, totals_of(0, 0, 0), 0, std::nullopt);
+  const RunTimes run = times_of_run(all, totals_of(0, 0, 0), 0, 1, std::nullopt);
   EXPECT_DOUBLE_EQ(run.cpu, 0.2);
   EXPECT_DOUBLE_EQ(run.device, 0.05);
   EXPECT_EQ(foresight(run, price), Foresight::loses);
@@ -54,20 +54,21 @@ TEST(RunTimes, OfARunWithoutTheDeviceAreTheCpus) {
 
 TEST(RunTimes, AreThoseOfTheEarlierRunWhereThisOneHasNotTimedTheCpu) {
   const RunTimes earlier{.flops = 1e11, .cpu = 1, .device = 0.1, .opening = 0.2};
-  const RunTimes run = times_of_run({}, totals_of(2e11, 0.3, 0), 0.25, earlier);
+  const RunTimes run = times_of_run({}, totals_of(2e11, 0.3, 0), 0.25, 1, earlier);
   EXPECT_DOUBLE_EQ(run.cpu, 2);
   EXPECT_DOUBLE_EQ(run.device, 0.3);
   EXPECT_DOUBLE_EQ(run.opening, 0.25);
   EXPECT_TRUE(run.carried_over);
-  EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), 0.25, earlier).cpu, 2) << "to expect is not to time";
-  EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), 0.25, std::nullopt).cpu, 0.5)
+  EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), 0.25, 1, earlier).cpu, 2) << "to expect is not to time";
+  EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), 0.25, 1, std::nullopt).cpu, 0.5)
       << "but better than nothing";
-  EXPECT_DOUBLE_EQ(times_of_run({.seconds = 0.9, .flops = 1.5e11}, totals_of(5e10, 0.1, 0.3), 0.25, earlier).cpu, 1.2);
+  EXPECT_DOUBLE_EQ(times_of_run({.seconds = 0.9, .flops = 1.5e11}, totals_of(5e10, 0.1, 0.3), 0.25, 1, earlier).cpu,
+                   1.2);
 }
 
 TEST(RunTimes, AreThoseOfTheEarlierRunWhereThisOneHasNotOpenedTheDevice) {
   const RunTimes earlier{.flops = 1e11, .cpu = 1, .device = 0.9, .opening = 0.2};
-  const RunTimes run = times_of_run({.seconds = 3, .flops = 2e11}, totals_of(0, 0, 0), 0, earlier);
+  const RunTimes run = times_of_run({.seconds = 3, .flops = 2e11}, totals_of(0, 0, 0), 0, 1, earlier);
   EXPECT_DOUBLE_EQ(run.cpu, 3);
   EXPECT_DOUBLE_EQ(run.device, 1.8);
   EXPECT_DOUBLE_EQ(run.opening, 0.2);
@@ -76,7 +77,7 @@ TEST(RunTimes, AreThoseOfTheEarlierRunWhereThisOneHasNotOpenedTheDevice) {
 TEST(RunTimes, OfPartsCountForTheWhole) {
   report::Totals totals = totals_of(3e11, 0.3, 1);
   totals.routines[2].judged_seconds = 0.2;
-  const RunTimes run = times_of_run({.seconds = 0.5, .flops = 1e11}, totals, 0.2, std::nullopt);
+  const RunTimes run = times_of_run({.seconds = 0.5, .flops = 1e11}, totals, 0.2, 1, std::nullopt);
   EXPECT_DOUBLE_EQ(run.cpu, 1.5 * 4 / 3) << "of a third of what the device computed, the CPU's time is not known";
 }
 
@@ -109,6 +110,40 @@ TEST(RunTimes, TellThatWhatComesBeforeTheFirstCallHidesTheOpening) {
   EXPECT_EQ(with_lead(0.09, 1), gains_ahead);
   EXPECT_EQ(with_lead(0.09, 6), loses) << "a device is not held for so long before its use";
   EXPECT_EQ(with_lead(0.35, 6), std::pair(Foresight::gains, false));
+}
+
+TEST(RunTimes, HoldTheShortestWholeRunsWithAndWithoutTheDevice) {
+  const SpentOnCpu spent{.seconds = 0.5, .flops = 1e11};
+  const auto next = [&](bool opens, double whole, const std::optional<RunTimes>& earlier, double work = 1) {
+    const report::Totals totals = opens ? totals_of(work * 1e11, 0.1, 0.5) : totals_of(0, 0, 0);
+    const SpentOnCpu before = opens ? SpentOnCpu{} : SpentOnCpu{.seconds = work * 0.5, .flops = work * 1e11};
+    return times_of_run(before, totals, opens ? 0.2 : 0, whole, earlier);
+  };
+  const auto both = [](const RunTimes& run) { return std::pair(run.whole_with_device, run.whole_without_device); };
+  const RunTimes first = next(false, 1.5, std::nullopt);
+  EXPECT_EQ(both(first), std::pair(0.0, 1.5));
+  const RunTimes second = next(true, 1.4, first);
+  EXPECT_EQ(both(second), std::pair(1.4, 1.5));
+  EXPECT_EQ(both(next(true, 1.6, second)), std::pair(1.4, 1.5));
+  EXPECT_EQ(both(next(false, 1.3, second)), std::pair(1.4, 1.3));
+  EXPECT_EQ(both(next(true, 2.5, second, 2)), std::pair(2.5, 0.0)) << "it had other work";
+}
+
+TEST(RunTimes, DoNotPromiseWhatWholeRunsDoNotShow) {
+  const auto told = [](double gain, double with_device, double without_device) {
+    return foresight({.flops = 1e11,
+                      .cpu = 1 + gain,
+                      .device = 1,
+                      .opening = 0.2,
+                      .whole_with_device = with_device,
+                      .whole_without_device = without_device},
+                     price);
+  };
+  EXPECT_EQ(told(0.5, 1.4, 1.5), Foresight::gains);
+  EXPECT_EQ(told(0.5, 1.5, 1.4), Foresight::loses);
+  EXPECT_EQ(told(0.5, 1.5, 0), Foresight::gains) << "there was no run without the device";
+  EXPECT_EQ(told(0.5, 0, 1.5), Foresight::gains) << "there was no run with the device";
+  EXPECT_EQ(told(2, 3, 2), Foresight::gains) << "something else took longer";
 }
 
 class RunHistoryTest : public testing::Test {
@@ -163,7 +198,7 @@ TEST_F(RunHistoryTest, AreJudgedByTheSameTimes) {
     at_once.push_back(gains);
     const SpentOnCpu before = gains ? SpentOnCpu{} : SpentOnCpu{.seconds = 0.6, .flops = 6e10, .on_device = 0.06};
     RunTimes times =
-        times_of_run(before, gains ? totals_of(1e11, 0.1, 0.25) : totals_of(4e10, 0.04, 0.1), 0.2, earlier.times());
+        times_of_run(before, gains ? totals_of(1e11, 0.1, 0.25) : totals_of(4e10, 0.04, 0.1), 0.2, 1, earlier.times());
     times.opened_at_once = gains;
     earlier.keep(times, price);
   }
@@ -300,9 +335,9 @@ TEST_F(RunHistoryTest, IgnoreWhatIsNoFileOfTheirs) {
     std::ofstream(file) << text.replace(at, old.size(), now);
     return RunHistory("one GPU").times().has_value();
   };
-  EXPECT_TRUE(replaced("\"version\":4", "\"version\":4"));
-  EXPECT_FALSE(replaced("\"version\":4", "\"version\":3"));
-  EXPECT_FALSE(replaced("\"version\":4", "\"version\":[4"));
+  EXPECT_TRUE(replaced("\"version\":5", "\"version\":5"));
+  EXPECT_FALSE(replaced("\"version\":5", "\"version\":4"));
+  EXPECT_FALSE(replaced("\"version\":5", "\"version\":[4"));
   EXPECT_FALSE(replaced("\"opening_ahead\":0", "\"opening_ahead\":-1"));
   EXPECT_FALSE(replaced("\"opening_ahead\":0", "\"opening_ahead\":1e10"));
   EXPECT_FALSE(replaced("\"opening_ahead\":0", "\"opening_ahead\":10000000000"));
