@@ -166,7 +166,8 @@ int main(int argc, char** argv) {
   if (!tracker) fail(tracker.error());
   residency::FirstUseSettings settings;
   settings.pins = residency::create_pins(std::size_t{8} << 30);
-  auto policy = residency::create_first_use_policy(*device, *staging, **tracker, settings);
+  ledger::Ledger ledger(std::move(*tracker));
+  auto policy = residency::create_first_use_policy(*device, *staging, ledger, settings);
   device::LanePool lanes(*device, 1);
   auto lane = need(lanes.acquire());
   Bench bench(*policy, *lane);

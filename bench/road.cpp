@@ -286,7 +286,8 @@ int main(int argc, char** argv) {
     const std::size_t bytes = std::strtoul(argv[3], nullptr, 10) << 20;
     settings.panels = {bytes, bytes, bytes};
   }
-  auto policy = residency::create_first_use_policy(*device, *staging, **tracker, settings);
+  ledger::Ledger ledger(std::move(*tracker));
+  auto policy = residency::create_first_use_policy(*device, *staging, ledger, settings);
   device::LanePool lanes(*device, 1);
   auto lane = need(lanes.acquire());
 

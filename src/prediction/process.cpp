@@ -88,9 +88,11 @@ tl::expected<void, std::string> Process::add_gpu(Engines& engines, std::size_t m
   mirrors.fingerprint = [told](const operation::Operand& operand) { return told->fingerprint(operand); };
   auto staging = hollow_staging(machine_, clock_, engines, *tracker);
   auto device = hollow_device(machine_, clock_, engines, memory);
-  auto session = runtime::Session::assemble(
-      {.device = std::move(device), .staging = std::move(staging), .tracker = std::move(tracker), .mirrors = mirrors},
-      session_settings(settings_, machine_));
+  auto session = runtime::Session::assemble({.device = std::move(device),
+                                             .staging = std::move(staging),
+                                             .ledger = std::make_shared<ledger::Ledger>(std::move(tracker)),
+                                             .mirrors = mirrors},
+                                            session_settings(settings_, machine_));
   if (!session) return tl::unexpected(session.error().message);
   gpus_.push_back({&engines, told, session->release()});
   chosen_ = &gpus_.front();

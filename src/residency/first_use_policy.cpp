@@ -45,20 +45,18 @@ struct Tools {
 
 class FirstUsePolicy final : public Policy {
  public:
-  FirstUsePolicy(device::Device& device, Staging& staging, tracking::PageTracker& tracker,
-                 const FirstUseSettings& settings)
+  FirstUsePolicy(device::Device& device, Staging& staging, ledger::Ledger& ledger, const FirstUseSettings& settings)
       : device_(device),
         staging_(staging),
-        tracker_(tracker),
         settings_(settings),
-        coherence_(device, tracker, settings.pins ? settings.pins : create_pins(0), settings.exchange,
+        coherence_(device, ledger, settings.pins ? settings.pins : create_pins(0), settings.exchange,
                    settings.max_copied, settings.fingerprint),
         buffers_(device),
         copies_(create_copy_policy(device, staging)) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
       platform::give_way();
       // What there is no memory for now, the next call does.
-      while (tracker_.events().wait_for_events())
+      while (coherence_.wait_for_events())
         platform::contained([this] {
           while (coherence_.tidy(dead_seconds) && !stops_soon()) {
           }
@@ -76,7 +74,7 @@ class FirstUsePolicy final : public Policy {
       stopping_ = true;
     }
     stopped_.notify_all();
-    tracker_.events().stop_waiting();
+    coherence_.stop_waiting();
     tidying_.wait(true);
   }
 
@@ -124,7 +122,6 @@ class FirstUsePolicy final : public Policy {
 
   device::Device& device_;
   Staging& staging_;
-  tracking::PageTracker& tracker_;
   FirstUseSettings settings_;
   mirror::Coherence coherence_;
   copy::DeviceBuffers buffers_;     // of operands without a mirror
@@ -474,9 +471,9 @@ std::shared_ptr<mirror::Exchange> create_exchange() {
   return std::make_shared<mirror::Exchange>();
 }
 
-std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging,
-                                                tracking::PageTracker& tracker, const FirstUseSettings& settings) {
-  return std::make_unique<FirstUsePolicy>(device, staging, tracker, settings);
+std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging, ledger::Ledger& ledger,
+                                                const FirstUseSettings& settings) {
+  return std::make_unique<FirstUsePolicy>(device, staging, ledger, settings);
 }
 
 }  // namespace blastoff::residency

@@ -8,11 +8,11 @@
 #include <functional>
 #include <memory>
 
+#include "ledger/ledger.h"
 #include "platform/threads.h"
 #include "residency/fingerprint.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
-#include "tracking/page_tracker.h"
 
 namespace blastoff::residency {
 
@@ -54,7 +54,7 @@ struct FirstUseSettings {
 
 /// Device memory is that of MemoryClient::mirrors. Operands that cannot be tracked or do not fit make begin() fail with
 /// unsupported or out_of_memory: take the copy policy.
-std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging,
-                                                tracking::PageTracker& tracker, const FirstUseSettings& settings);
+std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging, ledger::Ledger& ledger,
+                                                const FirstUseSettings& settings);
 
 }  // namespace blastoff::residency

@@ -192,7 +192,7 @@ Result<std::unique_ptr<Session>> Session::assemble(Parts parts, const config::Se
   session->device_ = std::move(parts.device);
   session->device_->accountant().show_in(report::memory_gauge());
   session->staging_ = std::move(parts.staging);
-  session->tracker_ = std::move(parts.tracker);
+  session->ledger_ = std::move(parts.ledger);
   session->mirrors_ = std::move(parts.mirrors);
   session->pins_ = std::move(parts.pins);
   session->exchange_ = std::move(parts.exchange);
@@ -256,10 +256,10 @@ tl::expected<void, std::string> Session::open_mirrors(const config::Settings& se
     return tl::unexpected(std::string("page tracking is switched off"));
   if (!device_->properties().can_reserve)
     return tl::unexpected(std::string("the device has no virtual memory management"));
-  if (!tracker_) {
+  if (!ledger_) {
     auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
     if (!tracker) return tl::unexpected(tracker.error());
-    tracker_ = std::move(*tracker);
+    ledger_ = std::make_shared<ledger::Ledger>(std::move(*tracker));
   }
   device_->accountant().limit(device::MemoryClient::mirrors, budget_);
   residency::FirstUseSettings first_use = mirrors_.value_or(residency::FirstUseSettings{});
@@ -269,7 +269,7 @@ tl::expected<void, std::string> Session::open_mirrors(const config::Settings& se
   if (settings.exchange == config::ExchangeMode::always) first_use.min_borrowed = 1;
   first_use.verify =
       settings.verify.mode == config::VerifyMode::report || settings.verify.mode == config::VerifyMode::abort;
-  preferred_ = residency::create_first_use_policy(*device_, *staging_, *tracker_, first_use);
+  preferred_ = residency::create_first_use_policy(*device_, *staging_, *ledger_, first_use);
   return {};
 }
 
@@ -340,11 +340,9 @@ bool Session::release_pins() {
   return ended;
 }
 
-// The other devices go on tracking; nobody asks any more what was written for this device.
 void Session::lost(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (!working_.exchange(false, std::memory_order_acq_rel)) return;
-  if (tracker_ && tracker_->shared()) tracker_->untrack({0, ~(platform::page_size() - 1)});
   platform::contained([&] { lost_reason_ = reason; });
   const bool alone = !devices_working_ || devices_working_->fetch_sub(1) == 1;
   platform::log_line("%s; all later calls run on the %s", reason.c_str(), alone ? "CPU" : "other devices");
@@ -424,9 +422,9 @@ void Session::describe(report::Context& context) {
   context.policy_asked = asked_;
   context.policy_reason = policy_reason_;
   context.mechanism = to_string(mechanism_);
-  context.tracker = tracker_ && mechanism_ == Mechanism::mirrors ? tracker_->name()
-                    : events_                                    ? events_->name()
-                                                                 : "none";
+  context.tracker = ledger_ && mechanism_ == Mechanism::mirrors ? ledger_->tracker().name()
+                    : events_                                   ? events_->name()
+                                                                : "none";
   context.memory_node = properties.memory_node;
   if (const auto migration = order_.front()->migration()) {
     context.pages_moved = true;

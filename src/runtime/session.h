@@ -14,6 +14,7 @@
 #include "decide/machine_model.h"
 #include "device/device.h"
 #include "device/lane_pool.h"
+#include "ledger/ledger.h"
 #include "platform/worker_pool.h"
 #include "report/context.h"
 #include "report/record.h"
@@ -42,8 +43,8 @@ tracking::TrackerKind tracker_kind(config::TrackerName name);
 /// The parts of a session that differ between a process with a device and the replay of a trace.
 struct Parts {
   std::unique_ptr<device::Device> device;
-  std::unique_ptr<residency::Staging> staging;         ///< nullptr: page-locked memory of the device
-  std::unique_ptr<tracking::PageTracker> tracker;      ///< for mirrors; nullptr: the one that the settings name
+  std::unique_ptr<residency::Staging> staging;  ///< nullptr: page-locked memory of the device
+  std::shared_ptr<ledger::Ledger> ledger;       ///< for mirrors; nullptr: one with the tracker that the settings name
   std::optional<residency::FirstUseSettings> mirrors;  ///< nullopt: the settings for this machine
   /// The devices of a process share the next three; nullptr if there is only one.
   std::shared_ptr<residency::mirror::Pins> pins = nullptr;
@@ -159,7 +160,7 @@ class Session {
   int devices_ = 1;
   std::unique_ptr<platform::WorkerPool> pool_;
   std::unique_ptr<residency::Staging> staging_;
-  std::unique_ptr<tracking::PageTracker> tracker_;
+  std::shared_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<tracking::MemoryEvents> events_;  ///< about memory that has been moved
   Mechanism mechanism_ = Mechanism::copies;
   std::unique_ptr<residency::Policy> preferred_;  ///< nullptr if every call is copied

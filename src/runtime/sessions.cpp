@@ -30,10 +30,11 @@ double seconds_on(Session& session, const operation::Operation& operation,
          (session.flops_in_flight() + operation.work.flops) / operations_per_second;
 }
 
-std::unique_ptr<tracking::Directory> open_directory(const config::Settings& settings) {
+std::shared_ptr<ledger::Ledger> open_ledger(const config::Settings& settings) {
   if (settings.tracker == config::TrackerName::none) return nullptr;
   auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
-  return tracker ? std::make_unique<tracking::Directory>(std::move(*tracker)) : nullptr;  // sessions say why
+  if (!tracker) return nullptr;  // each session says why
+  return std::make_shared<ledger::Ledger>(std::move(*tracker), ledger::Ledger::Places::several);
 }
 
 Result<std::unique_ptr<Session>> open_one(const config::Settings& settings, const std::string& name, Parts parts) {
@@ -70,7 +71,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
     sessions->all_.push_back(session->release());
     return sessions;
   }
-  sessions->directory_ = open_directory(settings);
+  const auto ledger = open_ledger(settings);
   const auto pins = residency::create_pins(platform::usable_memory() / 2);
   const bool exchanging = settings.exchange != config::ExchangeMode::never;
   const auto exchange = exchanging ? residency::create_exchange() : nullptr;
@@ -83,7 +84,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
       given_up = unwanted();
       if (given_up) return;
       Parts parts;
-      if (sessions->directory_) parts.tracker = sessions->directory_->client();
+      parts.ledger = ledger;
       parts.pins = pins;
       parts.exchange = exchange;
       parts.working = working;
@@ -99,10 +100,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
     }
   };
   const bool complete = platform::contained(open_all);
-  if (!complete || given_up) {
-    (void)sessions.release();  // the sessions that are open use the directory
-    return complete ? process_was_ending() : tl::unexpected(device::no_host_memory());
-  }
+  if (!complete || given_up) return complete ? process_was_ending() : tl::unexpected(device::no_host_memory());
   if (sessions->all_.empty()) return tl::unexpected(error);
   if (exchange && copy_from_each_other(sessions->all_)) sessions->split_policy_.let_exchange();
   return sessions;

@@ -19,7 +19,6 @@
 #include "runtime/placement.h"
 #include "runtime/session.h"
 #include "runtime/split_policy.h"
-#include "tracking/directory.h"
 
 namespace blastoff::runtime {
 
@@ -84,8 +83,7 @@ class Sessions {
   std::vector<Session*> working_ones() const;
   Place cheapest(const operation::Operation& operation) const;
 
-  std::vector<Session*> all_;                       ///< at least one
-  std::unique_ptr<tracking::Directory> directory_;  ///< if several devices have mirrors
+  std::vector<Session*> all_;  ///< at least one
   SplitPolicy split_policy_;
   Homes homes_;
   std::mutex mutex_;  ///< held while a place is chosen

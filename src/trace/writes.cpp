@@ -48,7 +48,7 @@ bool is_result(const Operation& call, const Operand& operand) {
 }  // namespace
 
 Writes::Writes(std::unique_ptr<tracking::PageTracker> tracker) : tracker_(std::move(tracker)) {
-  if (tracker_) watched_ = std::make_unique<residency::watch::WatchedMemory>(*tracker_);
+  if (tracker_) watched_ = std::make_unique<tracking::WatchedMemory>(*tracker_);
 }
 
 bool Writes::costs_too_much(double share) const {
@@ -97,7 +97,7 @@ bool Writes::watch(const Operand& operand, Found& found) {
 bool Writes::scan(const Operand& operand, bool protect, std::vector<Span>& written) {
   bool intact = true;
   residency::each_region(operand, [&](Span region) {
-    if (watched_->scan(region, protect, written)) return;
+    if (tracker_->scan(region, protect, written) == tracking::PageTracker::Scan::ok) return;
     watched_->forget(region);
     forget(region);
     intact = false;

@@ -14,8 +14,8 @@
 #include "platform/recent_map.h"
 #include "platform/span.h"
 #include "platform/stopwatch.h"
-#include "residency/watch/watched_memory.h"
 #include "tracking/page_tracker.h"
+#include "tracking/watched_memory.h"
 
 namespace blastoff::trace {
 
@@ -82,7 +82,7 @@ class Writes {
   bool costs_too_much(double share) const;
 
   std::unique_ptr<tracking::PageTracker> tracker_;
-  std::unique_ptr<residency::watch::WatchedMemory> watched_;
+  std::unique_ptr<tracking::WatchedMemory> watched_;
   platform::Stopwatch run_;
   double spent_ = 0;               ///< seconds spent so far
   platform::IntervalSet seen_;     ///< memory of which the kernel has been asked before

@@ -44,12 +44,6 @@ class PageTracker {
   /// Makes pages written at once, cheaper than a fault for each: for memory that is about to be overwritten.
   virtual void unprotect(Span span) = 0;
 
-  /// Whether others use the same tracker beside the caller (tracking/directory.h).
-  virtual bool shared() const { return false; }
-
-  /// A device has written these pages, without a trace in the page table: the others find them written.
-  virtual void wrote(Span /*span*/) {}
-
   /// Whether memory of tracked spans may stay page-locked for a device: the end of such memory is reported, whatever
   /// causes it, and protecting a page never separates the locked page from the program's.
   virtual bool allows_pinning() const = 0;

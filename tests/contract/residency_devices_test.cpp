@@ -64,7 +64,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
   void start(const std::string& fault = "") {
     auto tracker = tracking::open_page_tracker(tracking::TrackerKind::uffd);
     if (!tracker) GTEST_SKIP() << tracker.error();
-    shared_.directory = std::make_unique<tracking::Directory>(std::move(*tracker));
+    shared_.ledger = std::make_shared<ledger::Ledger>(std::move(*tracker), ledger::Ledger::Places::several);
     const auto& [kind, count] = GetParam();
     for (int i = 0; i < count; ++i) {
       RigOptions options;
@@ -232,6 +232,26 @@ TEST_P(ResidencyDevices, HearOfResultsThatReturnDirectly) {
   }
   if (std::get<0>(GetParam()) == "pinning") {
     EXPECT_GT(rigs_.front()->unseen_writes(), 0U) << "no result returned directly: nothing was tried";
+  }
+}
+
+// The kernel writes a page for the program without using the page table. Registering the page leaves a trace there, and
+// the first device that looks at the page takes that trace.
+TEST_P(ResidencyDevices, HearOfAWriterThatAnotherDeviceHasMet) {
+  if (!support::PinningDevice::works()) GTEST_SKIP() << "this kernel registers no buffers";
+  START();
+  const auto buffer = support::RegisteredBuffer::create(memory_.page(1), platform::page_size());
+  ASSERT_TRUE(buffer);
+  const std::size_t count = platform::page_size() / sizeof(double);
+  for (std::size_t device = 0; device < rigs_.size(); ++device) {
+    for (int round = 0; round < 3; ++round) {
+      SCOPED_TRACE(round);
+      const auto fresh = shadow_.begin() + static_cast<std::ptrdiff_t>(count);
+      std::generate_n(fresh, count, [&] { return static_cast<double>(below(5)) - 2; });
+      ASSERT_TRUE(buffer->write(memory_.page(1), &*fresh, platform::page_size()));
+      call(device, {0, 0, 96, 30}, {0, 32, 30, 20}, {0, 62, 96, 20}, 0);
+      ASSERT_NO_FATAL_FAILURE(expect_right()) << "on device " << device;
+    }
   }
 }
 

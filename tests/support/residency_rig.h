@@ -12,6 +12,7 @@
 #include "blas/front_end.h"
 #include "delayed_device.h"
 #include "device/open.h"
+#include "ledger/ledger.h"
 #include "past_mirrors.h"
 #include "pinning_device.h"
 #include "platform/worker_pool.h"
@@ -22,7 +23,6 @@
 #include "residency/in_place_policy.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
-#include "tracking/directory.h"
 #include "tracking/page_tracker.h"
 #include "unpinnable_tracker.h"
 
@@ -61,7 +61,7 @@ struct RigOptions {
 
 /// The objects that the devices of a process share.
 struct SharedByDevices {
-  std::unique_ptr<tracking::Directory> directory;
+  std::shared_ptr<ledger::Ledger> ledger;
   std::shared_ptr<residency::mirror::Pins> pins = residency::create_pins(std::size_t{1} << 30);
   std::shared_ptr<residency::mirror::Exchange> exchange = residency::create_exchange();
   std::shared_ptr<Pinned> pinned = std::make_shared<Pinned>();  ///< for pinning devices
@@ -131,16 +131,16 @@ class Rig {
       return rig;
     }
     if (shared) {
-      rig->tracker_ = shared->directory->client();
+      rig->ledger_ = shared->ledger;
     } else {
       auto tracker = tracking::open_page_tracker(flavour.tracker);
       if (!tracker) {
         reason = tracker.error();
         return nullptr;
       }
-      rig->tracker_ = std::move(*tracker);
+      if (!options.may_pin) *tracker = std::make_unique<UnpinnableTracker>(std::move(*tracker));
+      rig->ledger_ = std::make_shared<ledger::Ledger>(std::move(*tracker));
     }
-    if (!options.may_pin) rig->tracker_ = std::make_unique<UnpinnableTracker>(std::move(rig->tracker_));
     residency::FirstUseSettings settings;
     settings.pins = shared ? shared->pins : residency::create_pins(std::size_t{1} << 30);
     if (shared) settings.exchange = shared->exchange;
@@ -149,7 +149,7 @@ class Rig {
     settings.verify = options.verify;
     settings.panels = options.panels;
     settings.max_copied = options.max_copied.value_or(settings.max_copied);
-    rig->policy_ = residency::create_first_use_policy(*rig->device_, *rig->staging_, *rig->tracker_, settings);
+    rig->policy_ = residency::create_first_use_policy(*rig->device_, *rig->staging_, *rig->ledger_, settings);
     if (flavour.policy == "past-mirrors") {
       rig->device_->accountant().limit(device::MemoryClient::copies, options.budget);
       rig->policy_ = std::make_unique<PastMirrors>(std::move(rig->policy_),
@@ -161,7 +161,7 @@ class Rig {
   device::Device& device() { return *device_; }
   residency::Policy& policy() { return *policy_; }
   /// Only for first-use.
-  tracking::PageTracker& tracker() { return *tracker_; }
+  tracking::PageTracker& tracker() { return ledger_->tracker(); }
   std::size_t free_memory() {
     auto info = device_->memory_info();
     return info ? info->free : 0;
@@ -193,7 +193,7 @@ class Rig {
   std::unique_ptr<device::Device> device_;
   std::size_t free_at_start_ = 0;
   std::unique_ptr<platform::WorkerPool> pool_;
-  std::unique_ptr<tracking::PageTracker> tracker_;
+  std::shared_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<tracking::MemoryEvents> events_;
   std::unique_ptr<residency::Staging> staging_;
   std::unique_ptr<residency::Policy> policy_;

@@ -6,7 +6,7 @@
 #include "platform/log.h"
 #include "platform/stopwatch.h"
 #include "residency/footprint.h"
-#include "residency/watch/watch_mapping.h"
+#include "tracking/watch_mapping.h"
 
 namespace blastoff::residency::in_place {
 
@@ -121,7 +121,7 @@ Use MovedMemory::use(const operation::Operand& operand) {
 void MovedMemory::watch(Span span) {
   if (watched_.contains(span)) return;
   if (events_) {
-    const auto watched = watch::watch_mapping(span, [&](Span memory) { return events_->watch(memory); });
+    const auto watched = tracking::watch_mapping(span, [&](Span memory) { return events_->watch(memory); });
     if (watched) {
       watched_.add(*watched);
       return;

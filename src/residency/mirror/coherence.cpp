@@ -54,11 +54,11 @@ void each_sample(const operation::Operand& operand, Visit&& visit) {
 
 }  // namespace
 
-Coherence::Coherence(device::Device& device, tracking::PageTracker& tracker, std::shared_ptr<Pins> pins,
+Coherence::Coherence(device::Device& device, ledger::Ledger& ledger, std::shared_ptr<Pins> pins,
                      std::shared_ptr<Exchange> exchange, std::size_t max_copied, Usage::Fingerprint fingerprint)
     : device_(device),
       max_copied_(max_copied),
-      watched_(tracker),
+      place_(ledger),
       mirrors_(device),
       pins_(std::move(pins)),
       exchange_(std::move(exchange)),
@@ -75,7 +75,7 @@ void Coherence::apply_events() {
   events_.clear();
   bool heard = false;
   const bool applied = platform::contained([&] {
-    heard = watched_.drain(events_);
+    heard = place_.drain(events_);
     for (const tracking::MemoryEvent& event : events_) {
       mirrors_.forget(event.span);
       pins_->forget(event.span);
@@ -83,7 +83,6 @@ void Coherence::apply_events() {
     }
   });
   if (applied && heard) return;
-  if (!applied) watched_.forget_all();
   mirrors_.forget(everything);
   pins_->forget({0, UINTPTR_MAX});
   platform::contained([&] { usage_.forget({0, UINTPTR_MAX}); });
@@ -212,6 +211,7 @@ void Coherence::claim_uploads(Hold& hold) {
     Currency currency(operand, hold.tracked[i]);
     std::uint64_t bytes = 0;
     const std::size_t first_own = hold.uploads.size();
+    if (hold.tracked[i]) keep(operand);
     examined_.begin();
     each_covered_run(operand, [&](Span run) {
       mirrors_.each_part(
@@ -222,6 +222,11 @@ void Coherence::claim_uploads(Hold& hold) {
       hold.bytes_reused += operand.payload_bytes() - bytes;
   });
   hold.loading = !hold.uploads.empty();
+}
+
+// What is about to become current: events that another thread has applied since the look may have closed its chunks.
+void Coherence::keep(const operation::Operand& operand) {
+  each_region(operand, [&](Span region) { place_.keep(region); });
 }
 
 // Returns the bytes to upload. If this call already uploads the page for another operand, that upload also brings the

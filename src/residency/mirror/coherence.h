@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "ledger/ledger.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
 #include "residency/mirror/currency.h"
@@ -32,8 +33,6 @@
 #include "residency/mirror/mirror_memory.h"
 #include "residency/mirror/pins.h"
 #include "residency/mirror/usage.h"
-#include "residency/watch/watched_memory.h"
-#include "tracking/page_tracker.h"
 
 namespace blastoff::residency::mirror {
 
@@ -43,7 +42,7 @@ class Coherence {
   /// `pins`, `exchange`: shared by the devices of the process; without an exchange, they give each other nothing.
   /// `max_copied`: the largest matrix, in bytes, that is copied rather than mirrored because the CPU rewrites it,
   /// though it has a mirror.
-  Coherence(device::Device& device, tracking::PageTracker& tracker, std::shared_ptr<Pins> pins,
+  Coherence(device::Device& device, ledger::Ledger& ledger, std::shared_ptr<Pins> pins,
             std::shared_ptr<Exchange> exchange, std::size_t max_copied,
             Usage::Fingerprint fingerprint = residency::fingerprint);
   ~Coherence();
@@ -126,6 +125,10 @@ class Coherence {
   /// each page that it writes. Nothing if another thread holds the lock.
   void leave_to_cpu(const operation::Operation& call);
 
+  /// Blocks until there are events of watched memory (true) or stop_waiting() was called (false).
+  bool wait_for_events() { return place_.wait_for_events(); }
+  void stop_waiting() { place_.stop_waiting(); }
+
   /// Applies the events of watched memory up to now, for a program that frees matrices and does not call BLAS again.
   /// Gives back device memory that has been dead for so many seconds, one piece at a time, so that calls get the lock
   /// in between. True: some is left that has not been dead for so long.
@@ -173,6 +176,7 @@ class Coherence {
   Survey survey(const Hold& hold);
   void survey_run(Survey& survey, platform::Span run, bool read, bool scribbled, Currency& currency);
   device::Status back(Hold& hold, const Survey& found);
+  void keep(const operation::Operand& operand);
   void claim_uploads(Hold& hold);
   std::uint64_t claim_part(Hold& hold, std::size_t first_own, Chunk& chunk, platform::Span pages, Currency& currency);
   void make_room_for_writers(const Hold& hold);
@@ -191,7 +195,7 @@ class Coherence {
   const std::size_t max_copied_;
   std::mutex mutex_;
   std::condition_variable changed_;  // a hold ended or an upload arrived
-  watch::WatchedMemory watched_;
+  ledger::Place place_;
   MirrorMemory mirrors_;
   const std::shared_ptr<Pins> pins_;
   const std::shared_ptr<Exchange> exchange_;

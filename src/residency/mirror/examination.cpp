@@ -53,7 +53,7 @@ tl::unexpected<Error> registered() {
 tl::expected<void, std::string> Coherence::watch(const operation::Operand& operand) {
   tl::expected<void, std::string> watched;
   each_region(operand, [&](Span region) {
-    if (watched) watched = watched_.watch(region);
+    if (watched) watched = place_.watch(region);
   });
   return watched;
 }
@@ -129,7 +129,7 @@ const operation::Operand* Coherence::look_unlocked(const Hold& hold, Runs& writt
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!hold.tracked[i] || operands[i].empty() || !takes_long(operands[i])) continue;
     bool intact = true;
-    each_region(operands[i], [&](Span region) { intact = intact && watched_.scan(region, false, written[i]); });
+    each_region(operands[i], [&](Span region) { intact = intact && place_.scan(region, false, written[i]); });
     if (!intact) return &operands[i];
     if (written[i].size() > max_looks) written[i] = regions_of(operands[i]);
   }
@@ -140,7 +140,7 @@ const operation::Operand* Coherence::look_unlocked(const Hold& hold, Runs& writt
 // elsewhere.
 void Coherence::lose(const operation::Operand& operand) {
   each_region(operand, [&](Span region) {
-    watched_.forget(region);
+    place_.forget(region);
     mirrors_.invalidate(region);
     pins_->forget(region);
     usage_.forget(region);
@@ -158,7 +158,7 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
     const platform::Stopwatch protecting;
     const bool intact = std::all_of(runs[i].begin(), runs[i].end(), [&](Span run) {
       bytes += run.bytes();
-      return watched_.protect(run, written_, faulted_);
+      return place_.protect(run, written_, faulted_);
     });
     usage_.learn_protecting(bytes, protecting.seconds());
     if (!intact) {
@@ -179,7 +179,7 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
       return registered();
     }
     // Among several devices, what one has returned counts as written for the others.
-    if (watched_.faults_once_a_page() && !watched_.shared()) hold.page_faults += lost;
+    if (place_.tracker().faults_once_a_page() && !place_.shared()) hold.page_faults += lost;
     if (lost > 0 && operation::reads(operands[i].intent))
       hold.bytes_rewritten += std::min<std::uint64_t>(lost * platform::page_size(), operands[i].payload_bytes());
   }
@@ -203,6 +203,17 @@ void Coherence::count_written(const Hold& hold, Looks& looks) const {
     for (std::size_t i = 0; i < operands.size() && !owned; ++i)
       if (hold.tracked[i] && !operands[i].empty() && bounds(operands[i]).overlaps(one)) ++looks[i].faults;
   };
+  // Among several devices, the faults are the process's. What this device has lost is its own.
+  if (place_.shared()) {
+    for (const Span run : written_)
+      mirrors_.each_part(run, [&](const Chunk& chunk, Span pages) {
+        const PageNumbers numbers = page_numbers(pages);
+        if (!chunk.current.any(numbers.first, numbers.last)) return;
+        for (std::uintptr_t at = pages.begin; at < pages.end; at += page)
+          if (chunk.current.test(page_numbers({at, at + page}).first)) count({at, at + page}, true);
+      });
+    return;
+  }
   for (const Span run : faulted_) {
     for (std::uintptr_t at = run.begin; at < run.end; at += page) {
       const Chunk* const chunk = mirrors_.find(at);
@@ -216,7 +227,7 @@ void Coherence::judge(Hold& hold, Looks& looks) {
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     Look& look = looks[i];
-    if (watched_.shared()) look.faults = look.written;
+    if (place_.shared()) look.faults = look.written;
     if (!hold.tracked[i] || operands[i].empty() || (look.faults == 0 && !usage_.asks(hold.call, i))) continue;
     count_kept(operands[i], look);
     if (!usage_.looked_at(hold.call, i, look)) continue;
@@ -236,7 +247,7 @@ void Coherence::count_kept(const operation::Operand& operand, Look& look) const 
 // A page that is not protected counts as written, whatever becomes current meanwhile. So the kernel is asked without
 // the lock.
 void Coherence::leave_to_cpu(const operation::Operation& call) {
-  if (!watched_.faults_once_a_page()) return;
+  if (!place_.tracker().faults_once_a_page()) return;
   std::vector<Span> regions;
   call.each_result([&](std::size_t, const operation::Operand& result) {
     if (worth_unprotecting(result)) each_region(result, [&](Span region) { regions.push_back(region); });
@@ -249,7 +260,7 @@ void Coherence::leave_to_cpu(const operation::Operation& call) {
     std::erase_if(regions, [&](Span region) { return !any_current(region); });
     for (const Span region : regions) mirrors_.invalidate(region);
   }
-  for (const Span region : regions) watched_.unprotect(region);
+  for (const Span region : regions) place_.unprotect(region);
 }
 
 bool Coherence::any_current(Span pages) const {
@@ -271,7 +282,7 @@ void Coherence::stop_tracking(const Hold& hold, std::size_t index) {
 
 void Coherence::stop_tracking(const operation::Operand& operand) {
   each_region(operand, [&](Span region) {
-    watched_.unprotect(region);
+    place_.unprotect(region);
     mirrors_.invalidate(region);
   });
 }

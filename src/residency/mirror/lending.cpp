@@ -2,8 +2,8 @@
 // (what else lies there need not be, so the borrower holds nothing current of such a page before):
 //
 // The borrower has protected the pages. A write since then it finds at its next scan, as with any upload. A write
-// before that, but after this device last protected the page, was found by the borrower's scan and is kept for this
-// device (tracking::Directory). So the look at the pages here, which comes later, finds it, and the page is not lent.
+// before that, but after this device last protected the page, was found by the borrower's scan or an earlier one, and
+// has made the page invalid here (ledger::Place). So the page is not lent.
 #include <algorithm>
 #include <utility>
 
@@ -28,22 +28,16 @@ bool can_be_lent(const Chunk& chunk, Span page, const operation::Operation& call
 
 }  // namespace
 
-// Asking the kernel takes long, so it is done without the lock. Pages that a call of this device brings anew meanwhile
-// are current all the more.
 void Coherence::lend(const operation::Operation& call, const std::vector<Span>& wanted, Loan& loan) {
-  std::vector<Span> tracked;
-  platform::IntervalSet written;
-  for (const Span span : wanted) {
-    std::vector<Span> runs;
-    if (!watched_.scan(span, false, runs)) continue;
-    tracked.push_back(span);
-    for (const Span run : runs) written.add(run);
-  }
-  if (tracked.empty()) return;
+  if (std::ranges::none_of(wanted, [&](Span span) { return place_.has_looked_at(span); })) return;
   const std::lock_guard lock(mutex_);
   apply_events();
   if ((foreign_ || unasked_) && foreign_writer()) return;
-  for (const Span span : tracked) written.each_gap(span, [&](Span unwritten) { lend_run(call, unwritten, loan); });
+  std::vector<Span> runs;
+  for (const Span span : wanted) place_.found_written(span, runs);
+  platform::IntervalSet written;
+  for (const Span run : runs) written.add(run);
+  for (const Span span : wanted) written.each_gap(span, [&](Span unwritten) { lend_run(call, unwritten, loan); });
 }
 
 void Coherence::lend_run(const operation::Operation& call, Span run, Loan& loan) {

@@ -14,7 +14,6 @@
 #include "device/device.h"
 #include "platform/span.h"
 #include "platform/stopwatch.h"
-#include "residency/mirror/page_bitmap.h"
 #include "residency/mirror/used_bytes.h"
 
 namespace blastoff::residency::mirror {

@@ -34,7 +34,7 @@ bool Coherence::registered_by_program(Span span) {
 // next use. That holds for each device that comes to use the pin. Results are pinned, what is copied at every use, and
 // what comes back after it made room for others.
 void Coherence::take_pins(Hold& hold) {
-  if (!watched_.allows_pinning()) return;
+  if (!place_.tracker().allows_pinning()) return;
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const operation::Operand& operand = operands[i];
@@ -53,7 +53,7 @@ void Coherence::take_pins(Hold& hold) {
 bool Coherence::is_what_is_watched(const operation::Operand& operand) {
   std::vector<Span> written;
   bool intact = true;
-  each_region(operand, [&](Span region) { intact = intact && watched_.scan(region, false, written); });
+  each_region(operand, [&](Span region) { intact = intact && place_.scan(region, false, written); });
   return intact;
 }
 

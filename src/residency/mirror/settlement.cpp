@@ -31,7 +31,7 @@ bool dense_triangle(const operation::Operand& operand) {
 void Coherence::expect_staged_return(const Hold& hold) {
   hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
     if (return_of(hold, i) != Return::staged || hold.unwatched[i]) return;
-    const auto unprotect = [&](Span run) { watched_.unprotect(run); };
+    const auto unprotect = [&](Span run) { place_.unprotect(run); };
     if (dense_triangle(result))
       each_region(result, unprotect);
     else if (few_filled_runs(result))
@@ -73,9 +73,9 @@ void Coherence::find_result_pages(Hold& hold) {
 // What the CPU writes when it returns a result, the page table shows to all. What this device wrote itself it does not,
 // whether or not all of it came home.
 void Coherence::tell_other_devices(const Hold& hold) {
-  if (!watched_.shared()) return;
+  if (!place_.shared()) return;
   hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (return_of(hold, i) == Return::direct) each_touched_run(result, [&](Span run) { watched_.wrote(run); });
+    if (return_of(hold, i) == Return::direct) each_touched_run(result, [&](Span run) { place_.wrote(run); });
   });
 }
 
@@ -109,7 +109,7 @@ bool Coherence::settle_staged(const operation::Operand& result) {
   each_filled_run(result, [&](Span run) {
     written_.clear();
     faulted_.clear();
-    if (!watched_.protect(run, written_, faulted_)) return;
+    if (!place_.protect(run, written_, faulted_)) return;
     unasked_ = true;
     mirrors_.each_part(run, make_wholly_current);
   });
@@ -121,7 +121,7 @@ void Coherence::settle_triangle(const operation::Operand& result) {
   written_.clear();
   faulted_.clear();
   bool intact = true;
-  each_region(result, [&](Span region) { intact = intact && watched_.protect(region, written_, faulted_); });
+  each_region(result, [&](Span region) { intact = intact && place_.protect(region, written_, faulted_); });
   unasked_ = true;
   for (const Span run : written_) mirrors_.invalidate(run);
   if (!intact) return;
@@ -141,6 +141,7 @@ void Coherence::settle_direct(const Hold& hold, std::size_t operand) {
   const operation::Operand& result = hold.call.operands()[operand];
   const std::size_t size = platform::page_size();
   Currency currency(result, true);
+  keep(result);
   examined_.begin();
   for (const ResultPages& pages : *hold.result_pages) {
     if (pages.operand != operand) continue;

@@ -10,11 +10,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ledger/page_bitmap.h"
 #include "operation/operand.h"
 #include "platform/span.h"
-#include "residency/mirror/page_bitmap.h"
 
 namespace blastoff::residency::mirror {
+
+using ledger::Bitmap;
+using ledger::chunk_bytes;
+using ledger::max_pages_per_chunk;
+using ledger::PageBitmap;
 
 /// The used bytes of one chunk. What it says about a page counts only while the page is current, and only in part.
 class UsedBytes {

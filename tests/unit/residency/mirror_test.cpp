@@ -1,4 +1,4 @@
-// The data structures under the mirrors: bitmaps, footprints, mirror memory, usage.
+// The data structures under the mirrors: footprints, mirror memory, usage.
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -9,29 +9,12 @@
 #include "platform/span.h"
 #include "residency/footprint.h"
 #include "residency/mirror/mirror_memory.h"
-#include "residency/mirror/page_bitmap.h"
 #include "residency/mirror/usage.h"
 
 namespace blastoff::residency::mirror {
 namespace {
 
 using platform::Span;
-
-TEST(PageBitmap, RangesAcrossWords) {
-  PageBitmap bits{};
-  bits.set(60, 130);
-  EXPECT_TRUE(bits.all(60, 130));
-  EXPECT_FALSE(bits.any(0, 60));
-  EXPECT_FALSE(bits.any(130, 512));
-  EXPECT_FALSE(bits.all(59, 61));
-  EXPECT_EQ(bits.count(0, 512), 70U);
-  bits.clear(64, 128);
-  EXPECT_EQ(bits.count(0, 512), 6U);
-  EXPECT_TRUE(bits.test(63));
-  EXPECT_FALSE(bits.test(64));
-  bits.set(0, 512);
-  EXPECT_TRUE(bits.all(0, 512));
-}
 
 operation::Operand operand_at(std::uintptr_t address, std::int64_t rows, std::int64_t columns,
                               std::int64_t leading_dimension) {

@@ -14,7 +14,6 @@
 #include <cstring>
 #include <thread>
 
-#include "beside_another.h"
 #include "mapped_memory.h"
 #include "span_printing.h"
 
@@ -26,7 +25,7 @@ using test::Memory;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-enum class Tracked : std::uint8_t { by_uffd, by_soft_dirty, beside_another };
+enum class Tracked : std::uint8_t { by_uffd, by_soft_dirty };
 
 /// What every tracker promises.
 class PageTrackerTest : public ::testing::TestWithParam<Tracked> {
@@ -36,7 +35,6 @@ class PageTrackerTest : public ::testing::TestWithParam<Tracked> {
     auto opened = open_page_tracker(soft_dirty ? TrackerKind::soft_dirty : TrackerKind::uffd);
     if (!opened) GTEST_SKIP() << opened.error();
     tracker_ = std::move(*opened);
-    if (GetParam() == Tracked::beside_another) tracker_ = std::make_unique<test::BesideAnother>(std::move(tracker_));
     if (soft_dirty) test::let_threads_settle();
   }
 
@@ -502,12 +500,8 @@ TEST_P(PageTrackerTest, PrintsItsCost) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, PageTrackerTest,
-                         ::testing::Values(Tracked::by_uffd, Tracked::by_soft_dirty, Tracked::beside_another),
-                         [](const auto& test) {
-                           if (test.param == Tracked::by_uffd) return "uffd";
-                           return test.param == Tracked::by_soft_dirty ? "soft_dirty" : "beside_another";
-                         });
+INSTANTIATE_TEST_SUITE_P(, PageTrackerTest, ::testing::Values(Tracked::by_uffd, Tracked::by_soft_dirty),
+                         [](const auto& test) { return test.param == Tracked::by_uffd ? "uffd" : "soft_dirty"; });
 
 }  // namespace
 }  // namespace blastoff::tracking

@@ -1,11 +1,9 @@
-#include "residency/watch/watched_memory.h"
+#include "tracking/watched_memory.h"
 
 #include "platform/contained.h"
-#include "residency/watch/watch_mapping.h"
+#include "tracking/watch_mapping.h"
 
-namespace blastoff::residency::watch {
-
-using platform::Span;
+namespace blastoff::tracking {
 
 tl::expected<void, std::string> WatchedMemory::watch(Span span) {
   if (watched_.contains(span)) return {};
@@ -15,27 +13,23 @@ tl::expected<void, std::string> WatchedMemory::watch(Span span) {
   return {};
 }
 
-bool WatchedMemory::drain(std::vector<tracking::MemoryEvent>& events) {
+bool WatchedMemory::drain(std::vector<MemoryEvent>& events) {
   const std::size_t first = events.size();
   if (!tracker_.events().drain(events)) {
     forget_all();
     return false;
   }
   for (std::size_t i = first; i < events.size(); ++i) {
-    if (events[i].kind != tracking::MemoryEvent::Kind::dropped) watched_.remove(events[i].span);
+    if (events[i].kind != MemoryEvent::Kind::dropped) watched_.remove(events[i].span);
     forget_protection(events[i].span);
   }
   return true;
 }
 
-bool WatchedMemory::protect(Span span, std::vector<Span>& written, std::vector<Span>& faulted) {
-  const std::size_t first = written.size();
-  if (!scan(span, true, written)) return false;
+void WatchedMemory::note_protected(Span span, std::span<const Span> written, std::vector<Span>& faulted) {
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = first; i < written.size(); ++i)
-    protected_.each_common(written[i], [&](Span common) { faulted.push_back(common); });
+  for (const Span run : written) protected_.each_common(run, [&](Span common) { faulted.push_back(common); });
   protected_.add(span);
-  return true;
 }
 
 void WatchedMemory::unprotect(Span span) {
@@ -49,4 +43,4 @@ void WatchedMemory::forget_protection(Span span) {
   platform::contained([&] { protected_.remove(span); });
 }
 
-}  // namespace blastoff::residency::watch
+}  // namespace blastoff::tracking

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace blastoff::residency::mirror {
+namespace blastoff::ledger {
 
 inline constexpr std::size_t chunk_bytes = std::size_t{2} << 20;
 inline constexpr std::size_t max_pages_per_chunk = chunk_bytes / 4096;
@@ -80,4 +80,4 @@ class Bitmap {
 
 using PageBitmap = Bitmap<max_pages_per_chunk>;
 
-}  // namespace blastoff::residency::mirror
+}  // namespace blastoff::ledger

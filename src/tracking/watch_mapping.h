@@ -8,7 +8,7 @@
 #include "platform/memory_map.h"
 #include "platform/span.h"
 
-namespace blastoff::residency::watch {
+namespace blastoff::tracking {
 
 /// Tracks the mapping around `span` by `watch(Span)`, which returns expected<void, string>; if that fails, only the
 /// span. Returns what is tracked. Only private anonymous memory can be tracked; otherwise the error says what the
@@ -25,4 +25,4 @@ tl::expected<platform::Span, std::string> watch_mapping(platform::Span span, Wat
   return span;
 }
 
-}  // namespace blastoff::residency::watch
+}  // namespace blastoff::tracking

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -40,7 +41,7 @@ class PlayedTracker final : public tracking::PageTracker, private tracking::Even
   }
 
   Scan scan(Span span, bool protect, std::vector<Span>& written) override {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     const std::size_t before = written.size();
     bool tracked = true;
     std::size_t number = span.begin / platform::page_size();
@@ -57,6 +58,8 @@ class PlayedTracker final : public tracking::PageTracker, private tracking::Even
       ++number;
     });
     if (!tracked) written.resize(before);
+    lock.unlock();
+    std::this_thread::yield();  // others see what this one has consumed before it can tell them
     return tracked ? Scan::ok : Scan::not_tracked;
   }
 

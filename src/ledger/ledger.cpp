@@ -1,0 +1,189 @@
+#include "ledger/ledger.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "platform/contained.h"
+#include "platform/threads.h"
+
+namespace blastoff::ledger {
+
+namespace {
+
+constexpr Span everything = {0, UINTPTR_MAX};
+
+/// Adds runs to those from `first_own` on, and makes these ascending and disjoint.
+void merge(std::vector<Span>& runs, std::size_t first_own, const std::vector<Span>& others) {
+  if (others.empty()) return;
+  runs.insert(runs.end(), others.begin(), others.end());
+  const auto own = runs.begin() + static_cast<std::ptrdiff_t>(first_own);
+  std::sort(own, runs.end(), [](Span a, Span b) { return a.begin < b.begin; });
+  auto last = own;
+  for (auto next = std::next(own); next != runs.end(); ++next) {
+    if (next->begin <= last->end)
+      last->end = std::max(last->end, next->end);
+    else
+      *++last = *next;
+  }
+  runs.erase(std::next(last), runs.end());
+}
+
+}  // namespace
+
+Ledger::Ledger(std::unique_ptr<tracking::PageTracker> tracker, Places places)
+    : tracker_(std::move(tracker)),
+      places_expected_(places),
+      process_(getpid()),
+      watched_(*tracker_),
+      handing_out_(places == Places::several) {
+  if (handing_out_ && !platform::start_thread("blastoff-share", [this] { hand_out_events(); })) handing_out_ = false;
+}
+
+// In a child, the thread is missing, and may have left locks taken.
+Ledger::~Ledger() {
+  if (!shared() || in_forked_child()) return;
+  tracker_->events().stop_waiting();
+  std::unique_lock lock(memory_mutex_);
+  events_arrived_.wait(lock, [this] { return !handing_out_; });
+}
+
+bool Ledger::in_forked_child() const {
+  return getpid() != process_;
+}
+
+// Under memory_mutex_. Returns what there is for places to hear.
+Ledger::Received Ledger::receive_events() {
+  received_.clear();
+  bool complete = false;
+  const bool received = platform::contained([&] { complete = watched_.drain(received_); });
+  if (!received) watched_.forget_all();
+  if (complete && received_.empty()) return Received::nothing;
+  for (Place* place : places_)
+    if (place) place->hear(received_, complete);
+  return received_.empty() ? Received::only_loss : Received::events;
+}
+
+// Under memory_mutex_. A loss alone wakes nobody: a tracker that has ended reports one at each drain, and places that
+// wake each other would drain for ever. The thread wakes them.
+void Ledger::wake_others(const Place& place, Received received) {
+  if (received != Received::events || !shared()) return;
+  for (Place* other : places_)
+    if (other && other != &place) other->awaited_ = true;
+  events_arrived_.notify_all();
+}
+
+void Ledger::hand_out_events() {
+  while (tracker_->events().wait_for_events()) {
+    const std::lock_guard lock(memory_mutex_);
+    if (receive_events() == Received::nothing) continue;  // a place was faster
+    for (Place* place : places_)
+      if (place) place->awaited_ = true;
+    events_arrived_.notify_all();
+  }
+  const std::lock_guard lock(memory_mutex_);
+  handing_out_ = false;
+  events_arrived_.notify_all();
+}
+
+Place::Place(Ledger& ledger) : ledger_(ledger) {
+  const std::lock_guard lock(ledger_.memory_mutex_);
+  number_ = ledger_.places_.size();
+  ledger_.places_.push_back(this);
+}
+
+Place::~Place() {
+  if (ledger_.in_forked_child()) return;
+  {
+    const std::lock_guard lock(ledger_.memory_mutex_);
+    ledger_.places_[number_] = nullptr;
+  }
+  ledger_.states_.close(number_, everything);
+}
+
+tl::expected<void, std::string> Place::watch(Span span) {
+  const std::lock_guard lock(ledger_.memory_mutex_);
+  return ledger_.watched_.watch(span);
+}
+
+void Place::forget(Span span) {
+  const std::lock_guard lock(ledger_.memory_mutex_);
+  ledger_.watched_.forget(span);
+}
+
+// A scan that does not protect asks the tracker without waiting for a turn. If another place's scan has consumed a page
+// by then, the page is invalid here when that scan's turn is over.
+bool Place::scan(Span span, bool protect, std::vector<Span>& written) {
+  if (span.empty()) return true;
+  const std::size_t before = written.size();
+  ledger_.states_.open(number_, span);
+  std::unique_lock turn(ledger_.turn_, std::defer_lock);
+  if (protect) turn.lock();
+  bool intact = false;
+  platform::contained([&] { intact = tracker().scan(span, protect, written) == tracking::PageTracker::Scan::ok; });
+  // The memory was replaced, or there was no memory for what was found. What had been consumed by then is not known.
+  if (!intact) {
+    ledger_.states_.invalidate(span);
+    written.resize(before);
+    return false;
+  }
+  std::vector<Span> invalid;
+  if (protect) {
+    for (std::size_t i = before; i < written.size(); ++i) ledger_.states_.invalidate(written[i], number_);
+    ledger_.states_.take_invalid(number_, span, invalid);
+  } else {
+    turn.lock();
+    ledger_.states_.invalid(number_, span, invalid);
+  }
+  merge(written, before, invalid);
+  return true;
+}
+
+bool Place::protect(Span span, std::vector<Span>& written, std::vector<Span>& faulted) {
+  const std::size_t first = written.size();
+  if (!scan(span, true, written)) return false;
+  ledger_.watched_.note_protected(span, std::span(written).subspan(first), faulted);
+  return true;
+}
+
+// What a place leaves unheard, while others drain, must not grow for ever. After a loss the events themselves tell it
+// nothing more.
+void Place::hear(const std::vector<tracking::MemoryEvent>& events, bool complete) {
+  constexpr std::size_t max_unheard = 4096;
+  events_lost_ = events_lost_ || !complete || (shared() && heard_.size() + events.size() > max_unheard) ||
+                 !platform::contained([&] { heard_.insert(heard_.end(), events.begin(), events.end()); });
+  if (events_lost_) heard_.clear();
+}
+
+bool Place::drain(std::vector<tracking::MemoryEvent>& events) {
+  bool lost = false;
+  {
+    const std::lock_guard lock(ledger_.memory_mutex_);
+    ledger_.wake_others(*this, ledger_.receive_events());
+    events.insert(events.end(), heard_.begin(), heard_.end());
+    lost = std::exchange(events_lost_, false);
+    for (const tracking::MemoryEvent& event : heard_) ledger_.states_.close(number_, event.span);
+    heard_.clear();
+  }
+  if (lost) ledger_.states_.close(number_, everything);
+  return !lost;
+}
+
+bool Place::wait_for_events() {
+  if (!shared()) return tracker().events().wait_for_events();
+  std::unique_lock lock(ledger_.memory_mutex_);
+  ledger_.events_arrived_.wait(lock, [this] { return awaited_ || released_; });
+  awaited_ = false;
+  return !released_;
+}
+
+void Place::stop_waiting() {
+  if (!shared()) return tracker().events().stop_waiting();
+  const std::lock_guard lock(ledger_.memory_mutex_);
+  released_ = true;
+  ledger_.events_arrived_.notify_all();
+}
+
+}  // namespace blastoff::ledger
