@@ -328,15 +328,20 @@ void PredictedTimes::learn_cpu(Class& times, double flops, const Observation& ob
   if (!observation.typical) return;
   times.cpu_seconds.store(times.cpu_seconds.load(relaxed) + observation.seconds, relaxed);
   times.cpu_flops.store(times.cpu_flops.load(relaxed) + flops, relaxed);
+  times.cpu_timed.fetch_add(1, relaxed);
 }
 
 /// Returns the mean over all calls as the measured rate; decisions use the moving average of the latest calls instead.
-/// Calls that we have disturbed count only if there are no others. 0: unknown.
+/// An earlier run counts as some calls: a few trials between calls on the device find threads asleep and pages that
+/// have to be faulted in. Calls that we have disturbed count only if there is nothing else. 0: unknown.
 double PredictedTimes::mean_cpu_rate(const Class& times) const {
-  const double flops = times.cpu_flops.load(relaxed);
-  if (flops > 0) return times.cpu_seconds.load(relaxed) / flops;
+  constexpr double calls_of_earlier_run = 16;
   const double earlier = rate_of_earlier_run(times.key.load(relaxed));
-  return earlier > 0 ? earlier : static_cast<double>(times.cpu_per_flop.load(relaxed));
+  const double flops = times.cpu_flops.load(relaxed);
+  if (flops <= 0) return earlier > 0 ? earlier : static_cast<double>(times.cpu_per_flop.load(relaxed));
+  const double own = times.cpu_seconds.load(relaxed) / flops;
+  const double calls = times.cpu_timed.load(relaxed);
+  return earlier > 0 ? (earlier * calls_of_earlier_run + own * calls) / (calls_of_earlier_run + calls) : own;
 }
 
 std::uint32_t PredictedTimes::settled_calls(const operation::Operation& operation) {

@@ -68,18 +68,19 @@ class PredictedTimes {
   struct Class {
     std::atomic<std::uint64_t> key{0};
     std::atomic<float> cpu_per_flop{0};
-    std::atomic<float> device_per_flop{0};  ///< without transfers
-    std::atomic<double> cpu_seconds{0};     ///< sum over calls on the CPU that we have not disturbed
-    std::atomic<double> cpu_flops{0};       ///< operations of the calls in cpu_seconds
-    std::atomic<float> cpu_guess{0};        ///< per operation, from an earlier run or from neighbours
-    std::atomic<float> device_guess{0};     ///< per operation, from neighbours
-    std::atomic<bool> found{false};         ///< device_per_flop comes from calls that found most of their matrices on
-                                            ///< the device
-    std::atomic<float> device_seconds{0};   ///< of a call, with everything
-    std::atomic<float> per_byte{0};         ///< for copying a matrix to the device; 0: the rate of all classes
-    std::atomic<float> brought{0};          ///< bytes copied to the device by the latest call there
-    std::atomic<float> for_cpu{0};          ///< seconds that may be spent to time the CPU
-    std::atomic<float> for_device{0};       ///< seconds that may be spent to time the device
+    std::atomic<float> device_per_flop{0};    ///< without transfers
+    std::atomic<double> cpu_seconds{0};       ///< sum over calls on the CPU that we have not disturbed
+    std::atomic<double> cpu_flops{0};         ///< operations of the calls in cpu_seconds
+    std::atomic<std::uint32_t> cpu_timed{0};  ///< number of the calls in cpu_seconds
+    std::atomic<float> cpu_guess{0};          ///< per operation, from an earlier run or from neighbours
+    std::atomic<float> device_guess{0};       ///< per operation, from neighbours
+    std::atomic<bool> found{false};           ///< device_per_flop comes from calls that found most of their matrices on
+                                              ///< the device
+    std::atomic<float> device_seconds{0};     ///< of a call, with everything
+    std::atomic<float> per_byte{0};           ///< for copying a matrix to the device; 0: the rate of all classes
+    std::atomic<float> brought{0};            ///< bytes copied to the device by the latest call there
+    std::atomic<float> for_cpu{0};            ///< seconds that may be spent to time the CPU
+    std::atomic<float> for_device{0};         ///< seconds that may be spent to time the device
     std::atomic<std::uint32_t> device_calls{0};
     std::atomic<std::uint32_t> cpu_calls{0};
   };

@@ -429,5 +429,17 @@ TEST(PredictedTimes, OfAnEarlierRunCountMoreThanCallsThatWereDisturbed) {
   EXPECT_NEAR(times.cpu_seconds(product, 0), 0.04, 1e-6);
 }
 
+TEST(PredictedTimes, OfAnEarlierRunCountAsSixteenCalls) {
+  const operation::Operation product = like_products_of_a_machine();
+  PredictedTimes times(rates, link);
+  PredictedTimes earlier(rates, link);
+  earlier.observe(product, {.seconds = 0.04});
+  times.recall(earlier.cpu_rates());
+  times.observe(product, {.seconds = 0.21});
+  EXPECT_NEAR(times.measured_cpu_seconds(product), 0.05, 1e-6);
+  for (int i = 1; i < 1600; ++i) times.observe(product, {.seconds = 0.21});
+  EXPECT_NEAR(times.measured_cpu_seconds(product), 0.21, 0.01);
+}
+
 }  // namespace
 }  // namespace blastoff::decide
