@@ -32,9 +32,16 @@ void WatchedMemory::note_protected(Span span, std::span<const Span> written, std
   protected_.add(span);
 }
 
+// The kernel visits each page of a span, which takes milliseconds for a large matrix, so only protected spans are named.
 void WatchedMemory::unprotect(Span span) {
-  tracker_.unprotect(span);
-  forget_protection(span);
+  std::vector<Span> found;
+  const bool listed = platform::contained([&] {
+    const std::lock_guard lock(mutex_);
+    protected_.each_common(span, [&](Span common) { found.push_back(common); });
+    protected_.remove(span);
+  });
+  if (!listed) return tracker_.unprotect(span);
+  for (const Span each : found) tracker_.unprotect(each);
 }
 
 /// Without memory for that, faults are counted that nobody took.

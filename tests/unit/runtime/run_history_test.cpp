@@ -113,7 +113,6 @@ TEST(RunTimes, TellThatWhatComesBeforeTheFirstCallHidesTheOpening) {
 }
 
 TEST(RunTimes, HoldTheShortestWholeRunsWithAndWithoutTheDevice) {
-  const SpentOnCpu spent{.seconds = 0.5, .flops = 1e11};
   const auto next = [&](bool opens, double whole, const std::optional<RunTimes>& earlier, double work = 1) {
     const report::Totals totals = opens ? totals_of(work * 1e11, 0.1, 0.5) : totals_of(0, 0, 0);
     const SpentOnCpu before = opens ? SpentOnCpu{} : SpentOnCpu{.seconds = work * 0.5, .flops = work * 1e11};
