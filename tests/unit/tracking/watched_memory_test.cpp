@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "support/played_tracker.h"
+#include "played_tracker.h"
 
 namespace blastoff::tracking {
 namespace {
@@ -16,7 +16,7 @@ using test::span_of;
 TEST(WatchedMemory, UnprotectsOnlyWhatAScanHasProtected) {
   test::PlayedTracker tracker;
   WatchedMemory memory(tracker);
-  ASSERT_TRUE(memory.watch(span_of(0, 16)));
+  ASSERT_TRUE(tracker.track(span_of(0, 16)));
   std::vector<Span> before;
   std::vector<Span> faulted;
   ASSERT_EQ(tracker.scan(span_of(0, 16), true, before), PageTracker::Scan::ok);
