@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
@@ -37,10 +39,52 @@ struct Instance {
   }
 };
 
-/// A namespace, in the order in which its objects were loaded.
-struct Space {
+/// A namespace. Programs open hundreds of objects, one after the other, and each time all objects are looked up. So the
+/// objects can be found by their place and by their number without a search through all of them.
+class Space {
+ public:
   LinkerCounts counts;
-  std::vector<Instance> instances;
+
+  /// In the order in which they were loaded.
+  std::vector<Instance>& instances() { return instances_; }
+
+  /// Makes room for so many instances, so that set() allocates no memory.
+  void reserve(std::size_t count) {
+    by_place_.reserve(count);
+    by_number_.reserve(count);
+  }
+  void set(std::vector<Instance> instances) {
+    instances_ = std::move(instances);
+    by_place_.clear();
+    by_number_.clear();
+    for (std::uint32_t i = 0; i < instances_.size(); ++i) {
+      by_place_.push_back(i);
+      by_number_.push_back(i);
+    }
+    std::ranges::sort(by_place_, {}, [this](std::uint32_t i) { return instances_[i].begin; });
+    std::ranges::sort(by_number_, {}, [this](std::uint32_t i) { return instances_[i].number; });
+  }
+
+  /// Returns the instance with the last begin at or before the address; nullptr: there is none.
+  const Instance* at_or_before(std::uintptr_t address) const {
+    const auto behind =
+        std::ranges::upper_bound(by_place_, address, {}, [this](std::uint32_t i) { return instances_[i].begin; });
+    return behind == by_place_.begin() ? nullptr : &instances_[*std::prev(behind)];
+  }
+  const Instance* at(const ObjectIdentity& object) const {
+    const Instance* const found = at_or_before(object.begin);
+    return found != nullptr && found->is_at(object) ? found : nullptr;
+  }
+  Instance* with(InstanceNumber number) {
+    const auto found =
+        std::ranges::lower_bound(by_number_, number, {}, [this](std::uint32_t i) { return instances_[i].number; });
+    return found != by_number_.end() && instances_[*found].number == number ? &instances_[*found] : nullptr;
+  }
+
+ private:
+  std::vector<Instance> instances_;
+  std::vector<std::uint32_t> by_place_;   ///< indices of instances_, by begin
+  std::vector<std::uint32_t> by_number_;  ///< the same, by number
 };
 
 struct Registry {
@@ -73,9 +117,8 @@ struct Listing {
 
 InstanceNumber read_mark(const ObjectIdentity& object, long space) {
   const std::lock_guard lock(registry().mutex);
-  for (const Instance& instance : registry().spaces[space].instances)
-    if (instance.mark_bytes > 0 && instance.is_at(object)) return instance.has_mark() ? instance.number : 0;
-  return 0;
+  const Instance* const known = registry().spaces[space].at(object);
+  return known != nullptr && known->has_mark() ? known->number : 0;
 }
 
 /// Gives numbers to the objects of a listing, and keeps the numbers of those that were there before. In the program's
@@ -91,7 +134,8 @@ void renumber(long number_of_space, Listing listing) {
   // Nothing after this allocates memory: an object that lost its number would count as another object.
   std::vector<Instance> now;
   now.reserve(listing.objects.size());
-  std::vector<Instance>& before = space.instances;
+  space.reserve(listing.objects.size());
+  std::vector<Instance>& before = space.instances();
   auto next = before.begin();
   for (std::size_t i = 0; i < listing.objects.size(); ++i) {
     Listed& object = listing.objects[i];
@@ -106,7 +150,7 @@ void renumber(long number_of_space, Listing listing) {
       next = same + 1;
     }
   }
-  space.instances = std::move(now);
+  space.set(std::move(now));
   space.counts = listing.counts;
 }
 
@@ -151,35 +195,30 @@ void number_instances(const LinkerCounts& before, const std::vector<LoadedObject
 InstanceNumber instance_of(const ObjectIdentity& object, long space) {
   const ForkGuard guard;
   const std::lock_guard lock(registry().mutex);
-  for (const Instance& instance : registry().spaces[space].instances)
-    if (instance.is_at(object)) return instance.number;
-  return 0;
+  const Instance* const found = registry().spaces[space].at(object);
+  return found != nullptr ? found->number : 0;
 }
 
 InstanceNumber instance_at(const void* address) {
   const ForkGuard guard;
   const auto value = reinterpret_cast<std::uintptr_t>(address);
   const std::lock_guard lock(registry().mutex);
-  for (const Instance& instance : registry().spaces[LM_ID_BASE].instances)
-    if (instance.begin <= value && value < instance.end) return instance.number;
-  return 0;
+  const Instance* const found = registry().spaces[LM_ID_BASE].at_or_before(value);
+  return found != nullptr && value < found->end ? found->number : 0;
 }
 
 bool is_loaded(InstanceNumber number) {
   const ForkGuard guard;
   const std::lock_guard lock(registry().mutex);
-  for (const auto& [_, space] : registry().spaces)
-    for (const Instance& instance : space.instances)
-      if (instance.number == number) return true;
-  return false;
+  return std::ranges::any_of(registry().spaces, [&](auto& space) { return space.second.with(number) != nullptr; });
 }
 
 std::vector<InstanceNumber> loaded_instances() {
   const ForkGuard guard;
   std::vector<InstanceNumber> numbers;
   const std::lock_guard lock(registry().mutex);
-  for (const auto& [_, space] : registry().spaces)
-    for (const Instance& instance : space.instances) numbers.push_back(instance.number);
+  for (auto& [_, space] : registry().spaces)
+    for (const Instance& instance : space.instances()) numbers.push_back(instance.number);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
@@ -188,12 +227,11 @@ void mark_instance(InstanceNumber number, std::uintptr_t address, std::span<cons
   const ForkGuard guard;
   const std::lock_guard lock(registry().mutex);
   for (auto& [_, space] : registry().spaces) {
-    for (Instance& instance : space.instances) {
-      if (instance.number != number) continue;
-      instance.marked = address;
-      instance.mark_bytes = std::min(bytes.size(), instance.mark.size());
-      std::copy_n(bytes.begin(), instance.mark_bytes, instance.mark.begin());
-    }
+    Instance* const instance = space.with(number);
+    if (instance == nullptr) continue;
+    instance->marked = address;
+    instance->mark_bytes = std::min(bytes.size(), instance->mark.size());
+    std::copy_n(bytes.begin(), instance->mark_bytes, instance->mark.begin());
   }
 }
 
