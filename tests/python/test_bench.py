@@ -127,8 +127,9 @@ def test_every_comparison_with_a_cpu_has_its_kernels(name):
     assert "kernels.own(" in (BENCH / f"{name}.py").read_text()
 
 
-def turns(cpu: list[float], blastoff: list[float], claimed: list[float | None]) -> dict:
-    return {"cpu_seconds": cpu, "blastoff_seconds": blastoff, "claimed_seconds": claimed, "known_share": [0.5] * len(cpu)}
+def turns(cpu: list[float], blastoff: list[float], claimed: list[float | None], at_least: bool = False) -> dict:
+    counts = {"known_share": [0.5] * len(cpu), "at_least": [at_least] * len(cpu)}
+    return {"cpu_seconds": cpu, "blastoff_seconds": blastoff, "claimed_seconds": claimed} | counts
 
 
 @pytest.mark.parametrize(
@@ -138,6 +139,12 @@ def turns(cpu: list[float], blastoff: list[float], claimed: list[float | None]) 
 def test_a_claim_is_held_against_what_was_measured(claimed, said):
     found = verdict.figures(turns([5.0, 5.1, 5.0], [1.0, 1.0, 1.1], claimed))
     assert found["verdict"] == said and found["measured"] == pytest.approx(4)
+
+
+@pytest.mark.parametrize(("claimed", "said"), [(2.0, "agrees: it says at least"), (6.0, "differs"), (-1.0, "WRONG SIGN")])
+def test_a_lower_bound_may_be_low(claimed, said):
+    found = verdict.figures(turns([5.0, 5.1, 5.0], [1.0, 1.0, 1.1], [claimed] * 3, at_least=True))
+    assert found["verdict"] == said
 
 
 def test_a_claim_may_be_off_by_what_is_uncertain():
