@@ -32,7 +32,8 @@ void WatchedMemory::note_protected(Span span, std::span<const Span> written, std
   protected_.add(span);
 }
 
-// The kernel visits each page of a span, which takes milliseconds for a large matrix, so only protected spans are named.
+// The kernel visits each page of a span, which takes milliseconds for a large matrix, so only protected spans are
+// named.
 void WatchedMemory::unprotect(Span span) {
   std::vector<Span> found;
   const bool listed = platform::contained([&] {
