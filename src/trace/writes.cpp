@@ -107,7 +107,7 @@ bool Writes::scan(const Operand& operand, bool protect, std::vector<Span>& writt
 
 void Writes::stop_tracking(const Operand& operand) {
   residency::each_region(operand, [&](Span region) {
-    watched_->unprotect(region);
+    tracker_->unprotect(region);
     seen_.remove(region);
   });
 }
@@ -168,7 +168,7 @@ void Writes::pass_over(const Operation& call) {
     if (!residency::holds_data(result)) return;
     residency::each_region(result, [&](Span region) {
       if (!watched_ || !seen_.overlaps(region)) return;  // its writes are not looked for
-      if (!results_.contains(region)) watched_->unprotect(region);
+      if (!results_.contains(region)) tracker_->unprotect(region);
       results_.add(region);
     });
   });
@@ -203,7 +203,7 @@ Found Writes::before(const Operation& call) {
         // look() has forgotten all memory that was replaced.
         if (!matrix_of(operand).sampled && is_result(call, operand)) {
           residency::each_region(operand, [&](Span region) {
-            watched_->unprotect(region);
+            tracker_->unprotect(region);
             results_.add(region);
           });
         }

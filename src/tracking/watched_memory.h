@@ -28,7 +28,7 @@ class WatchedMemory {
   void note_protected(Span span, std::span<const Span> written, std::vector<Span>& faulted);
 
   /// Prepares pages that Blastoff or the program is about to overwrite, so that writing to them costs no page faults.
-  /// Thread-safe.
+  /// Concerns the pages that note_protected() was told of. Thread-safe.
   void unprotect(Span span);
 
   /// A scan has found the memory replaced: watch it again.
@@ -51,7 +51,7 @@ class WatchedMemory {
   PageTracker& tracker_;
   platform::IntervalSet watched_;
   std::mutex mutex_;
-  platform::IntervalSet protected_;  ///< by protect(), as far as is known
+  platform::IntervalSet protected_;  ///< as far as note_protected() was told
 };
 
 }  // namespace blastoff::tracking
