@@ -142,9 +142,7 @@ class Program:
         self.cpu = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "XDG_CACHE_HOME": str(folder / "cache")}
         self.cpu |= FUNCTIONS[name][1] if name in FUNCTIONS else {}
         self.cpu |= options.kernels
-        # Reading the counters of killed processes takes the library, too.
-        os.environ["BLASTOFF_LIBRARY"] = str(options.preloaded.resolve())
-        preload = {"LD_PRELOAD": os.environ["BLASTOFF_LIBRARY"], "BLASTOFF_SUMMARY": "never"}
+        preload = {"LD_PRELOAD": str(options.preloaded.resolve()), "BLASTOFF_SUMMARY": "never"}
         self.blastoff = self.cpu | preload | dict(options.setting)
         self.runs = 0
 
@@ -231,6 +229,7 @@ def main() -> None:
     if options.run:
         FUNCTIONS[options.run][0]()
         return
+    os.environ["BLASTOFF_LIBRARY"] = str(options.preloaded.resolve())  # which reads the counters of killed processes
     print(f"{'program':30}{'CPU s':>8}{'Blastoff s':>12}{'claimed':>10}{'measured':>10}{'+-':>8}{'ratio':>7}")
     rows, begin = [], time.monotonic()
     for name, command in ({name: COMMANDS[name] for name in options.only} | dict(options.program)).items():

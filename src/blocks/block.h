@@ -86,7 +86,7 @@ class Block {
     std::optional<Site::Entry> entry;
   };
 
-  /// Of a copy to the host.
+  /// A part of a copy to the host.
   struct Part {
     std::size_t end;  // offset behind it
     Point arrived;

@@ -19,7 +19,7 @@ struct Options {
                     ///< the host; -1: as the MPI can
 };
 
-/// blastoff_blocks_counters, without those of pools. Of all threads.
+/// blastoff_blocks_counters, without those of pools. They count for all threads.
 struct Counters {
   std::atomic<std::uint64_t> acquisitions{0};
   std::atomic<std::uint64_t> found_current{0};

@@ -83,7 +83,7 @@ device::Result<std::uint64_t> Pool::allocate(std::size_t bytes) {
   return allocated;
 }
 
-/// Of the process's own memory. False: there is none.
+/// Makes room in the process's own memory. False: there is none.
 bool Pool::make_room(std::size_t bytes) try {
   std::vector<Kept>& pieces = kept_[bytes];
   if (pieces.size() == pieces.capacity()) pieces.reserve(std::max<std::size_t>(8, 2 * pieces.size()));
@@ -104,7 +104,7 @@ void Pool::give_back(std::uint64_t address, std::size_t bytes, Uses uses) {
   free(address, bytes, std::move(uses));
 }
 
-// Of a device that is lost nothing runs any more.
+// Nothing runs any more on a device that is lost.
 void Pool::free(std::uint64_t address, std::size_t bytes, Uses uses) {
   uses.finish(counters_);
   const platform::Stopwatch freeing;

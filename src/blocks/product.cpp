@@ -47,7 +47,7 @@ void scale(T* column, std::int64_t rows, T beta) {
   for (std::int64_t row = 0; row < rows; ++row) column[row] *= beta;
 }
 
-/// c += a * b, element by element. Of complex numbers the products that have no infinite parts.
+/// c += a * b, element by element. Complex numbers: right for products that have no infinite parts.
 template <class T>
 void add_scaled(T* c, const T* a, T b, std::int64_t count) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -72,7 +72,7 @@ class ProgramMemory {
   bool exact_ = false;
   std::vector<unsigned char> head_content_;
   std::vector<unsigned char> tail_content_;
-  // Of the events, under the watch's mutex:
+  // What the events have told, under the watch's mutex:
   bool vanished_ = false;      // it may be other memory now
   std::vector<Span> dropped_;  // pages that the program gave back: they read as zeros
 };

@@ -143,7 +143,7 @@ bool only_passes_on(std::string_view library, const LoadedObject& object) {
   return library == "FlexiBLAS" || library == "libblastrampoline" || object.name.starts_with("libmkl_rt");
 }
 
-/// Returns a CpuLibrary whose `library` is "" if the object is no BLAS that we know, or only passes its calls on.
+/// Returns a CpuLibrary whose name is "" if the object is no BLAS that we know, or only passes its calls on.
 CpuLibrary look_at(const LoadedObject& object, const FoundProducts& products, bool thoroughly) {
   const char* const path = file_of(object);
   CpuLibrary library;

@@ -71,11 +71,11 @@ void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded)
   const platform::Stopwatch stopwatch;
   const auto file = ObjectFile::open(file_of(object));
   BlasFunctions found;
-  Library* library = nullptr;
+  Library* to_ask = nullptr;
   if (file && file->machine() == patch::native_machine && file->may_define_blas()) {
     const JudgedObject& judged = judged_object(object, *file);
     found = patchable_functions(judged.found, *file);
-    library = judged.library;
+    to_ask = judged.to_ask;
   }
   if (!found.functions.empty() && is_another_copy(object)) found = {};
   Installation& all = installation();
@@ -87,7 +87,7 @@ void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded)
     all.seconds += stopwatch.seconds();
     return;
   }
-  PatchedObject outcome = patch_object(object, instance, loaded, *file, found, library);
+  PatchedObject outcome = patch_object(object, instance, loaded, *file, found, to_ask);
   outcome.seconds = stopwatch.seconds();
   all.seconds += outcome.seconds;
   add(all.objects, std::move(outcome));

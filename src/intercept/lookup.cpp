@@ -77,7 +77,7 @@ Original judged(const EntryPoint& entry, void* function) {
   if (found == nullptr || found->routine.table != entry.routine.table) return original;
   original.intercepted = true;
   original.convention.integers = found->convention.integers;
-  original.library = found->certain ? nullptr : object->library;
+  original.to_ask = found->certain ? nullptr : object->to_ask;
   return original;
 }
 

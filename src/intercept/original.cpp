@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "intercept/binding.h"
+#include "intercept/kept_objects.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/loading/linker_changes.h"
 #include "intercept/lookup.h"
@@ -41,7 +42,7 @@ struct Slot {
   std::atomic<const EntryPoint*> entry{nullptr};
   std::atomic<void*> function{nullptr};
   std::atomic<std::uint64_t> convention{0};
-  std::atomic<Library*> library{nullptr};
+  std::atomic<Library*> to_ask{nullptr};
   std::atomic<void*> companion{nullptr};
   std::atomic<std::uint64_t> changes{0};  ///< linker_changes() when the result was last known to hold
   std::atomic<std::uint64_t> loads{0};    ///< linker_counts() at that time
@@ -100,10 +101,10 @@ std::uint64_t pack(const Original& original) {
   return word;
 }
 
-[[gnu::always_inline]] inline Original unpack(void* function, std::uint64_t word, Library* library, void* companion) {
+[[gnu::always_inline]] inline Original unpack(void* function, std::uint64_t word, Library* to_ask, void* companion) {
   PackedOriginal packed;
   std::memcpy(&packed, &word, sizeof packed);
-  return {function, packed.convention, library, packed.intercepted, companion};
+  return {function, packed.convention, to_ask, packed.intercepted, companion};
 }
 
 bool is_of(const Slot& slot, const EntryPoint& entry, const void* caller) {
@@ -119,7 +120,7 @@ std::optional<Answer> find(const EntryPoint& entry, const void* caller) {
     const std::uint64_t version = slot.version.load(acquire);
     if (slot.caller.load(acquire) == nullptr) break;
     if (!is_of(slot, entry, caller)) continue;
-    const Answer answer{unpack(slot.function.load(acquire), slot.convention.load(acquire), slot.library.load(acquire),
+    const Answer answer{unpack(slot.function.load(acquire), slot.convention.load(acquire), slot.to_ask.load(acquire),
                                slot.companion.load(acquire)),
                         slot.changes.load(acquire), LinkerCounts{slot.loads.load(acquire), slot.unloads.load(acquire)},
                         slot.calling.load(acquire), slot.defining.load(acquire)};
@@ -146,7 +147,7 @@ void write(Slot& slot, const EntryPoint* entry, const void* caller, const Answer
   slot.entry.store(entry, release);
   slot.function.store(answer.original.function, release);
   slot.convention.store(pack(answer.original), release);
-  slot.library.store(answer.original.library, release);
+  slot.to_ask.store(answer.original.to_ask, release);
   slot.companion.store(answer.original.companion, release);
   slot.changes.store(answer.changes, release);
   slot.loads.store(answer.counts.loads, release);
@@ -192,59 +193,6 @@ void free_slots() {
   }
 }
 
-/// An object that the linker would have kept loaded as long as the caller is loaded, if it had bound the call itself.
-struct Kept {
-  InstanceNumber calling;
-  InstanceNumber defining;
-  void* handle;
-  LoadedObject caller;
-};
-
-struct KeptObjects {
-  std::mutex mutex;
-  std::vector<Kept> objects;
-};
-
-KeptObjects& kept() {
-  static KeptObjects& one = *new KeptObjects;
-  return one;
-}
-
-/// Keeps the definition loaded for that caller. If the linker does so by itself, this only remembers that nothing needs
-/// to be done.
-Kept keep(const void* caller, void* function, const Answer& answer) {
-  const std::vector<LoadedObject> objects = loaded_objects();
-  const auto holding = [&](const void* address) {
-    return std::ranges::find_if(objects, [&](const LoadedObject& each) { return each.contains(address); });
-  };
-  const auto calling = holding(caller);
-  const auto defining = holding(function);
-  Kept kept{answer.calling, answer.defining, nullptr, {}};
-  if (calling == objects.end() || defining == objects.end()) return kept;
-  kept.caller = *calling;
-  if (!depends_on(objects, *calling, defining->name))
-    kept.handle = dlopen(defining->path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
-  return kept;
-}
-
-/// Keeps the definition loaded as long as the object that uses it, as the dynamic linker does for a name that it has
-/// bound.
-void keep_for(const void* caller, void* function, const Answer& answer) {
-  if (answer.calling == answer.defining) return;
-  if (answer.calling == everlasting) return keep_loaded(function);
-  KeptObjects& all = kept();
-  const auto known = [&] {
-    const std::lock_guard lock(all.mutex);
-    return std::any_of(all.objects.begin(), all.objects.end(), [&](const Kept& each) {
-      return each.calling == answer.calling && each.defining == answer.defining;
-    });
-  };
-  if (known()) return;
-  Kept needed = keep(caller, function, answer);
-  const std::lock_guard lock(all.mutex);
-  all.objects.push_back(std::move(needed));
-}
-
 /// The main program is never unloaded, and neither is code that it makes at run time.
 InstanceNumber instance_of_caller(const void* caller) {
   if (platform::object_record(caller) == nullptr) return everlasting;
@@ -274,7 +222,10 @@ Original look_up(const EntryPoint& entry, const void* caller, Answer& answer) {
   number_instances();
   answer.calling = instance_of_caller(caller);
   answer.defining = instance_at(function);
-  keep_for(caller, function, answer);
+  if (answer.calling == everlasting)
+    keep_loaded(function);
+  else
+    keep_while_loaded(caller, answer.calling, function, answer.defining);
   if (only_patched() || platform::has_elevated_rights())
     return {.function = function, .convention = entry.convention, .intercepted = false};
   Original original = judged(entry, function);
@@ -392,7 +343,7 @@ Original original_for(const EntryPoint& entry, const void* caller) {
     const void* const holder = slot.caller.load(acquire);
     if (holder == caller && slot.entry.load(acquire) == &entry && slot.changes.load(acquire) == changes) [[likely]] {
       const Original original = unpack(slot.function.load(acquire), slot.convention.load(acquire),
-                                       slot.library.load(acquire), slot.companion.load(acquire));
+                                       slot.to_ask.load(acquire), slot.companion.load(acquire));
       if (slot.version.load(acquire) == version && version % 2 == 0) [[likely]]
         return original;
       break;
@@ -450,26 +401,6 @@ void bind(NameBindings& name, const EntryPoint& entry, const void* caller, const
   name.current.store(binding, std::memory_order_release);
 }
 
-void release_unused_originals() {
-  std::vector<void*> unused;
-  platform::undisturbed([&] {
-    const platform::ErrnoGuard errno_stays;
-    const platform::ForkGuard guard;
-    KeptObjects& all = kept();
-    const std::lock_guard lock(all.mutex);
-    if (all.objects.empty()) return;
-    number_instances();
-    std::erase_if(all.objects, [&](const Kept& each) {
-      // The instance number alone does not prove that the caller is gone: the order of loading may have been ambiguous.
-      const bool calls = instance_of(each.caller.identity()) != 0;
-      if (calls && (each.handle != nullptr || is_loaded(each.defining))) return false;
-      if (each.handle != nullptr) unused.push_back(each.handle);
-      return true;
-    });
-  });
-  for (void* const handle : unused) dlclose(handle);
-}
-
 namespace {
 
 blas::Scalar scalar_of(const Routine& routine) {
@@ -490,7 +421,7 @@ Original original_of_program(const Routine& routine) {
       const auto integers = original.intercepted ? original.integers(scalar_of(routine)) : std::nullopt;
       if (!integers) return {};
       original.convention.integers = *integers;
-      original.library = nullptr;
+      original.to_ask = nullptr;
       pass_by_the_patch(original);
       break;
     }

@@ -13,7 +13,7 @@ struct Original {
   void* function = nullptr;      ///< nullptr: no such function is loaded. For a patched function this is its trampoline
   abi::Convention convention{};  ///< the convention of the entry point, with the integer width that the library is
                                  ///< expected to use
-  Library* library = nullptr;    ///< to be asked for the integer width; nullptr: the width is as in `convention`
+  Library* to_ask = nullptr;     ///< to be asked for the integer width; nullptr: the width is as in `convention`
   bool intercepted = true;       ///< false: the call is passed on unchanged, because nothing shows that the function is
                                  ///< the routine of its name, or because only patched functions are to be intercepted
   void* companion = nullptr;     ///< the function for companion_of() the routine, in the same library; nullptr: none
@@ -22,7 +22,7 @@ struct Original {
 
   /// Returns the width of the integers; nullopt: the arguments cannot be understood, so calls are passed on unchanged.
   [[gnu::always_inline]] std::optional<abi::IntegerWidth> integers(blas::Scalar scalar) const {
-    return library == nullptr ? convention.integers : library->integers(scalar);
+    return to_ask == nullptr ? convention.integers : to_ask->integers(scalar);
   }
 };
 
@@ -40,9 +40,5 @@ Original original_for(const EntryPoint& entry, const void* caller);
 /// under any of the routine's names, except undecorated names, which may be anybody's. Loads nothing and remembers
 /// nothing; takes milliseconds. The result holds as long as linker_counts() does not change.
 Original original_of_program(const Routine& routine);
-
-/// Unloads objects that were kept loaded only for callers that have been unloaded. To be called before the program
-/// opens an object.
-void release_unused_originals();
 
 }  // namespace blastoff::intercept

@@ -82,7 +82,7 @@ class CopyPolicy : public Policy {
   std::size_t tools_made_ = 0;
 };
 
-/// One call, or a series. Of a series, what two neighbours need whole is on the device at once, and their panels go
+/// One call, or a series. What two neighbours of a series need whole is on the device at once, and their panels go
 /// through the same buffers.
 class CopyLease : public Lease {
  public:

@@ -27,9 +27,9 @@ std::shared_ptr<mirror::Pins> create_pins(std::size_t limit);
 /// Lets the devices of a process copy from each other what one of them lacks and another one holds.
 std::shared_ptr<mirror::Exchange> create_exchange();
 
-/// Of a result, per panel: bytes, and columns or rows of a solve, of which cuBLAS computes narrow ones less efficiently
-/// however long they are. A panel is copied back while the next ones are computed, but small panels compute less
-/// efficiently. For a triangular result the triangle's bytes count.
+/// How much of a result a panel holds: bytes, and columns or rows of a solve, since cuBLAS computes narrow ones less
+/// efficiently however long they are. A panel is copied back while the next ones are computed, but small panels compute
+/// less efficiently. For a triangular result the triangle's bytes count.
 struct PanelSizes {
   std::size_t general = std::size_t{32} << 20;
   std::size_t triangular = std::size_t{8} << 20;

@@ -47,7 +47,7 @@ class Sharing {
   /// The operations of each part.
   explicit Sharing(std::vector<std::span<const operation::Operation>> parts);
 
-  /// Of a matrix that several parts read in their operations of the same number, what the others of these parts bring.
+  /// What other parts bring of the matrices that several parts read in their operations of the same number.
   std::vector<platform::Span> brought_by_others(std::size_t part, std::size_t number) const;
   /// The whole pages that such matrices fill.
   std::vector<platform::Span> filled_by_common(std::size_t part, std::size_t number) const;

@@ -23,7 +23,7 @@ Point = dict[str, Any]
 
 
 def weight(point: Point) -> float:
-    """The memory in use. Of two neighbouring points, the one with the larger weight stays."""
+    """The memory in use. The one of two neighbouring points that has the larger weight stays."""
     return point["resident"] + (point["device"] or 0)
 
 

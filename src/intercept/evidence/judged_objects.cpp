@@ -36,7 +36,7 @@ std::unique_ptr<JudgedObject> judge(const LoadedObject& object, const ObjectFile
       JudgedObject{object.begin, object.end, object.path, object.bias, unloads, {}, nullptr});
   if (file != nullptr && file->machine() == patch::native_machine && file->may_define_blas())
     result->found = find_named_functions(*file, object.path.c_str());
-  result->library = make_library(result->found, object.bias);
+  result->to_ask = make_library(result->found, object.bias);
   return result;
 }
 

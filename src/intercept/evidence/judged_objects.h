@@ -18,7 +18,7 @@ struct JudgedObject {
   std::uintptr_t bias = 0;
   std::uint64_t unloads = 0;  ///< linker_counts().unloads when the object was judged
   BlasFunctions found;
-  Library* library = nullptr;  ///< nullptr: there is nothing to ask
+  Library* to_ask = nullptr;  ///< nullptr: all functions are certain
 
   /// Returns the routine at an address of this process. Also finds an indirect function, whose address was chosen when
   /// the object was loaded. nullptr: the function is not a routine.

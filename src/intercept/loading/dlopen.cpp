@@ -5,11 +5,11 @@
 #include <cerrno>
 
 #include "intercept/installation.h"
+#include "intercept/kept_objects.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/loading/caller_search.h"
 #include "intercept/loading/library_observer.h"
 #include "intercept/loading/redirection.h"
-#include "intercept/original.h"
 #include "intercept/tail_call.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
@@ -26,7 +26,7 @@ using namespace blastoff::intercept;
 void prepare(const char* file, int mode, const void* caller) {
   const blastoff::platform::ErrnoGuard errno_stays;
   if (in_own_object(caller)) return;
-  release_unused_originals();
+  release_unused_objects();
   if ((mode & RTLD_NOLOAD) == 0) blastoff::platform::undisturbed([&] { tell_of_opening(file, caller); });
 }
 

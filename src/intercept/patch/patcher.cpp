@@ -82,8 +82,8 @@ struct Candidate {
 class Transaction {
  public:
   Transaction(const LoadedObject& object, InstanceNumber instance, Loaded loaded, const ObjectFile& file,
-              Library* library, PatchedObject& outcome)
-      : object_(object), instance_(instance), loaded_(loaded), file_(file), library_(library), outcome_(outcome) {}
+              Library* to_ask, PatchedObject& outcome)
+      : object_(object), instance_(instance), loaded_(loaded), file_(file), to_ask_(to_ask), outcome_(outcome) {}
 
   void run(const BlasFunctions& found) {
     for (const BlasFunction& function : found.functions) consider(function);
@@ -204,7 +204,7 @@ class Transaction {
                        blas.convention,          false};
     function->original.function = reinterpret_cast<void*>(trampoline);
     function->original.convention = blas.convention;
-    function->original.library = blas.certain ? nullptr : library_;
+    function->original.to_ask = blas.certain ? nullptr : to_ask_;
     function->original.companion = companion_of(blas, found);
     function->address = reinterpret_cast<const void*>(candidate.address);
     return function;
@@ -250,7 +250,7 @@ class Transaction {
   const InstanceNumber instance_;
   const Loaded loaded_;
   const ObjectFile& file_;
-  Library* const library_;
+  Library* const to_ask_;
   PatchedObject& outcome_;
   std::vector<Candidate> candidates_;
   std::vector<std::byte> code_;
@@ -261,9 +261,9 @@ class Transaction {
 }  // namespace
 
 PatchedObject patch_object(const LoadedObject& object, InstanceNumber instance, Loaded loaded, const ObjectFile& file,
-                           const BlasFunctions& found, Library* library) {
+                           const BlasFunctions& found, Library* to_ask) {
   PatchedObject outcome{object.path, {}, {}, found.left_alone, 0};
-  Transaction(object, instance, loaded, file, library, outcome).run(found);
+  Transaction(object, instance, loaded, file, to_ask, outcome).run(found);
   return outcome;
 }
 

@@ -34,10 +34,10 @@ struct PatchedObject {
 enum class Loaded : std::uint8_t { before, just_now };
 
 /// Patches the functions found in an object in one step. A function that cannot be patched is left unchanged.
-/// `library`: answers for the functions that are not certain. The object must not be unloaded meanwhile. Only one
+/// `to_ask`: answers for the functions that are not certain. The object must not be unloaded meanwhile. Only one
 /// thread may call this at a time; other threads may run these functions. A function of an object that was loaded
 /// before is refused if it cannot be patched while other threads may run it.
 PatchedObject patch_object(const LoadedObject& object, InstanceNumber instance, Loaded loaded, const ObjectFile& file,
-                           const BlasFunctions& found, Library* library);
+                           const BlasFunctions& found, Library* to_ask);
 
 }  // namespace blastoff::intercept

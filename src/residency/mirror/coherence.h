@@ -57,8 +57,8 @@ class Coherence {
   /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget.
   device::Result<Hold> hold(const operation::Operation& call, Copied may_copy = Copied::any);
 
-  /// What is known about the operands without asking the kernel. Of large operands only a sample of pages is examined.
-  /// Nothing if another thread holds the lock.
+  /// What is known about the operands without asking the kernel. Only a sample of the pages of large operands is
+  /// examined. Nothing if another thread holds the lock.
   std::optional<operation::Estimate> estimate(const operation::Operation& call);
 
   /// Checks for writers that bypass the page table. To be called between hold() and finish(), best while the device is

@@ -21,7 +21,7 @@ constexpr std::size_t large_look = std::size_t{8} << 20;
 // Up to this many runs of written pages are protected one by one. For more, one call about all pages costs less.
 constexpr std::size_t max_looks = 32;
 
-// Of a result that the CPU is about to write, and that is most of what lies on its pages.
+// Whether a result that the CPU is about to write is large, and most of what lies on its pages.
 bool worth_unprotecting(const operation::Operand& result) {
   constexpr std::size_t few_pages = 16;  // whose faults take less than finding them
   return !result.empty() && result.payload_bytes() >= few_pages * platform::page_size() &&

@@ -123,8 +123,8 @@ Status Supply::copy_runs(std::span<const PagesOnDevice> runs, bool tracked) {
   return {};
 }
 
-/// Of matrices that other parts of the call read, too, brings one slice, and takes the rest from those who have brought
-/// it. The links work at the same time, and so do the devices.
+/// Brings one slice of each matrix that other parts of the call read, too, and takes the rest from those who have
+/// brought it. The links work at the same time, and so do the devices.
 Status Supply::bring_slices() {
   platform::IntervalSet of_others;
   for (const Span run : shared_.sharing->brought_by_others(shared_.part, shared_.number)) of_others.add(run);

@@ -28,17 +28,17 @@ constexpr int max_unread = 4;
 /// After so many new matrices of a kind in a row that were used once.
 constexpr int max_used_once = 4;
 
-/// Of a matrix in memory that cannot be tracked: other memory may lie there by then.
+/// A matrix in memory that cannot be tracked is looked at again after so many uses: other memory may lie there by then.
 constexpr int uses_before_another_look = 32;
 
-/// Of a matrix that was rewritten.
+/// A matrix that was rewritten is looked at again after so many uses.
 constexpr int min_patience = 4;
 
 bool is_result_only(const operation::Operand& operand) {
   return operation::writes(operand.intent) && !operation::reads(operand.intent);
 }
 
-/// Of a kind.
+/// Marks a kind as a result.
 constexpr std::uint64_t result_bit = 1U << 8;
 
 /// Follows a fall at once, and a rise slowly: the least time is the one that was not disturbed.
@@ -120,8 +120,8 @@ void Usage::read_within(const operation::Operand& operand) {
   before.uses = 0;
 }
 
-/// Of a matrix that is copied: whether it has not changed for so long that it is tracked from now on. To be written
-/// once more tells nothing. What is read of a result in another shape cannot be compared, and is taken as unchanged.
+/// Whether a matrix that is copied has not changed for so long that it is tracked from now on. To be written once more
+/// tells nothing. What is read of a result in another shape cannot be compared, and is taken as unchanged.
 bool Usage::unchanged(Matrix& matrix, const operation::Operand& operand) {
   if (is_result_only(operand)) return false;
   const bool stays = matrix.shape == shape_of(operand) ? same(matrix.fingerprint, sight_of(operand), operand)

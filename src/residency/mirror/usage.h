@@ -50,7 +50,7 @@ class Usage {
   /// it is expected to be.
   bool copied(const operation::Operation& call, std::size_t index) const;
 
-  /// Of an operand that worth_tracking() wants to be copied: whether it has changed since a call used it.
+  /// Whether an operand that worth_tracking() wants to be copied has changed since a call used it.
   bool refilled(const operation::Operand& operand) const;
 
   /// A call that used the operand is over. True: it is not worth tracking any more, being a result that is not read.

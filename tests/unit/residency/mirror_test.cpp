@@ -199,7 +199,7 @@ class MirrorEviction : public MirrorMemoryTest {
  protected:
   MirrorEviction() { limit_mirrors(4 * chunk_bytes); }
 
-  /// Of one call.
+  /// A call uses these matrices.
   void use(std::initializer_list<std::size_t> matrices) {
     std::vector<Span> runs;
     for (const std::size_t i : matrices) {
@@ -334,7 +334,7 @@ class MirrorsOfLostMemory : public MirrorMemoryTest {
  protected:
   MirrorsOfLostMemory() { limit_mirrors(64 * chunk_bytes); }
 
-  /// Of one call, which leaves all of it current.
+  /// A call uses the span, and leaves all of it current.
   void use(Span span) {
     auto held = mirrors_.back({span}, host);
     ASSERT_TRUE(held) << held.error().message;
