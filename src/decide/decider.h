@@ -70,9 +70,9 @@ class Decider {
     return judge(operation, residency, nullptr);
   }
 
-  /// Returns the time that the CPU would take for a call that took `device_seconds` on the device. It comes from
-  /// earlier calls of the same kind, or from the machine's model. If neither knows, and the device took less than any
-  /// CPU of this machine would, returns the least time that a CPU would take. 0: unknown.
+  /// Returns the time that the CPU would take for a call that took `device_seconds` on the device. If nothing was
+  /// measured (measured_cpu_seconds()), and the device took less than any CPU of this machine would, returns the least
+  /// time that a CPU would take. 0: unknown.
   virtual double cpu_seconds(const operation::Operation& operation, double device_seconds) const = 0;
 
   /// Returns the CPU's time by what has been measured on this machine alone: by calls of this kind, in this run or an

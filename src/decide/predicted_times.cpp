@@ -146,14 +146,9 @@ PredictedTimes::Neighbour PredictedTimes::nearest(const Place& place, int direct
 }
 
 double PredictedTimes::cpu_seconds(const operation::Operation& operation, double device_seconds) const {
-  const Class* const times = known_class_at(place_of(operation));
-  auto measured = times == nullptr ? 0.0 : static_cast<double>(times->cpu_per_flop.load(relaxed));
-  if (measured <= 0 && times != nullptr) measured = rate_of_earlier_run(times->key.load(relaxed));
-  if (measured > 0) return measured * operation.work.flops;
-  const MachineModel& model = *model_.load(std::memory_order_acquire);
-  const double expected = model.cpu_seconds_of(operation);
-  const double least = model.min_cpu_seconds_of(operation);
-  return expected > 0 || least <= device_seconds ? expected : least;
+  if (const double measured = measured_cpu_seconds(operation); measured > 0) return measured;
+  const double least = model_.load(std::memory_order_acquire)->min_cpu_seconds_of(operation);
+  return least > device_seconds ? least : 0;
 }
 
 double PredictedTimes::measured_cpu_seconds(const operation::Operation& operation) const {

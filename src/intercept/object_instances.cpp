@@ -109,7 +109,17 @@ struct Listed {
   ObjectIdentity identity() const { return {begin, end, path}; }
 };
 
+/// As long as nothing is unloaded, the objects of the program's namespace that are known come first in each listing, in
+/// the same order.
+struct Known {
+  LinkerCounts counts;
+  std::size_t objects = 0;
+  bool sole_space = true;  ///< no object is known in another namespace
+};
+
 struct Listing {
+  Known known;           ///< these objects are left out
+  std::size_t seen = 0;  ///< objects, with those left out
   LinkerCounts counts;
   std::vector<Listed> objects;
   bool complete = true;
@@ -154,10 +164,36 @@ void renumber(long number_of_space, Listing listing) {
   space.counts = listing.counts;
 }
 
+Known known_objects() {
+  const std::lock_guard lock(registry().mutex);
+  Space& space = registry().spaces[LM_ID_BASE];
+  return {space.counts, space.instances().size(), registry().spaces.size() == 1};
+}
+
+/// Gives numbers to objects that were loaded since `listing.known`. Returns false if another thread has numbered
+/// objects meanwhile.
+bool number_loaded(Listing listing) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  Space& space = all.spaces[LM_ID_BASE];
+  if (space.counts != listing.known.counts) return false;
+  const std::size_t count = listing.known.objects + listing.objects.size();
+  space.instances().reserve(count);
+  space.reserve(count);
+  std::vector<Instance> now = std::move(space.instances());
+  for (Listed& object : listing.objects) now.push_back({++all.last, object.begin, object.end, std::move(object.path)});
+  space.set(std::move(now));
+  space.counts = listing.counts;
+  return true;
+}
+
 /// Runs under the dynamic linker's lock: no exception may pass it.
 int list_one(dl_phdr_info* info, std::size_t, void* result) {
   auto& listing = *static_cast<Listing*>(result);
   listing.counts = {info->dlpi_adds, info->dlpi_subs};
+  const bool known = listing.counts.unloads == listing.known.counts.unloads && listing.seen < listing.known.objects;
+  ++listing.seen;
+  if (known) return 0;
   const ObjectIdentity object = identify(*info);
   listing.complete = platform::contained([&] {
     listing.objects.push_back({object.begin, object.end, std::string(object.path), read_mark(object, LM_ID_BASE)});
@@ -165,27 +201,32 @@ int list_one(dl_phdr_info* info, std::size_t, void* result) {
   return listing.complete ? 0 : 1;
 }
 
-bool is_up_to_date() {
-  const LinkerCounts now = linker_counts();
-  const std::lock_guard lock(registry().mutex);
-  return registry().spaces[LM_ID_BASE].counts == now;
+Listing list_all_but(const Known& known) {
+  Listing listing{.known = known, .counts = {}, .objects = {}};
+  dl_iterate_phdr(list_one, &listing);
+  if (!listing.complete) throw std::bad_alloc();
+  return listing;
 }
 
 }  // namespace
 
 void number_instances() {
   const ForkGuard guard;
-  if (is_up_to_date()) return;
-  Listing listing;
-  dl_iterate_phdr(list_one, &listing);
-  if (!listing.complete) throw std::bad_alloc();
-  renumber(LM_ID_BASE, std::move(listing));
+  const Known known = known_objects();
+  const LinkerCounts counts = linker_counts();
+  if (counts == known.counts) return;
+  // Where there are other namespaces, the count of unloads does not tell.
+  if (known.sole_space && counts.unloads == known.counts.unloads) {
+    Listing listing = list_all_but(known);
+    if (listing.counts.unloads == known.counts.unloads && number_loaded(std::move(listing))) return;
+  }
+  renumber(LM_ID_BASE, list_all_but({}));
 }
 
 void number_instances(const LinkerCounts& before, const std::vector<LoadedObject>& objects) {
   const ForkGuard guard;
   if (objects.empty()) return;
-  Listing listing{.counts = before, .objects = {}};
+  Listing listing{.known = {}, .counts = before, .objects = {}};
   const long space = objects.front().space;
   for (const LoadedObject& object : objects)
     listing.objects.push_back({object.begin, object.end, object.path, read_mark(object.identity(), space)});

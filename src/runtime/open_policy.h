@@ -3,6 +3,9 @@
 // while the CPU computes, even if the program leaves no core idle: the two slow each other, but the program loses less
 // than if it waited. On 16 cores beside an H100, opening took 0.35 s alone, and 0.45 to 0.55 s beside products on all
 // cores, which lost 0.17 to 0.25 s meanwhile. So a call that the CPU can make in twice the opening time does not wait.
+//
+// Opening is work for a core. If the ranks of a job leave no core idle, each rank that opens the device falls behind,
+// and the others wait for it. The openings come one after the other, so the job loses their sum.
 #pragma once
 
 #include <algorithm>
@@ -20,24 +23,37 @@ struct SpentOnCpu {
   double on_device = 0;  ///< seconds that the open device is expected to take for them
 };
 
+/// What opening the device costs, in seconds.
+struct OpeningPrice {
+  double own = 0;  ///< what the process that opens it waits
+  double job = 0;  ///< what the job loses if its ranks leave no core idle
+};
+
 /// The rule for opening the device. Thread-safe; takes no lock.
 class OpenPolicy {
  public:
-  explicit OpenPolicy(config::StartMode mode) : mode_(mode) {}
+  /// `ranks`: how many ranks of the job are on this node.
+  explicit OpenPolicy(config::StartMode mode, int ranks = 1)
+      : mode_(mode), burden_(std::max(1.0, lost_share * ranks)) {}
 
   enum class Answer : std::uint8_t {
     not_yet,        ///< the CPU makes this call
     in_background,  ///< the CPU makes this call, and the device is to be opened meanwhile
     now,            ///< this call waits for the device
   };
-  /// `cpu_seconds`: what the CPU needs for the call; a lower limit if that is not known.
-  Answer answer(double cpu_seconds) const {
-    const double price = price_.load(std::memory_order_relaxed);
+  /// `cpu_seconds`: what the CPU needs for the call; a lower limit if that is not known. `cores_are_idle` is asked only
+  /// if the answer depends on it.
+  template <class Function>
+  Answer answer(double cpu_seconds, const Function& cores_are_idle) const {
+    const auto [price, price_of_job] = this->price();
     const double lost_before = lost_before_.load(std::memory_order_relaxed);
     if (always_waits() || cpu_seconds > std::max(worth_waiting * price, lost_before)) return Answer::now;
+    if (foresees_gain()) return Answer::in_background;
     const double spent = spent_.load(std::memory_order_relaxed);
-    const bool due = spent >= lost_before && spent - on_device_.load(std::memory_order_relaxed) >= patience * price;
-    return due || foresees_gain() ? Answer::in_background : Answer::not_yet;
+    const double lost = spent - on_device_.load(std::memory_order_relaxed);
+    const bool due =
+        spent >= lost_before && lost >= patience * price && (lost >= patience * price_of_job || cores_are_idle());
+    return due ? Answer::in_background : Answer::not_yet;
   }
 
   /// Whether every call waits for the device, however long opening takes.
@@ -45,7 +61,7 @@ class OpenPolicy {
 
   /// How many seconds a call that waits for the device waits for the turns of other processes. Together with the
   /// opening, that is half of what the CPU needs for the call.
-  double longest_queue(double cpu_seconds) const { return std::max(cpu_seconds / worth_waiting - price(), 0.0); }
+  double longest_queue(double cpu_seconds) const { return std::max(cpu_seconds / worth_waiting - price().own, 0.0); }
 
   /// Whether a call waits until the kernels of its routine are loaded. Otherwise the CPU makes it meanwhile.
   /// `cpu_seconds` as in answer().
@@ -76,7 +92,10 @@ class OpenPolicy {
 
   /// `seconds`: what opening takes on this machine, by its model.
   void expect(double seconds) { price_.store(seconds, std::memory_order_relaxed); }
-  double price() const { return price_.load(std::memory_order_relaxed); }
+  OpeningPrice price() const {
+    const double own = price_.load(std::memory_order_relaxed);
+    return {own, burden_ * own};
+  }
 
   /// What earlier runs of the program predict for this one.
   enum class Foresight : std::uint8_t {
@@ -104,9 +123,11 @@ class OpenPolicy {
   /// The device is opened when the CPU has lost this share of the price of opening, compared with an open device. A
   /// program that has run so far may well run as long again; short programs would lose most by opening.
   static constexpr double patience = 0.75;
-  /// If a program uses at most this share of the cores before its first call, opening the device meanwhile costs it
-  /// nothing.
+  /// If a process uses at most this share of its cores, opening the device meanwhile costs it nothing.
   static constexpr double max_busy = 0.75;
+  /// The share of an opening that a job loses if its ranks leave no core idle. Measured with 16 ranks on 16 cores
+  /// beside an H100: a program whose ranks wait for each other after each product lost two thirds, another one a third.
+  static constexpr double lost_share = 0.5;
   /// A call waits only if the CPU needs more than this many times the wait.
   static constexpr double worth_waiting = 2;
 
@@ -114,6 +135,7 @@ class OpenPolicy {
   [[gnu::tls_model("initial-exec")]] static inline constinit thread_local SpentOnCpu added_{};
 
   const config::StartMode mode_;
+  const double burden_;  ///< price of the job divided by that of one process
   std::atomic<double> price_{decide::MachineModel::assumed_open_seconds};
   std::atomic<double> spent_{0};
   std::atomic<double> spent_on_known_work_{0};

@@ -155,7 +155,7 @@ Process::Process()
       simulated_rates_(rates_of(settings_)),
       decider_(create_decider(settings_, assumed_)),
       tracing_(settings_, decider_->floor_volume(), loaded_at()),
-      open_policy_(config::start_mode(settings_)),
+      open_policy_(config::start_mode(settings_), platform::local_size()),
       model_sought_(config::decide_by(settings_) != config::DecideBy::time || settings_.device == "none" ||
                     settings_.model == "none"),
       model_description_(assumed_.name),

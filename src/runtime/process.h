@@ -166,6 +166,9 @@ class Process final : public operation::Estimator {
   void recall_earlier_rates();
   void open_as_foreseen();
   void note_first_call();
+  static double age();
+  /// Whether the process has used so little of its cores up to now that opening the device beside it costs nothing.
+  static bool has_left_cores_idle();
   bool open_for(const operation::Operation& operation);
   bool open_in_background(const operation::Operation& operation);
   double expected_cpu_seconds(const operation::Operation& operation) const;

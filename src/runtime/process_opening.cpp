@@ -199,6 +199,15 @@ void Process::open_as_foreseen() {
   if (!opened_ahead_) opening_begun_ = false;
 }
 
+/// Seconds since the library was loaded.
+double Process::age() {
+  return std::chrono::duration<double>(Clock::now() - loaded_at()).count();
+}
+
+bool Process::has_left_cores_idle() {
+  return platform::cpu_seconds() <= OpenPolicy::max_busy * platform::cpu_share() * age();
+}
+
 /// Notes when the first call came that is worth the device.
 void Process::note_first_call() {
   if (first_call_noted_.exchange(true)) return;
@@ -208,9 +217,7 @@ void Process::note_first_call() {
         "the program has set variables of Blastoff, CUDA or the BLAS: they count from its next run on, since the "
         "device was opened before (--history)");
   if (platform::has_forked() || !told_before) return;
-  const std::chrono::duration<double> age = Clock::now() - loaded_at();
-  const bool left_cores_idle = platform::cpu_seconds() <= OpenPolicy::max_busy * platform::cpu_share() * age.count();
-  if (opened_ahead_ || left_cores_idle) lead_ = age.count();
+  if (opened_ahead_ || has_left_cores_idle()) lead_ = age();
 }
 
 /// Returns whether the device is being opened. Everything that may run out of memory is done before the opening counts
@@ -227,7 +234,7 @@ bool Process::open_in_background(const operation::Operation& operation) {
 bool Process::open_for(const operation::Operation& operation) {
   recall_earlier_runs();
   const double cpu_seconds = expected_cpu_seconds(operation);
-  switch (open_policy_.answer(cpu_seconds)) {
+  switch (open_policy_.answer(cpu_seconds, has_left_cores_idle)) {
     case OpenPolicy::Answer::not_yet: return false;
     case OpenPolicy::Answer::in_background:
       if (open_in_background(operation)) return tried_;

@@ -135,8 +135,7 @@ void Process::keep_times(const report::Totals& totals) const {
   const double seconds = tried_ && opened_ ? opened_->seconds : 0;
   const platform::ErrnoGuard errno_stays;
   Sessions* const sessions = sessions_;
-  const std::chrono::duration<double> whole = Clock::now() - loaded_at();
-  RunTimes times = times_of_run(open_policy_.spent(), totals, seconds, whole.count(), earlier->times());
+  RunTimes times = times_of_run(open_policy_.spent(), totals, seconds, age(), earlier->times());
   times.opened_at_once = open_policy_.foresees_gain();
   times.lead = lead_;
   earlier->keep(times, open_policy_.price(),

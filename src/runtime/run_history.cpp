@@ -186,9 +186,16 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
   return run;
 }
 
-OpenPolicy::Foresight foresight(const RunTimes& run, double price) {
+/// What opening costs the whole job, by the larger of the price and what the earlier run has paid.
+double max_price_of_job(const RunTimes& run, OpeningPrice price) {
+  const bool cores_are_idle = usable_lead(run) > 0;
+  const double burden = cores_are_idle || price.own <= 0 ? 1 : price.job / price.own;
+  return burden * std::max(price.own, run.opening);
+}
+
+OpenPolicy::Foresight foresight(const RunTimes& run, OpeningPrice price) {
   const double gain = run.cpu - run.device;
-  const double max_price = std::max(price, run.opening);
+  const double max_price = max_price_of_job(run, price);
   const double visible_price = std::max(max_price - usable_lead(run), min_visible * max_price);
   if (gain < visible_price) return OpenPolicy::Foresight::loses;
   if (gain < beyond_doubt * max_price && slower_as_a_whole(run)) return OpenPolicy::Foresight::loses;
@@ -196,7 +203,7 @@ OpenPolicy::Foresight foresight(const RunTimes& run, double price) {
   return clear || run.opened_at_once ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses;
 }
 
-bool opens_ahead(const RunTimes& run, double price) {
+bool opens_ahead(const RunTimes& run, OpeningPrice price) {
   return usable_lead(run) > 0 && foresight(run, price) == OpenPolicy::Foresight::gains;
 }
 
@@ -219,7 +226,7 @@ RunHistory::RunHistory(const std::string& conditions) {
   used_once_ = known->used_once;
 }
 
-void RunHistory::keep(const RunTimes& run, double price,
+void RunHistory::keep(const RunTimes& run, OpeningPrice price,
                       const std::optional<std::vector<std::uint64_t>>& used_once) const {
   if (path_.empty()) return;
   bool tells = false;
@@ -230,7 +237,7 @@ void RunHistory::keep(const RunTimes& run, double price,
                          differ(times_->whole_with_device, run.whole_with_device) ||
                          differ(times_->whole_without_device, run.whole_without_device) ||
                          used_once.value_or(used_once_) != used_once_
-                   : run.cpu >= min_share * price;
+                   : run.cpu >= min_share * price.own;
   if (tells) {
     if (write(run, used_once.value_or(used_once_), 0) && times_ && run.carried_over) set_age(path_, age_);
   } else if (marked_) {

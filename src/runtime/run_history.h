@@ -47,14 +47,14 @@ struct RunTimes {
 RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
                       double whole, const std::optional<RunTimes>& earlier);
 
-/// `price`: seconds that opening takes, by the machine model. The time between loading and the first call is taken off
-/// the price, but a quarter of it always counts. A gain of less than a quarter more than the price may be chance: then
-/// the next run does what this one did. A gain of less than four times the price does not count if whole runs with the
-/// device took longer than those without it.
-OpenPolicy::Foresight foresight(const RunTimes& run, double price);
+/// `price`: by the machine model. If no core was idle before the first call, that of the whole job counts. The time
+/// between loading and the first call is taken off the price, but a quarter of it always counts. A gain of less than a
+/// quarter more than the price may be chance: then the next run does what this one did. A gain of less than four times
+/// the price does not count if whole runs with the device took longer than those without it.
+OpenPolicy::Foresight foresight(const RunTimes& run, OpeningPrice price);
 
 /// Whether to open the device when the library is loaded, beside what the program does before its first call.
-bool opens_ahead(const RunTimes& run, double price);
+bool opens_ahead(const RunTimes& run, OpeningPrice price);
 
 /// The times of one command's last run, and the kinds of matrices that it used once, in a file of the user's cache. A
 /// command is known by a hash of 64 bits: of its program, arguments, working directory and `conditions`. The folder
@@ -82,7 +82,7 @@ class RunHistory {
   /// if `used_once` differs. Without `used_once`, the known kinds stay. Times that are carried over keep their age. If
   /// a run that opened the device ahead made no call, the known times lose their lead. Silent if writing fails. `price`
   /// as for foresight(). Changes errno.
-  void keep(const RunTimes& run, double price,
+  void keep(const RunTimes& run, OpeningPrice price,
             const std::optional<std::vector<std::uint64_t>>& used_once = std::nullopt) const;
 
  private:

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using Foresight = OpenPolicy::Foresight;
 
-constexpr double price = 0.25;
+constexpr OpeningPrice price{.own = 0.25, .job = 0.25};
 
 /// Totals of calls on the device; the CPU's time for them is known if it is not 0.
 report::Totals totals_of(double flops, double device_seconds, double expected_cpu_seconds) {
@@ -42,6 +42,16 @@ TEST(RunTimes, WhatTheCpuComputedCountsAsTheDeviceIsExpectedToTake) {
   EXPECT_DOUBLE_EQ(run.cpu, 0.8);
   EXPECT_DOUBLE_EQ(run.device, 0.04);
   EXPECT_DOUBLE_EQ(run.opening, 0.24);
+}
+
+TEST(RunTimes, MustGainWhatTheWholeJobPaysUnlessCoresWereIdle) {
+  constexpr OpeningPrice of_ranks{.own = 0.25, .job = 2};
+  const auto foreseen = [&](double gain, double lead) {
+    return foresight({.flops = 1e11, .cpu = 1 + gain, .device = 1, .opening = 0.25, .lead = lead}, of_ranks);
+  };
+  EXPECT_EQ(foreseen(1, 0), Foresight::loses);
+  EXPECT_EQ(foreseen(3, 0), Foresight::gains);
+  EXPECT_EQ(foreseen(1, 0.1), Foresight::gains) << "cores were idle before the first call";
 }
 
 TEST(RunTimes, OfARunWithoutTheDeviceAreTheCpus) {
