@@ -79,8 +79,25 @@ bool DirectCopies::possible(Device& to, Device& from) {
   return *known.possible;
 }
 
+void DirectCopies::join(std::size_t number, Device& device) {
+  const std::lock_guard lock(mutex_);
+  members_.emplace_back(number, &device);
+}
+
+std::vector<std::size_t> DirectCopies::reached_by(Device& to) {
+  auto members = [&] {
+    const std::lock_guard lock(mutex_);
+    return members_;
+  }();
+  std::vector<std::size_t> reached;
+  for (const auto& [number, from] : members)
+    if (from != &to && possible(to, *from)) reached.push_back(number);
+  return reached;
+}
+
 void DirectCopies::forget(Device& device) {
   const std::lock_guard lock(mutex_);
+  std::erase_if(members_, [&](const auto& member) { return member.second == &device; });
   std::erase_if(known_,
                 [&](const auto& known) { return known.first.first == &device || known.first.second == &device; });
 }

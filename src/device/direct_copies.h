@@ -1,10 +1,12 @@
 // Between which devices copies are direct.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "device/device.h"
 
@@ -18,7 +20,12 @@ class DirectCopies {
   /// the trial cannot be made, because memory is short, later questions repeat it.
   bool possible(Device& to, Device& from);
 
-  /// Forgets what is known of the device, which is going away.
+  /// The device takes part, under this number.
+  void join(std::size_t number, Device& device);
+  /// The numbers of those whose memory queues of `to` copy from.
+  std::vector<std::size_t> reached_by(Device& to);
+
+  /// Forgets the device, which is going away. No call of another one may be in flight.
   void forget(Device& device);
 
  private:
@@ -28,6 +35,7 @@ class DirectCopies {
   };
 
   std::mutex mutex_;
+  std::vector<std::pair<std::size_t, Device*>> members_;
   std::map<std::pair<Device*, Device*>, Answer> known_;
 };
 

@@ -13,7 +13,7 @@ namespace blastoff::ledger {
 
 namespace {
 
-constexpr Span everything = {0, UINTPTR_MAX};
+constexpr Span everything = {0, ~std::uintptr_t{chunk_bytes - 1}};
 
 /// Adds runs to those from `first_own` on, and makes these ascending and disjoint.
 void merge(std::vector<Span>& runs, std::size_t first_own, const std::vector<Span>& others) {
@@ -61,6 +61,8 @@ Ledger::Received Ledger::receive_events() {
   const bool received = platform::contained([&] { complete = watched_.drain(received_); });
   if (!received) watched_.forget_all();
   if (complete && received_.empty()) return Received::nothing;
+  for (const tracking::MemoryEvent& event : received_) states_.invalidate(event.span);
+  if (!complete) states_.invalidate(everything);
   for (Place* place : places_)
     if (place) place->hear(received_, complete);
   return received_.empty() ? Received::only_loss : Received::events;
@@ -96,11 +98,8 @@ Place::Place(Ledger& ledger) : ledger_(ledger) {
 
 Place::~Place() {
   if (ledger_.in_forked_child()) return;
-  {
-    const std::lock_guard lock(ledger_.memory_mutex_);
-    ledger_.places_[number_] = nullptr;
-  }
-  ledger_.states_.close(number_, everything);
+  const std::lock_guard lock(ledger_.memory_mutex_);
+  ledger_.places_[number_] = nullptr;
 }
 
 tl::expected<void, std::string> Place::watch(Span span) {
@@ -118,7 +117,6 @@ void Place::forget(Span span) {
 bool Place::scan(Span span, bool protect, std::vector<Span>& written) {
   if (span.empty()) return true;
   const std::size_t before = written.size();
-  ledger_.states_.open(number_, span);
   std::unique_lock turn(ledger_.turn_, std::defer_lock);
   if (protect) turn.lock();
   bool intact = false;
@@ -129,14 +127,15 @@ bool Place::scan(Span span, bool protect, std::vector<Span>& written) {
     written.resize(before);
     return false;
   }
-  std::vector<Span> invalid;
   if (protect) {
-    for (std::size_t i = before; i < written.size(); ++i) ledger_.states_.invalidate(written[i], number_);
-    ledger_.states_.take_invalid(number_, span, invalid);
+    const std::size_t except = shared() ? States::nowhere : number_;
+    for (std::size_t i = before; i < written.size(); ++i) ledger_.states_.invalidate(written[i], except);
+    if (written.size() > before) ++ledger_.findings_;
   } else {
     turn.lock();
-    ledger_.states_.invalid(number_, span, invalid);
   }
+  std::vector<Span> invalid;
+  ledger_.states_.invalid(number_, span, invalid);
   merge(written, before, invalid);
   return true;
 }
@@ -146,6 +145,26 @@ bool Place::protect(Span span, std::vector<Span>& written, std::vector<Span>& fa
   if (!scan(span, true, written)) return false;
   ledger_.watched_.note_protected(span, std::span(written).subspan(first), faulted);
   return true;
+}
+
+Loan Place::who_has(const std::vector<Span>& wanted, std::span<const std::size_t> holders,
+                    const States::Covers& covers) {
+  Loan loan;
+  for (const Span span : wanted) ledger_.states_.who_has(span, holders, covers, loan);
+  return loan;
+}
+
+// Nobody may read that there is none before the pages are invalid.
+void Place::answer(std::uint64_t findings, bool foreign) {
+  if (foreign) ledger_.foreign_ = true;
+  if (ledger_.foreign_) {
+    ledger_.states_.invalidate(everything, number_);
+    take(everything);
+  }
+  ledger_.foreign_ = foreign;
+  std::uint64_t before = ledger_.cleared_;
+  while (!foreign && before < findings && !ledger_.cleared_.compare_exchange_weak(before, findings)) {
+  }
 }
 
 // What a place leaves unheard, while others drain, must not grow for ever. After a loss the events themselves tell it
@@ -158,17 +177,11 @@ void Place::hear(const std::vector<tracking::MemoryEvent>& events, bool complete
 }
 
 bool Place::drain(std::vector<tracking::MemoryEvent>& events) {
-  bool lost = false;
-  {
-    const std::lock_guard lock(ledger_.memory_mutex_);
-    ledger_.wake_others(*this, ledger_.receive_events());
-    events.insert(events.end(), heard_.begin(), heard_.end());
-    lost = std::exchange(events_lost_, false);
-    for (const tracking::MemoryEvent& event : heard_) ledger_.states_.close(number_, event.span);
-    heard_.clear();
-  }
-  if (lost) ledger_.states_.close(number_, everything);
-  return !lost;
+  const std::lock_guard lock(ledger_.memory_mutex_);
+  ledger_.wake_others(*this, ledger_.receive_events());
+  events.insert(events.end(), heard_.begin(), heard_.end());
+  heard_.clear();
+  return !std::exchange(events_lost_, false);
 }
 
 bool Place::wait_for_events() {

@@ -3,11 +3,13 @@
 // and the ledger: a page that was written, whoever finds it, is invalid at every place.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,9 @@ class Ledger {
 
   /// One at a time protects pages, until all places can know what was found.
   std::mutex turn_;
+  std::atomic<std::uint64_t> findings_ = 0;  ///< scans that have found written pages
+  std::atomic<std::uint64_t> cleared_ = 0;   ///< of these, those that no foreign writer has made
+  std::atomic<bool> foreign_ = false;        ///< the last answer: there is such a writer
 
   std::mutex memory_mutex_;  ///< of what is watched, and of its events
   tracking::WatchedMemory watched_;
@@ -60,10 +65,11 @@ class Ledger {
   bool handing_out_ = false;  ///< the thread runs
 };
 
-/// What one holder of copies knows of memory. Thread-safe, but no copy may become current during drain().
+/// What one holder of copies knows of memory. Thread-safe, except that its copies (ledger::Copy) are changed by one
+/// thread at a time.
 ///
-/// A page counts as written here until this place has protected it for the first time, when the program has written it
-/// since this place last did so, whoever found that, and when another place has written it itself (wrote()).
+/// A page of a copy counts as written here when the program has written it since this place last took it, whoever found
+/// that, and when another place has written it itself (wrote()).
 class Place {
  public:
   explicit Place(Ledger& ledger);
@@ -80,9 +86,9 @@ class Place {
   /// The memory of the span has been replaced without an event: watch it again.
   void forget(Span span);
 
-  /// Appends the runs of pages of a watched span that were written, ascending; `protect` protects them. False: the
-  /// memory is not the one that was watched; call forget() and watch(). If it throws, what was found is lost, and no
-  /// copy of the span is current any more.
+  /// Appends the runs of pages of a watched span that were written, ascending; `protect` protects them. They stay
+  /// *invalid* here until take(), if there are several places. False: the memory is not the one that was watched; call
+  /// forget() and watch(). If it throws, what was found may be lost: take() all.
   bool scan(Span span, bool protect, std::vector<Span>& written);
 
   /// The same with `protect`. Appends to `faulted` those of the pages that were protected before: the CPU has taken a
@@ -92,20 +98,36 @@ class Place {
   /// Prepares pages that are about to be overwritten, so that writing to them costs no page faults.
   void unprotect(Span span) { ledger_.watched_.unprotect(span); }
 
-  /// This place makes copies of the span current, without a scan before: it learns from here on what is written.
-  void keep(Span span) { ledger_.states_.open(number_, span); }
+  /// This place is to have a copy of the chunk. A page of it becomes current before its upload begins.
+  Copy& open(std::uintptr_t chunk, device::Address address) { return ledger_.states_.open(number_, chunk, address); }
+  void close(std::uintptr_t chunk) { ledger_.states_.close(number_, chunk); }
 
-  /// Whether this place can have anything of the span. No kernel call.
-  bool has_looked_at(Span span) { return ledger_.states_.any_open(number_, span); }
+  /// The pages are not current here; what scans have reported of them is known. Returns how many were current.
+  std::size_t take(Span span) { return ledger_.states_.take(number_, span); }
 
-  /// Appends the pages that count as written here, as far as scans of all places have found by now. No kernel call.
-  void found_written(Span span, std::vector<Span>& written) { ledger_.states_.invalid(number_, span, written); }
+  /// What other places (by number) have of these pages, which this place has protected. A write since then it finds at
+  /// its next scan. An earlier one, but after the other place last protected the page, was found by this place's scan
+  /// or by one that had its turn before, and has made the page invalid there. Other bytes than those that `covers` asks
+  /// for may be anything.
+  Loan who_has(const std::vector<Span>& wanted, std::span<const std::size_t> holders, const States::Covers& covers);
+  std::size_t number() const { return number_; }
+
+  /// Whether there is a writer that bypasses the page table, as far as is known. Registering memory for one writes to
+  /// its pages. So this need be asked only after a scan that found written pages (at any place), and before anybody
+  /// relies on what these pages hold.
+  bool foreign() const { return ledger_.foreign_; }
+  bool unasked() const { return ledger_.findings_ > ledger_.cleared_; }
+  /// How often scans have found written pages.
+  std::uint64_t findings() const { return ledger_.findings_; }
+  /// The answer, asked for after so many findings. If there is such a writer, or was one up to now, nothing is current
+  /// at any place: nothing is known about what it wrote before it was found, or until it went.
+  void answer(std::uint64_t findings, bool foreign);
 
   /// This place has written these pages, without a trace in the page table.
   void wrote(Span span) { ledger_.states_.invalidate(span, number_); }
 
-  /// Appends the events of watched memory up to now. The place's copies of that memory end with it. False: events were
-  /// lost, and all copies end.
+  /// Appends the events of watched memory up to now, which is invalid at all places. False: events were lost, and all
+  /// memory is.
   bool drain(std::vector<tracking::MemoryEvent>& events);
 
   /// Blocks until there is something to drain (true) or stop_waiting() was called (false).

@@ -27,6 +27,10 @@ class Bitmap {
   void clear(const Bitmap& others) {
     for (std::size_t word = 0; word < words_.size(); ++word) words_[word] &= ~others.words_[word];
   }
+  /// Leaves only those that are set in the others, too.
+  void keep(const Bitmap& others) {
+    for (std::size_t word = 0; word < words_.size(); ++word) words_[word] &= others.words_[word];
+  }
   bool all(std::size_t first, std::size_t last) const {
     bool result = true;
     each_word(first, last, [&](std::size_t word, std::uint64_t mask) { result &= (words_[word] & mask) == mask; });

@@ -4,122 +4,169 @@
 
 namespace blastoff::ledger {
 
-/// Calls visit(number, group) for the groups of the span of which anything is open, each under its lock. A group of
-/// which nothing is open afterwards goes.
+namespace {
+
+/// Appends those of pages [first, last) of a chunk at `begin` that are in the bitmap, as runs.
+void append_runs(const PageBitmap& pages, std::size_t first, std::size_t last, std::uintptr_t begin,
+                 std::vector<Span>& runs) {
+  if (!pages.any(first, last)) return;
+  const std::size_t size = platform::page_size();
+  pages.each([&](std::size_t number) {
+    if (number < first || number >= last) return;
+    const Span one{begin + number * size, begin + (number + 1) * size};
+    if (!runs.empty() && runs.back().end == one.begin)
+      runs.back().end = one.end;
+    else
+      runs.push_back(one);
+  });
+}
+
+}  // namespace
+
+Loan::~Loan() {
+  for (Copy* copy : copies_) {
+    const auto lock = copy->lock();
+    --copy->lent;
+  }
+}
+
+void Loan::add(PagesOnDevice run) {
+  PagesOnDevice* const last = runs_.empty() ? nullptr : &runs_.back();
+  if (last && last->host.end == run.host.begin && last->device + last->host.bytes() == run.device)
+    last->host.end = run.host.end;
+  else
+    runs_.push_back(run);
+}
+
+/// Calls visit(group, part) for the chunks of the span, ascending within a group, in groups where anything is open;
+/// each under its lock.
 template <class Visit>
-void States::each_group(Span span, Visit&& visit) {
+void States::each_part(Span span, Visit&& visit) {
   if (span.empty()) return;
+  constexpr std::uintptr_t group_bytes = chunks_of_group * chunk_bytes;
+  const std::size_t page = platform::page_size();
   const std::uintptr_t first = span.begin / group_bytes;
   const std::uintptr_t last = (span.end - 1) / group_bytes;
-  const auto is_empty = [](const auto& entry) {
-    return std::ranges::all_of(entry.second.places, [](const auto& chunks) { return chunks == nullptr; });
+  const auto visit_group = [&](std::uintptr_t number, Group& group) {
+    const std::uintptr_t base = number * group_bytes;
+    const std::uintptr_t end = std::min<std::uintptr_t>(span.end - base, group_bytes);
+    for (std::uintptr_t at = span.begin > base ? span.begin - base : 0; at < end;) {
+      const std::uintptr_t chunk = at / chunk_bytes;
+      const std::uintptr_t stop = std::min<std::uintptr_t>(end, (chunk + 1) * chunk_bytes);
+      visit(group, Part{chunk, base + chunk * chunk_bytes, at % chunk_bytes / page,
+                        (stop - chunk * chunk_bytes + page - 1) / page});
+      at = stop;
+    }
   };
   constexpr std::uintptr_t few = 4096;
   if (last - first < few) {
     for (std::uintptr_t number = first; number <= last; ++number) {
-      Stripe& stripe = stripes_[number % stripes];
+      Stripe& stripe = stripe_of(number);
       const std::lock_guard lock(stripe.mutex);
-      const auto found = stripe.groups.find(number);
-      if (found == stripe.groups.end()) continue;
-      visit(number, found->second);
-      if (is_empty(*found)) stripe.groups.erase(found);
+      if (const auto found = stripe.groups.find(number); found != stripe.groups.end())
+        visit_group(number, found->second);
     }
     return;
   }
   for (Stripe& stripe : stripes_) {
     const std::lock_guard lock(stripe.mutex);
     for (auto& [number, group] : stripe.groups)
-      if (first <= number && number <= last) visit(number, group);
-    std::erase_if(stripe.groups, is_empty);
+      if (first <= number && number <= last) visit_group(number, group);
   }
 }
 
-/// Calls visit(chunk, begin, end) for the chunks of the group that the span touches, ascending: the chunk's number
-/// within the group, and the bytes of the chunk that belong to the span.
+/// Calls visit(copy, part) for what is open at the place.
 template <class Visit>
-void States::each_part(std::uintptr_t group, Span span, Visit&& visit) {
-  const std::uintptr_t base = group * group_bytes;
-  const std::uintptr_t end = std::min<std::uintptr_t>(span.end - base, group_bytes);
-  for (std::uintptr_t at = span.begin > base ? span.begin - base : 0; at < end;) {
-    const std::uintptr_t chunk = at / chunk_bytes;
-    const std::uintptr_t stop = std::min<std::uintptr_t>(end, (chunk + 1) * chunk_bytes);
-    visit(chunk, at % chunk_bytes, stop - chunk * chunk_bytes);
-    at = stop;
-  }
-}
-
-void States::open(std::size_t place, Span span) {
-  if (span.empty()) return;
-  for (std::uintptr_t number = span.begin / group_bytes; number <= (span.end - 1) / group_bytes; ++number) {
-    Stripe& stripe = stripes_[number % stripes];
-    const std::lock_guard lock(stripe.mutex);
-    Group& group = stripe.groups[number];
-    if (group.places.size() <= place) group.places.resize(place + 1);
-    auto& chunks = group.places[place];
-    if (!chunks) chunks = std::make_unique<Chunks>();
-    each_part(number, span, [&](std::size_t chunk, std::size_t, std::size_t) {
-      const std::uint64_t bit = std::uint64_t{1} << chunk;
-      if ((chunks->open & bit) == 0) chunks->invalid[chunk].set(0, max_pages_per_chunk);
-      chunks->open |= bit;
-    });
-  }
-}
-
-void States::close(std::size_t place, Span span) {
-  each_group(span, [&](std::uintptr_t number, Group& group) {
-    if (place >= group.places.size() || !group.places[place]) return;
-    Chunks& chunks = *group.places[place];
-    each_part(number, span, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
-      if (begin == 0 && end == chunk_bytes) chunks.open &= ~(std::uint64_t{1} << chunk);
-    });
-    if (chunks.open == 0) group.places[place].reset();
+void States::each_copy(std::size_t place, Span span, Visit&& visit) {
+  each_part(span, [&](Group& group, const Part& part) {
+    if (place >= group.places.size()) return;
+    if (Copy* const copy = group.places[place][part.chunk].get()) visit(*copy, part);
   });
 }
 
-// What is not open has a bitmap as well, which open() fills.
+Copy& States::open(std::size_t place, std::uintptr_t chunk, device::Address address) {
+  const std::uintptr_t number = chunk / chunk_bytes;
+  Stripe& stripe = stripe_of(number / chunks_of_group);
+  const std::lock_guard lock(stripe.mutex);
+  Group& group = stripe.groups[number / chunks_of_group];
+  if (group.places.size() <= place) group.places.resize(place + 1);
+  auto& copy = group.places[place][number % chunks_of_group];
+  if (!copy) {
+    copy = std::make_unique<Copy>();
+    copy->address = address;
+    copy->group = &stripe.mutex;
+    ++group.open;
+  }
+  return *copy;
+}
+
+void States::close(std::size_t place, std::uintptr_t chunk) {
+  const std::uintptr_t number = chunk / chunk_bytes;
+  Stripe& stripe = stripe_of(number / chunks_of_group);
+  const std::lock_guard lock(stripe.mutex);
+  const auto found = stripe.groups.find(number / chunks_of_group);
+  if (found == stripe.groups.end() || place >= found->second.places.size()) return;
+  auto& copy = found->second.places[place][number % chunks_of_group];
+  if (!copy) return;
+  copy.reset();
+  if (--found->second.open == 0) stripe.groups.erase(found);
+}
+
 void States::invalidate(Span span, std::size_t except) {
-  const std::size_t page = platform::page_size();
-  each_group(span, [&](std::uintptr_t number, Group& group) {
+  each_part(span, [&](Group& group, const Part& part) {
     for (std::size_t place = 0; place < group.places.size(); ++place) {
-      if (place == except || !group.places[place]) continue;
-      each_part(number, span, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
-        group.places[place]->invalid[chunk].set(begin / page, (end + page - 1) / page);
-      });
+      Copy* const copy = group.places[place][part.chunk].get();
+      if (copy && place != except) copy->invalid.set(part.first, part.last);
     }
   });
 }
 
-void States::look(std::size_t place, Span span, std::vector<Span>& runs, bool take) {
-  const std::size_t page = platform::page_size();
-  each_group(span, [&](std::uintptr_t number, Group& group) {
-    if (place >= group.places.size() || !group.places[place]) return;
-    Chunks& chunks = *group.places[place];
-    each_part(number, span, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
-      PageBitmap& invalid = chunks.invalid[chunk];
-      if ((chunks.open >> chunk & 1) == 0 || !invalid.any(begin / page, end / page)) return;
-      const std::uintptr_t base = number * group_bytes + chunk * chunk_bytes;
-      invalid.each([&](std::size_t number_of_page) {
-        const Span one{base + number_of_page * page, base + (number_of_page + 1) * page};
-        if (number_of_page * page < begin || number_of_page * page >= end) return;
-        if (!runs.empty() && runs.back().end == one.begin)
-          runs.back().end = one.end;
-        else
-          runs.push_back(one);
-      });
-      if (take) invalid.clear(begin / page, end / page);
-    });
+void States::invalid(std::size_t place, Span span, std::vector<Span>& runs) {
+  each_copy(place, span, [&](const Copy& copy, const Part& part) {
+    append_runs(copy.invalid, part.first, part.last, part.begin, runs);
   });
 }
 
-bool States::any_open(std::size_t place, Span span) {
-  bool any = false;
-  each_group(span, [&](std::uintptr_t number, Group& group) {
-    if (place >= group.places.size() || !group.places[place]) return;
-    each_part(number, span, [&](std::size_t chunk, std::size_t, std::size_t) {
-      any = any || (group.places[place]->open >> chunk & 1) != 0;
-    });
+std::size_t States::take(std::size_t place, Span span) {
+  std::size_t pages = 0;
+  each_copy(place, span, [&](Copy& copy, const Part& part) {
+    pages += copy.current.count(part.first, part.last);
+    copy.current.clear(part.first, part.last);
+    copy.invalid.clear(part.first, part.last);
   });
-  return any;
+  return pages;
+}
+
+void States::who_has(Span span, std::span<const std::size_t> holders, const Covers& covers, Loan& loan) {
+  const std::size_t size = platform::page_size();
+  std::vector<Span> found;
+  each_part(span, [&](Group& group, const Part& part) {
+    PageBitmap left{};
+    left.set(part.first, part.last);
+    for (const std::size_t place : holders) {
+      Copy* const copy = place < group.places.size() ? group.places[place][part.chunk].get() : nullptr;
+      if (!copy) continue;
+      PageBitmap there = left;
+      there.keep(copy->current);
+      there.clear(copy->invalid);
+      there.clear(copy->arriving);
+      if (there.any(copy->partial)) {
+        PageBitmap partial = there;
+        partial.keep(copy->partial);
+        partial.each([&](std::size_t number) {
+          const std::uintptr_t at = part.begin + number * size;
+          if (!covers(*copy, {at, at + size})) there.clear(number, number + 1);
+        });
+      }
+      found.clear();
+      append_runs(there, part.first, part.last, part.begin, found);
+      if (found.empty()) continue;
+      loan.copies_.push_back(copy);
+      ++copy->lent;
+      for (const Span run : found) loan.add({run, copy->address + (run.begin - part.begin)});
+      left.clear(there);
+    }
+  });
 }
 
 }  // namespace blastoff::ledger

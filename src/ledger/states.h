@@ -1,68 +1,121 @@
-// Which pages of host memory are out of date, and where? Kept for chunks of 2 MiB, and for each place that holds copies
-// of them. One lock guards a group of chunks.
+// Who has which pages of host memory? Kept for chunks of 2 MiB, and for each place that holds a copy of one. One lock
+// guards a group of chunks.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "device/address.h"
 #include "ledger/page_bitmap.h"
+#include "ledger/used_bytes.h"
 #include "platform/span.h"
 
 namespace blastoff::ledger {
 
 using platform::Span;
 
-/// Thread-safe. Places are numbered from 0. Spans are whole pages, except where said.
+/// One place's copy of a chunk. Other places set *invalid* and `lent`, and read all of it, under the lock of its group.
+/// Only the place itself changes the rest, from one thread at a time and under that lock; so it reads the rest without
+/// the lock.
+struct Copy {
+  PageBitmap invalid;               ///< somebody has written the page since; this stays until the place takes it
+  PageBitmap current;               ///< the copy equals host memory as it was when the page was last protected
+  PageBitmap partial;               ///< if current: only the bytes that were used are
+  PageBitmap arriving;              ///< an upload is on its way
+  std::unique_ptr<UsedBytes> used;  ///< of partial pages; nullptr: there never were any
+  device::Address address = 0;      ///< where the chunk lies at the place
+  std::size_t lent = 0;             ///< by loans
+  std::mutex* group = nullptr;
+
+  std::unique_lock<std::mutex> lock() { return std::unique_lock(*group); }
+};
+
+/// Where a device has what host memory holds.
+struct PagesOnDevice {
+  Span host;
+  device::Address device = 0;
+};
+
+/// Pages of other places that may be copied from as long as this lives: their copies stay where they are.
+class Loan {
+ public:
+  Loan() = default;
+  ~Loan();
+  Loan(Loan&&) noexcept = default;
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  Loan& operator=(Loan&&) = delete;
+
+  const std::vector<PagesOnDevice>& runs() const { return runs_; }
+
+ private:
+  friend class States;
+  void add(PagesOnDevice run);
+
+  std::vector<PagesOnDevice> runs_;
+  std::vector<Copy*> copies_;
+};
+
+/// Thread-safe. Places are numbered from 0. Spans are whole pages. Everything but open() concerns open chunks alone.
 class States {
  public:
-  /// From here on the place learns which pages of the span become *invalid*. Chunks that were not open are invalid as a
-  /// whole: nothing is known of what happened to them before. What is open stays as it is.
-  void open(std::size_t place, Span span);
+  /// From here until it is closed, the place may have pages of the chunk, which begins at this host address, and learns
+  /// which of them become *invalid*. Nothing is known of a copy that was not open.
+  Copy& open(std::size_t place, std::uintptr_t chunk, device::Address address);
+  /// The copy goes. Nothing of it is lent.
+  void close(std::size_t place, std::uintptr_t chunk);
 
-  /// The place holds nothing more of the span, which may be any: chunks that lie wholly within it are closed.
-  void close(std::size_t place, Span span);
-
-  /// The pages are out of date at all places that have them open, or at all but `except`, which wrote them.
+  /// The pages are out of date at all places, or at all but `except`.
   void invalidate(Span span, std::size_t except = nowhere);
   static constexpr std::size_t nowhere = SIZE_MAX;
 
   /// Appends the runs of pages that are invalid at the place, in any order.
-  void invalid(std::size_t place, Span span, std::vector<Span>& runs) { look(place, span, runs, false); }
-  /// The same, and from here on they are not: the place knows it. Where memory for `runs` runs out, it throws, and
-  /// the place may not take any page of the span for valid.
-  void take_invalid(std::size_t place, Span span, std::vector<Span>& runs) { look(place, span, runs, true); }
+  void invalid(std::size_t place, Span span, std::vector<Span>& runs);
 
-  /// Whether the place has a chunk of the span open.
-  bool any_open(std::size_t place, Span span);
+  /// The place knows that it has none of these pages: they are neither current nor invalid. Returns how many were
+  /// current.
+  std::size_t take(std::size_t place, Span span);
+
+  /// Whether enough of a page is current at a place that has only some of its bytes.
+  using Covers = std::function<bool(const Copy&, Span page)>;
+
+  /// Adds to the loan what the holders have of the span: pages that are current, not invalid, and have arrived. Each
+  /// page comes once.
+  void who_has(Span span, std::span<const std::size_t> holders, const Covers& covers, Loan& loan);
 
  private:
   static constexpr std::size_t chunks_of_group = 64;
-  static constexpr std::size_t group_bytes = chunks_of_group * chunk_bytes;
   static constexpr std::size_t stripes = 64;
 
-  /// What one place has open of a group.
-  struct Chunks {
-    std::array<PageBitmap, chunks_of_group> invalid{};
-    std::uint64_t open = 0;  ///< a bit for each chunk
-  };
+  using Copies = std::array<std::unique_ptr<Copy>, chunks_of_group>;
   struct Group {
-    std::vector<std::unique_ptr<Chunks>> places;  ///< null: nothing is open there
+    std::vector<Copies> places;
+    std::size_t open = 0;
   };
   struct Stripe {
     std::mutex mutex;
     std::unordered_map<std::uintptr_t, Group> groups;  ///< by number
   };
+  /// The pages [first, last) of one chunk.
+  struct Part {
+    std::size_t chunk;     ///< within its group
+    std::uintptr_t begin;  ///< host address of the chunk
+    std::size_t first;
+    std::size_t last;
+  };
 
+  Stripe& stripe_of(std::uintptr_t group) { return stripes_[group % stripes]; }
   template <class Visit>
-  void each_group(Span span, Visit&& visit);
+  void each_part(Span span, Visit&& visit);
   template <class Visit>
-  static void each_part(std::uintptr_t group, Span span, Visit&& visit);
-  void look(std::size_t place, Span span, std::vector<Span>& runs, bool take);
+  void each_copy(std::size_t place, Span span, Visit&& visit);
 
   std::array<Stripe, stripes> stripes_;
 };

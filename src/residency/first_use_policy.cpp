@@ -49,7 +49,7 @@ class FirstUsePolicy final : public Policy {
       : device_(device),
         staging_(staging),
         settings_(settings),
-        coherence_(device, ledger, settings.pins ? settings.pins : create_pins(0), settings.exchange,
+        coherence_(device, ledger, settings.pins ? settings.pins : create_pins(0), settings.direct_copies,
                    settings.max_copied, settings.fingerprint),
         buffers_(device),
         copies_(create_copy_policy(device, staging)) {
@@ -465,10 +465,6 @@ HostState FirstUseLease::host_state(std::size_t index) {
 
 std::shared_ptr<mirror::Pins> create_pins(std::size_t limit) {
   return std::make_shared<mirror::Pins>(limit);
-}
-
-std::shared_ptr<mirror::Exchange> create_exchange() {
-  return std::make_shared<mirror::Exchange>();
 }
 
 std::unique_ptr<Policy> create_first_use_policy(device::Device& device, Staging& staging, ledger::Ledger& ledger,

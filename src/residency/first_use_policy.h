@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 
+#include "device/direct_copies.h"
 #include "ledger/ledger.h"
 #include "platform/threads.h"
 #include "residency/fingerprint.h"
@@ -17,15 +18,11 @@
 namespace blastoff::residency {
 
 namespace mirror {
-class Exchange;
 class Pins;
 }  // namespace mirror
 
 /// The page locks on the program's memory, for the devices of a process together: at most `limit` bytes.
 std::shared_ptr<mirror::Pins> create_pins(std::size_t limit);
-
-/// Lets the devices of a process copy from each other what one of them lacks and another one holds.
-std::shared_ptr<mirror::Exchange> create_exchange();
 
 /// How much of a result a panel holds: bytes, and columns or rows of a solve, since cuBLAS computes narrow ones less
 /// efficiently however long they are. A panel is copied back while the next ones are computed, but small panels compute
@@ -37,8 +34,8 @@ struct PanelSizes {
 };
 
 struct FirstUseSettings {
-  std::shared_ptr<mirror::Pins> pins;          ///< of create_pins(); null: none of the program's memory is page-locked
-  std::shared_ptr<mirror::Exchange> exchange;  ///< of create_exchange(); null: all comes from host memory
+  std::shared_ptr<mirror::Pins> pins;  ///< of create_pins(); null: none of the program's memory is page-locked
+  std::shared_ptr<device::DirectCopies> direct_copies;  ///< null: all comes from host memory
   /// Bytes that a call must lack for other devices to be asked. That costs about as much as bringing so many.
   std::size_t min_borrowed = std::size_t{1} << 20;
   /// Seconds that a part of a split call waits for what others bring, besides what bringing it itself would take.

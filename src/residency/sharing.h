@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/address.h"
+#include "ledger/states.h"
 #include "operation/operation.h"
 #include "platform/span.h"
 
@@ -25,11 +25,7 @@ class PageLocks;
 /// Whether the operation only reads this matrix: parts that do so share it.
 bool only_reads(const operation::Operation& operation, const operation::Operand& matrix);
 
-/// Where a device has what host memory holds.
-struct PagesOnDevice {
-  platform::Span host;
-  device::Address device = 0;
-};
+using ledger::PagesOnDevice;
 
 /// Pages that one part has brought from host memory, and that the others may copy from its device. Each byte of them
 /// belongs to a matrix that they read, too: the program may not write it before the call is over. (Other bytes may have

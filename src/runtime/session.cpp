@@ -195,7 +195,7 @@ Result<std::unique_ptr<Session>> Session::assemble(Parts parts, const config::Se
   session->ledger_ = std::move(parts.ledger);
   session->mirrors_ = std::move(parts.mirrors);
   session->pins_ = std::move(parts.pins);
-  session->exchange_ = std::move(parts.exchange);
+  session->direct_copies_ = std::move(parts.direct_copies);
   session->devices_working_ = std::move(parts.working);
   session->devices_ = parts.devices;
   session->lanes_ = std::make_unique<device::LanePool>(*session->device_, max_lanes());
@@ -265,7 +265,7 @@ tl::expected<void, std::string> Session::open_mirrors(const config::Settings& se
   residency::FirstUseSettings first_use = mirrors_.value_or(residency::FirstUseSettings{});
   if (!mirrors_) first_use.pins = pins_ ? pins_ : residency::create_pins(platform::usable_memory() / 2);
   pins_ = first_use.pins;
-  first_use.exchange = exchange_;
+  first_use.direct_copies = direct_copies_;
   if (settings.exchange == config::ExchangeMode::always) first_use.min_borrowed = 1;
   first_use.verify =
       settings.verify.mode == config::VerifyMode::report || settings.verify.mode == config::VerifyMode::abort;

@@ -19,7 +19,6 @@
 #include "report/context.h"
 #include "report/record.h"
 #include "residency/first_use_policy.h"
-#include "residency/mirror/exchange.h"
 #include "residency/mirror/pins.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
@@ -48,8 +47,8 @@ struct Parts {
   std::optional<residency::FirstUseSettings> mirrors;  ///< nullopt: the settings for this machine
   /// The devices of a process share the next three; nullptr if there is only one.
   std::shared_ptr<residency::mirror::Pins> pins = nullptr;
-  std::shared_ptr<residency::mirror::Exchange> exchange = nullptr;
-  std::shared_ptr<std::atomic<int>> working = nullptr;  ///< number of devices that are not lost
+  std::shared_ptr<device::DirectCopies> direct_copies = nullptr;  ///< nullptr also if they give each other nothing
+  std::shared_ptr<std::atomic<int>> working = nullptr;            ///< number of devices that are not lost
   int devices = 1;  ///< number of devices, which divide the copying threads among them
 };
 
@@ -155,7 +154,7 @@ class Session {
   std::unique_ptr<device::Device> device_;
   std::optional<residency::FirstUseSettings> mirrors_;
   std::shared_ptr<residency::mirror::Pins> pins_;
-  std::shared_ptr<residency::mirror::Exchange> exchange_;
+  std::shared_ptr<device::DirectCopies> direct_copies_;
   std::shared_ptr<std::atomic<int>> devices_working_;
   int devices_ = 1;
   std::unique_ptr<platform::WorkerPool> pool_;

@@ -74,7 +74,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
   const auto ledger = open_ledger(settings);
   const auto pins = residency::create_pins(platform::usable_memory() / 2);
   const bool exchanging = settings.exchange != config::ExchangeMode::never;
-  const auto exchange = exchanging ? residency::create_exchange() : nullptr;
+  const auto direct_copies = exchanging ? std::make_shared<device::DirectCopies>() : nullptr;
   const auto working = std::make_shared<std::atomic<int>>(0);
   Error error;
   sessions->all_.reserve(names->size());
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
       Parts parts;
       parts.ledger = ledger;
       parts.pins = pins;
-      parts.exchange = exchange;
+      parts.direct_copies = direct_copies;
       parts.working = working;
       parts.devices = static_cast<int>(names->size());
       auto session = open_one(settings, name, std::move(parts));
@@ -102,7 +102,7 @@ Result<std::unique_ptr<Sessions>> Sessions::start(const config::Settings& settin
   const bool complete = platform::contained(open_all);
   if (!complete || given_up) return complete ? process_was_ending() : tl::unexpected(device::no_host_memory());
   if (sessions->all_.empty()) return tl::unexpected(error);
-  if (exchange && copy_from_each_other(sessions->all_)) sessions->split_policy_.let_exchange();
+  if (exchanging && copy_from_each_other(sessions->all_)) sessions->split_policy_.let_exchange();
   return sessions;
 }
 

@@ -63,7 +63,7 @@ struct RigOptions {
 struct SharedByDevices {
   std::shared_ptr<ledger::Ledger> ledger;
   std::shared_ptr<residency::mirror::Pins> pins = residency::create_pins(std::size_t{1} << 30);
-  std::shared_ptr<residency::mirror::Exchange> exchange = residency::create_exchange();
+  std::shared_ptr<device::DirectCopies> direct_copies = std::make_shared<device::DirectCopies>();
   std::shared_ptr<Pinned> pinned = std::make_shared<Pinned>();  ///< for pinning devices
 };
 
@@ -143,7 +143,7 @@ class Rig {
     }
     residency::FirstUseSettings settings;
     settings.pins = shared ? shared->pins : residency::create_pins(std::size_t{1} << 30);
-    if (shared) settings.exchange = shared->exchange;
+    if (shared) settings.direct_copies = shared->direct_copies;
     settings.min_borrowed = 1;
     settings.patience = 60;  // enough for slow tests
     settings.verify = options.verify;

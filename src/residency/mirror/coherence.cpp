@@ -30,6 +30,10 @@ bool not_worth_a_chunk(const operation::Operand& operand) {
          platform::on_own_stack(bounds(operand));
 }
 
+void arrive(ledger::Copy& copy, std::size_t first, std::size_t last) {
+  copy.arriving.clear(first, last);
+}
+
 void keep_writers(Chunk& chunk) {
   if (!chunk.writers) chunk.writers = std::make_unique<std::uint16_t[]>(max_pages_per_chunk);
 }
@@ -55,19 +59,20 @@ void each_sample(const operation::Operand& operand, Visit&& visit) {
 }  // namespace
 
 Coherence::Coherence(device::Device& device, ledger::Ledger& ledger, std::shared_ptr<Pins> pins,
-                     std::shared_ptr<Exchange> exchange, std::size_t max_copied, Usage::Fingerprint fingerprint)
+                     std::shared_ptr<device::DirectCopies> direct_copies, std::size_t max_copied,
+                     Usage::Fingerprint fingerprint)
     : device_(device),
       max_copied_(max_copied),
       place_(ledger),
-      mirrors_(device),
+      mirrors_(device, place_),
       pins_(std::move(pins)),
-      exchange_(std::move(exchange)),
+      direct_copies_(std::move(direct_copies)),
       usage_(max_copied, std::move(fingerprint)) {
-  if (exchange_) exchange_->join(*this, device_);
+  if (direct_copies_) direct_copies_->join(place_.number(), device_);
 }
 
 Coherence::~Coherence() {
-  if (exchange_) exchange_->leave(*this, device_);
+  if (direct_copies_) direct_copies_->forget(device_);
   pins_->release_of(device_);
 }
 
@@ -123,11 +128,11 @@ void Coherence::survey_run(Survey& survey, Span run, bool read, bool scribbled, 
   mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
     if (scribbled) keep_writers(chunk);
     const PageNumbers numbers = page_numbers(pages);
-    if (chunk.loading.any(numbers.first, numbers.last)) survey.conflict = true;
+    if (chunk.copy->arriving.any(numbers.first, numbers.last)) survey.conflict = true;
     if (!read || !chunk.writers || currency.known(chunk, pages)) return;
     for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
       const Span one{at, at + page};
-      if (chunk.writers[page_numbers(one).first] > 0 && !currency.on_page(chunk, one)) survey.conflict = true;
+      if (chunk.writers[page_numbers(one).first] > 0 && !currency.on_page(*chunk.copy, one)) survey.conflict = true;
     }
   });
 }
@@ -211,7 +216,6 @@ void Coherence::claim_uploads(Hold& hold) {
     Currency currency(operand, hold.tracked[i]);
     std::uint64_t bytes = 0;
     const std::size_t first_own = hold.uploads.size();
-    if (hold.tracked[i]) keep(operand);
     examined_.begin();
     each_covered_run(operand, [&](Span run) {
       mirrors_.each_part(
@@ -224,11 +228,6 @@ void Coherence::claim_uploads(Hold& hold) {
   hold.loading = !hold.uploads.empty();
 }
 
-// What is about to become current: events that another thread has applied since the look may have closed its chunks.
-void Coherence::keep(const operation::Operand& operand) {
-  each_region(operand, [&](Span region) { place_.keep(region); });
-}
-
 // Returns the bytes to upload. If this call already uploads the page for another operand, that upload also brings the
 // bytes of this operand. `first_own`: the operand's first upload.
 std::uint64_t Coherence::claim_part(Hold& hold, std::size_t first_own, Chunk& chunk, Span pages, Currency& currency) {
@@ -236,20 +235,22 @@ std::uint64_t Coherence::claim_part(Hold& hold, std::size_t first_own, Chunk& ch
   if (currency.tracked()) examined_.add(chunk);
   const std::size_t page = platform::page_size();
   std::uint64_t bytes = 0;
+  ledger::Copy& copy = *chunk.copy;
+  const auto lock = copy.lock();
   for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
     const Span one{at, at + page};
-    if (currency.on_page(chunk, one)) continue;
+    if (currency.on_page(copy, one)) continue;
     const std::size_t number = page_numbers(one).first;
-    const bool fresh = !chunk.current.test(number);
+    const bool fresh = !copy.current.test(number);
     if (currency.tracked()) make_current(chunk, one, currency.operand());
-    if (chunk.loading.test(number)) continue;
+    if (copy.arriving.test(number)) continue;
     const device::Address address = mirrors_.device_address(at);
     Hold::Upload* const before = hold.uploads.size() > first_own ? &hold.uploads.back() : nullptr;
     if (before && before->fresh == fresh && before->run.end == at && before->device + before->run.bytes() == address)
       before->run.end += page;
     else
       hold.uploads.push_back({one, address, fresh, currency.tracked()});
-    chunk.loading.set(number, number + 1);
+    copy.arriving.set(number, number + 1);
     bytes += page;
   }
   return bytes;
@@ -277,21 +278,20 @@ void Coherence::count_writer(const Hold& hold, int change) {
   });
 }
 
-// Nothing is known about what such a writer wrote before it was found, or until it went.
 std::optional<std::string> Coherence::foreign_writer() {
-  unasked_ = false;
+  if (!place_.foreign() && !place_.unasked()) return std::nullopt;
+  const std::uint64_t findings = place_.findings();
   auto writer = tracking::foreign_writer(pins_->counted_kilobytes());
-  if (writer || foreign_) mirrors_.invalidate(everything);
-  if (writer && !foreign_)
+  if (writer && !place_.foreign())
     platform::log_line("%s; until this ends, matrices are copied at every call", writer->c_str());
-  foreign_ = writer.has_value();
+  place_.answer(findings, writer.has_value());
   return writer;
 }
 
 void Coherence::look_for_foreign_writers() {
-  if (!unasked_.load(std::memory_order_relaxed)) return;
+  if (!place_.unasked()) return;
   const std::lock_guard lock(mutex_);
-  if (unasked_) foreign_writer();
+  foreign_writer();
 }
 
 device::Result<Hold> Coherence::hold(const operation::Operation& call, Copied may_copy) {
@@ -302,8 +302,7 @@ device::Result<Hold> Coherence::hold(const operation::Operation& call, Copied ma
   hold.call = call;
   hold.may_copy = may_copy;
   std::unique_lock lock(mutex_);
-  if (foreign_ || unasked_)
-    if (const auto writer = foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
+  if (const auto writer = foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
   apply_events();
   device::Status held = tl::unexpected(device::no_host_memory());
   const bool complete = platform::contained([&] { held = hold_pages(hold, lock); });
@@ -322,11 +321,9 @@ device::Result<Hold> Coherence::hold(const operation::Operation& call, Copied ma
 // An exception has ended hold_pages(). What a scan had found by then is lost, and what the call would have brought
 // never comes.
 void Coherence::let_go(Hold& hold) {
-  for (const Hold::Upload& upload : hold.uploads)
-    mirrors_.each_chunk(upload.run,
-                        [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.loading.clear(first, last); });
+  for (const Hold::Upload& upload : hold.uploads) mirrors_.change(upload.run, arrive);
   hold.uploads.clear();
-  mirrors_.invalidate(everything);
+  place_.take(everything);
   mirrors_.unhold(hold.backings);
   hold.backings.clear();
   changed_.notify_all();
@@ -389,8 +386,8 @@ double Coherence::current_share(const operation::Operand& operand) const {
     looked_at += pages.bytes();
     mirrors_.each_part(pages, [&](Chunk& chunk, Span part) {
       const PageNumbers numbers = page_numbers(part);
-      PageBitmap whole = chunk.current;
-      whole.clear(chunk.partial);
+      PageBitmap whole = chunk.copy->current;
+      whole.clear(chunk.copy->partial);
       current +=
           currency.known(chunk, part) ? part.bytes() : whole.count(numbers.first, numbers.last) * platform::page_size();
     });
@@ -412,7 +409,7 @@ std::optional<operation::Estimate> Coherence::estimate(const operation::Operatio
       continue;
     }
     const auto resident =
-        static_cast<std::uint64_t>(foreign_ ? 0 : static_cast<double>(bytes) * current_share(operand));
+        static_cast<std::uint64_t>(place_.foreign() ? 0 : static_cast<double>(bytes) * current_share(operand));
     result.resident += resident;
     result.missing += bytes - resident;
   }
@@ -424,9 +421,9 @@ void Coherence::loaded(Hold& hold, bool arrived) {
   {
     const std::lock_guard lock(mutex_);
     for (const Hold::Upload& upload : hold.uploads) {
-      mirrors_.each_chunk(upload.run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-        chunk.loading.clear(first, last);
-        if (!arrived) chunk.current.clear(first, last);
+      mirrors_.change(upload.run, [&](ledger::Copy& copy, std::size_t first, std::size_t last) {
+        arrive(copy, first, last);
+        if (!arrived) copy.current.clear(first, last);
       });
     }
     hold.loading = false;
@@ -445,18 +442,29 @@ void Coherence::loaded(Hold& hold, const std::vector<Span>& pages) {
   {
     const std::lock_guard lock(mutex_);
     for (const Hold::Upload& upload : hold.uploads)
-      arrived.each_common(upload.run, [&](Span run) {
-        mirrors_.each_chunk(
-            run, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.loading.clear(first, last); });
-      });
+      arrived.each_common(upload.run, [&](Span run) { mirrors_.change(run, arrive); });
     hold.uploads = std::move(rest);
     hold.loading = !hold.uploads.empty();
   }
   changed_.notify_all();
 }
 
-std::vector<Loan> Coherence::borrow(const Hold& hold, const std::vector<Span>& pages) {
-  return exchange_ ? exchange_->borrow(*this, device_, hold.call, pages) : std::vector<Loan>();
+bool Coherence::can_borrow() {
+  return direct_copies_ && !direct_copies_->reached_by(device_).empty();
+}
+
+bool Coherence::can_copy_from(device::Device& lender) {
+  return direct_copies_ && direct_copies_->possible(device_, lender);
+}
+
+// What another device holds may be out of date if a writer that nobody has asked about bypasses the page table.
+ledger::Loan Coherence::who_else_has(const Hold& hold, const std::vector<Span>& pages) {
+  if (const std::lock_guard lock(mutex_); foreign_writer()) return {};
+  return place_.who_has(pages, direct_copies_->reached_by(device_), [&](const ledger::Copy& copy, Span page) {
+    return std::ranges::all_of(hold.call.operands(), [&](const operation::Operand& operand) {
+      return operand.empty() || !operation::reads(operand.intent) || Currency(operand, true).on_page(copy, page);
+    });
+  });
 }
 
 void Coherence::learn_bringing(std::size_t bytes, double seconds) {

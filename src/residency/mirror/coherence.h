@@ -9,11 +9,10 @@
 // for each other in a circle.
 //
 // A hold's way: examination.cpp and pinned_operands.cpp before it, coherence.cpp while it is taken, settlement.cpp at
-// its end. Other devices copy from here what they lack: lending.cpp.
+// its end. The ledger keeps which pages are current here, so that other devices find there what they can copy.
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -24,11 +23,11 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/direct_copies.h"
 #include "ledger/ledger.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
 #include "residency/mirror/currency.h"
-#include "residency/mirror/exchange.h"
 #include "residency/mirror/hold.h"
 #include "residency/mirror/mirror_memory.h"
 #include "residency/mirror/pins.h"
@@ -39,11 +38,11 @@ namespace blastoff::residency::mirror {
 /// Every hold ends by finish() or abandon(); the other functions only save time. Thread-safe.
 class Coherence {
  public:
-  /// `pins`, `exchange`: shared by the devices of the process; without an exchange, they give each other nothing.
+  /// `pins`, `direct_copies`: shared by the devices of the process; without the latter, they give each other nothing.
   /// `max_copied`: the largest matrix, in bytes, that is copied rather than mirrored because the CPU rewrites it,
   /// though it has a mirror.
   Coherence(device::Device& device, ledger::Ledger& ledger, std::shared_ptr<Pins> pins,
-            std::shared_ptr<Exchange> exchange, std::size_t max_copied,
+            std::shared_ptr<device::DirectCopies> direct_copies, std::size_t max_copied,
             Usage::Fingerprint fingerprint = residency::fingerprint);
   ~Coherence();
   Coherence(const Coherence&) = delete;
@@ -71,16 +70,12 @@ class Coherence {
   /// Some of the uploads have arrived. They are taken off the hold's list, since other calls may use them from here on.
   void loaded(Hold& hold, const std::vector<platform::Span>& pages);
 
-  /// What other devices lend of these pages, fresh and tracked ones that the hold has to upload.
-  std::vector<Loan> borrow(const Hold& hold, const std::vector<platform::Span>& pages);
+  /// What other devices have of these pages, fresh and tracked ones that the hold has to upload: all is current there
+  /// that the call reads. Waits for no call. To be asked where can_borrow().
+  ledger::Loan who_else_has(const Hold& hold, const std::vector<platform::Span>& pages);
   /// Whether there is another device that could.
-  bool can_borrow() { return exchange_ && exchange_->reaches(device_); }
-  bool can_copy_from(device::Device& lender) { return exchange_ && exchange_->reaches(device_, lender); }
-
-  /// For another device that is to make the call: adds to the loan the pages of `wanted` on which all is current here
-  /// that the call reads. Waits for no call.
-  void lend(const operation::Operation& call, const std::vector<platform::Span>& wanted, Loan& loan);
-  void take_back(Loan& loan);
+  bool can_borrow();
+  bool can_copy_from(device::Device& lender);
 
   /// From here on all copies to and from the operands are staged. To be called before the first one.
   void stage_all(Hold& hold);
@@ -176,13 +171,11 @@ class Coherence {
   Survey survey(const Hold& hold);
   void survey_run(Survey& survey, platform::Span run, bool read, bool scribbled, Currency& currency);
   device::Status back(Hold& hold, const Survey& found);
-  void keep(const operation::Operand& operand);
   void claim_uploads(Hold& hold);
   std::uint64_t claim_part(Hold& hold, std::size_t first_own, Chunk& chunk, platform::Span pages, Currency& currency);
   void make_room_for_writers(const Hold& hold);
   void let_go(Hold& hold);
   void count_writer(const Hold& hold, int change);
-  void lend_run(const operation::Operation& call, platform::Span run, Loan& loan);
   void find_result_pages(Hold& hold);
   bool settle_staged(const operation::Operand& result);
   void settle_triangle(const operation::Operand& result);
@@ -198,12 +191,8 @@ class Coherence {
   ledger::Place place_;
   MirrorMemory mirrors_;
   const std::shared_ptr<Pins> pins_;
-  const std::shared_ptr<Exchange> exchange_;
+  const std::shared_ptr<device::DirectCopies> direct_copies_;
   Usage usage_;
-  // Registering memory for a foreign writer writes to its pages. So the question need be asked only after a scan that
-  // reports written pages, and before a later call relies on what these pages hold.
-  std::atomic<bool> unasked_{false};
-  bool foreign_ = false;  // the last check found a foreign writer
   // Scratch, under the lock. Not thread-local: calls may come from exit handlers, after a thread's own data are gone.
   std::vector<platform::Span> written_;
   std::vector<platform::Span> faulted_;

@@ -141,7 +141,7 @@ const operation::Operand* Coherence::look_unlocked(const Hold& hold, Runs& writt
 void Coherence::lose(const operation::Operand& operand) {
   each_region(operand, [&](Span region) {
     place_.forget(region);
-    mirrors_.invalidate(region);
+    place_.take(region);
     pins_->forget(region);
     usage_.forget(region);
   });
@@ -165,15 +165,9 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
       lose(operands[i]);
       return false;
     }
-    if (!written_.empty()) unasked_ = true;
     count_written(hold, looks);
     std::size_t lost = 0;
-    for (const Span run : written_) {
-      mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-        lost += chunk.current.count(first, last);
-        chunk.current.clear(first, last);
-      });
-    }
+    for (const Span run : written_) lost += place_.take(run);
     if (any_registered(written_)) {
       stop_tracking(operands[i]);  // so that the next scan finds the pages written, and they are asked about again
       return registered();
@@ -208,16 +202,16 @@ void Coherence::count_written(const Hold& hold, Looks& looks) const {
     for (const Span run : written_)
       mirrors_.each_part(run, [&](const Chunk& chunk, Span pages) {
         const PageNumbers numbers = page_numbers(pages);
-        if (!chunk.current.any(numbers.first, numbers.last)) return;
+        if (!chunk.copy->current.any(numbers.first, numbers.last)) return;
         for (std::uintptr_t at = pages.begin; at < pages.end; at += page)
-          if (chunk.current.test(page_numbers({at, at + page}).first)) count({at, at + page}, true);
+          if (chunk.copy->current.test(page_numbers({at, at + page}).first)) count({at, at + page}, true);
       });
     return;
   }
   for (const Span run : faulted_) {
     for (std::uintptr_t at = run.begin; at < run.end; at += page) {
       const Chunk* const chunk = mirrors_.find(at);
-      count({at, at + page}, chunk && chunk->current.test(page_numbers({at, at + page}).first));
+      count({at, at + page}, chunk && chunk->copy->current.test(page_numbers({at, at + page}).first));
     }
   }
 }
@@ -239,8 +233,9 @@ void Coherence::judge(Hold& hold, Looks& looks) {
 void Coherence::count_kept(const operation::Operand& operand, Look& look) const {
   each_covered_run(operand, [&](Span run) {
     look.pages += run.bytes() / platform::page_size();
-    mirrors_.each_chunk(
-        run, [&](Chunk& chunk, std::size_t first, std::size_t last) { look.kept += chunk.current.count(first, last); });
+    mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+      look.kept += chunk.copy->current.count(first, last);
+    });
   });
 }
 
@@ -258,15 +253,16 @@ void Coherence::leave_to_cpu(const operation::Operation& call) {
     if (!lock) return;
     apply_events();
     std::erase_if(regions, [&](Span region) { return !any_current(region); });
-    for (const Span region : regions) mirrors_.invalidate(region);
+    for (const Span region : regions) place_.take(region);
   }
   for (const Span region : regions) place_.unprotect(region);
 }
 
 bool Coherence::any_current(Span pages) const {
   bool any = false;
-  mirrors_.each_chunk(
-      pages, [&](Chunk& chunk, std::size_t first, std::size_t last) { any = any || chunk.current.any(first, last); });
+  mirrors_.each_chunk(pages, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+    any = any || chunk.copy->current.any(first, last);
+  });
   return any;
 }
 
@@ -277,13 +273,13 @@ void Coherence::stop_tracking(const Hold& hold, std::size_t index) {
   for (std::size_t i = 0; i < operands.size(); ++i)
     alone = alone && !(hold.tracked[i] && bounds(operands[i]).overlaps(bounds(operands[index])));
   if (alone) return stop_tracking(operands[index]);
-  each_covered_run(operands[index], [&](Span run) { mirrors_.invalidate(run); });
+  each_covered_run(operands[index], [&](Span run) { place_.take(run); });
 }
 
 void Coherence::stop_tracking(const operation::Operand& operand) {
   each_region(operand, [&](Span region) {
     place_.unprotect(region);
-    mirrors_.invalidate(region);
+    place_.take(region);
   });
 }
 

@@ -26,7 +26,7 @@ constexpr std::size_t device_alignment = 256;
 
 MirrorMemory::~MirrorMemory() {
   for (auto* list : {&dead_, &backings_})
-    while (!list->empty()) evict(list->front());
+    for (auto next = list->begin(); next != list->end();) evict(*next++);
   for (const auto& window : windows_) device_.release(window->device, window->host.bytes() + chunk_bytes);
 }
 
@@ -86,9 +86,13 @@ device::Status MirrorMemory::place(Span span, std::uintptr_t aligned) {
 
 /// Makes the records of granules [first, last) and of the chunks that reach into them.
 void MirrorMemory::make_records(Window& window, std::size_t first, std::size_t last) {
-  for (std::size_t number = (std::max<std::size_t>(first, 1) - 1) / Records::size; number * Records::size < last;
-       ++number)
-    if (!window.records[number]) window.records[number] = std::make_unique<Records>();
+  for (std::size_t number = std::max<std::size_t>(first, 1) - 1; number < last; ++number) {
+    auto& records = window.records[number / Records::size];
+    if (!records) records = std::make_unique<Records>();
+    const std::uintptr_t begin = window.host.begin + number * chunk_bytes;
+    ledger::Copy*& copy = records->chunks[number % Records::size].copy;
+    if (!copy && begin < window.host.end) copy = &place_.open(begin, device_address(begin));
+  }
 }
 
 /// Whether anything is to be remembered. The last chunk may reach into the first granule of the next records.
@@ -106,23 +110,38 @@ void MirrorMemory::drop_records(Window& window, std::size_t first, std::size_t l
     if (!window.records[records]) continue;
     const std::size_t begin = records * Records::size;
     for (std::size_t number = std::max(first, begin); number < std::min(last, begin + Records::size); ++number)
-      if (!window.backing(number) && !window.backing(number + 1)) *window.chunk(number) = Chunk{};
+      if (Chunk* const chunk = window.chunk(number); chunk && !window.backing(number) && !window.backing(number + 1)) {
+        *chunk = {};
+        place_.close(window.host.begin + number * chunk_bytes);
+      }
     if (!in_use(window, records)) window.records[records].reset();
   }
 }
 
-void MirrorMemory::evict(Backing& backing) {
+/// Nothing of it is current any more. False: some of it may be, and is lent to another device.
+bool MirrorMemory::give_up_pages(const Backing& backing) {
+  bool lent = false;
+  change(platform::outward_to_pages(backing.host), [&](ledger::Copy& copy, std::size_t first, std::size_t last) {
+    lent = lent || copy.lent > 0;
+    if (!lent) copy.current.clear(first, last);
+  });
+  return !lent;
+}
+
+/// False: it is in use by another device.
+bool MirrorMemory::evict(Backing& backing) {
+  if (!give_up_pages(backing)) return false;
   Window& window = *backing.window;
   const std::size_t first = (backing.device - window.device) / chunk_bytes;
   const std::size_t last = first + backing.bytes / chunk_bytes;
   const bool dead = backing.dead.has_value();
   for (std::size_t number = first; number < last; ++number)
     *window.granule(number) = {nullptr, dead ? Uses{} : backing.uses};
-  invalidate(platform::outward_to_pages(backing.host));
   device_.unback(backing.device, backing.bytes);
   if (dead) dead_bytes_ -= backing.bytes;
   (dead ? dead_ : backings_).erase(backing.place);
   drop_records(window, first, last);
+  return true;
 }
 
 bool MirrorMemory::holds_nothing(const Backing& backing) const {
@@ -130,7 +149,7 @@ bool MirrorMemory::holds_nothing(const Backing& backing) const {
   if (backing.bytes > 2 * chunk_bytes) pages = {pages.begin + chunk_bytes, pages.end - chunk_bytes};
   bool any = false;
   each_chunk(pages, [&](const Chunk& chunk, std::size_t first, std::size_t last) {
-    any = any || chunk.current.any(first, last);
+    any = any || chunk.copy->current.any(first, last);
   });
   return !any;
 }
@@ -159,20 +178,19 @@ void MirrorMemory::forget_granules(Window& window, std::size_t first, std::size_
 }
 
 void MirrorMemory::forget(Span span) {
-  invalidate(span);
+  place_.take(span);
   for (const auto& window : windows_) {
     const Span part{std::max(span.begin, window->host.begin), std::min(span.end, window->host.end)};
     if (!part.empty()) forget_granules(*window, window->granule_of(part.begin), window->granule_of(part.end - 1) + 1);
   }
   constexpr std::size_t dead_share = 64;
   const std::size_t max_dead = device_.accountant().limit_of(device::MemoryClient::mirrors) / dead_share;
-  while (dead_bytes_ > max_dead) evict(dead_.front());
+  while (dead_bytes_ > max_dead && evict(dead_.front())) {
+  }
 }
 
 bool MirrorMemory::release_dead(double seconds) {
-  if (dead_.empty() || dead_.front().dead->seconds() < seconds) return false;
-  evict(dead_.front());
-  return true;
+  return !dead_.empty() && dead_.front().dead->seconds() >= seconds && evict(dead_.front());
 }
 
 /// Whether this holds of a granule under the pages.
@@ -195,11 +213,11 @@ bool MirrorMemory::evicted(Span pages) const {
 }
 
 void MirrorMemory::release_idle() {
-  while (!dead_.empty()) evict(dead_.front());
-  for (auto next = backings_.begin(); next != backings_.end();) {
-    Backing& backing = *next++;
-    if (backing.holds == 0) evict(backing);
-  }
+  for (auto* list : {&dead_, &backings_})
+    for (auto next = list->begin(); next != list->end();) {
+      Backing& backing = *next++;
+      if (backing.holds == 0) evict(backing);
+    }
 }
 
 // Uses that nothing is evicted between tell nothing: the memory would have been there in any order. Nor does the use by
@@ -219,15 +237,23 @@ std::uint32_t MirrorMemory::expected_in(const Uses& uses) const {
   return passed < uses.interval ? uses.interval - passed : passed;
 }
 
-/// The backing expected to be used latest, among those that no call in flight uses; nullptr if there is none.
-Backing* MirrorMemory::min_expected() {
-  if (!dead_.empty()) return &dead_.front();
-  Backing* least = nullptr;
-  for (Backing& backing : backings_) {
-    if (backing.holds > 0) continue;
-    if (!least || expected_in(backing.uses) > expected_in(least->uses)) least = &backing;
+/// Evicts what is expected to be used latest, of what no call in flight uses. False: there is nothing.
+bool MirrorMemory::evict_least_expected() {
+  for (Backing& backing : dead_)
+    if (evict(backing)) return true;
+  for (std::vector<const Backing*> lent;;) {
+    Backing* least = nullptr;
+    for (Backing& backing : backings_) {
+      if (backing.holds > 0 || std::ranges::find(lent, &backing) != lent.end()) continue;
+      if (!least || expected_in(backing.uses) > expected_in(least->uses)) least = &backing;
+    }
+    if (!least) return false;
+    if (evict(*least)) {
+      ++evictions_;
+      return true;
+    }
+    lent.push_back(least);
   }
-  return least;
 }
 
 bool MirrorMemory::within_budget(const std::vector<Span>& runs) const {
@@ -251,13 +277,7 @@ device::Status MirrorMemory::back_granules(Window& window, std::size_t first, st
   };
   auto backed = try_backing();
   // The budget may be spent, or the device full with what others have: give back what nobody uses and try again.
-  while (!backed && backed.error().kind == ErrorKind::out_of_memory) {
-    Backing* const idle = min_expected();
-    if (!idle) break;
-    if (!idle->dead) ++evictions_;
-    evict(*idle);
-    backed = try_backing();
-  }
+  while (!backed && backed.error().kind == ErrorKind::out_of_memory && evict_least_expected()) backed = try_backing();
   if (!backed) {
     drop_records(window, first, last);
     return backed;

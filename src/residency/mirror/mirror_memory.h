@@ -12,11 +12,16 @@
 #include <vector>
 
 #include "device/device.h"
+#include "ledger/ledger.h"
 #include "platform/span.h"
 #include "platform/stopwatch.h"
-#include "residency/mirror/used_bytes.h"
+#include "residency/mirror/known_operands.h"
 
 namespace blastoff::residency::mirror {
+
+using ledger::chunk_bytes;
+using ledger::max_pages_per_chunk;
+using ledger::PageBitmap;
 
 struct Window;
 
@@ -40,12 +45,10 @@ struct Backing {
   std::optional<platform::Stopwatch> dead;  ///< since all of that has gone; see MirrorMemory::forget()
 };
 
-/// What is known about the pages of one chunk (2 MiB of host addresses, aligned). All zero: nothing.
+/// What is known about the pages of one chunk (2 MiB of host addresses, aligned).
 struct Chunk {
-  PageBitmap current;               ///< the device's copy equals host memory as it was when the page was last protected
-  PageBitmap partial;               ///< if current: only the bytes that were used are
-  PageBitmap loading;               ///< an upload is on its way
-  std::unique_ptr<UsedBytes> used;  ///< of partial pages; nullptr: there never were any
+  ledger::Copy* copy = nullptr;              ///< nullptr: nothing is known, and no device memory is behind it
+  std::unique_ptr<KnownOperands> known;      ///< of partial pages; nullptr: there never were any
   std::unique_ptr<std::uint16_t[]> writers;  ///< per page, calls in flight that write a part of it on the device;
                                              ///< nullptr: none ever did
 };
@@ -90,7 +93,8 @@ struct Window {
   /// nullptr: nothing is known of it.
   Chunk* chunk(std::size_t number) const {
     Records* const known = records_of(number);
-    return known ? &known->chunks[number % Records::size] : nullptr;
+    Chunk* const chunk = known ? &known->chunks[number % Records::size] : nullptr;
+    return chunk && chunk->copy ? chunk : nullptr;
   }
   Granule* granule(std::size_t number) const {
     Records* const known = records_of(number);
@@ -105,7 +109,7 @@ struct Window {
 /// Not thread-safe: one lock of the owner's guards it.
 class MirrorMemory {
  public:
-  explicit MirrorMemory(device::Device& device) : device_(device) {}
+  MirrorMemory(device::Device& device, ledger::Place& place) : device_(device), place_(place) {}
   MirrorMemory(const MirrorMemory&) = delete;
   MirrorMemory& operator=(const MirrorMemory&) = delete;
   ~MirrorMemory();
@@ -133,7 +137,7 @@ class MirrorMemory {
   void hold(Backing& backing);
   void unhold(const std::vector<Backing*>& backings);
 
-  /// Gives back the device memory that no call in flight uses.
+  /// Gives back the device memory that no call in flight uses, here or at another device.
   void release_idle();
 
   /// The memory of the span is gone, or nothing is known of it any more: its pages are not current. Device memory that
@@ -180,7 +184,7 @@ class MirrorMemory {
       while (at < end) {
         const std::size_t number = window->chunk_of(at);
         Chunk* const chunk = window->chunk(number);
-        const std::size_t passed = chunk ? 1 : Records::size - number % Records::size;
+        const std::size_t passed = window->records_of(number) ? 1 : Records::size - number % Records::size;
         const std::uintptr_t stop =
             std::min<std::uintptr_t>(end, (at & ~std::uintptr_t{chunk_bytes - 1}) + passed * chunk_bytes);
         if (chunk) visit(*chunk, platform::Span{at, stop});
@@ -189,18 +193,22 @@ class MirrorMemory {
     }
   }
 
-  /// The same by page numbers: visit(Chunk&, first_page, last_page).
+  /// The same by page numbers, to change the pages' state: visit(ledger::Copy&, first_page, last_page), under its lock.
+  template <class Visit>
+  void change(platform::Span span, Visit&& visit) const {
+    each_chunk(span, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+      const auto lock = chunk.copy->lock();
+      visit(*chunk.copy, first, last);
+    });
+  }
+
+  /// The same to look at it.
   template <class Visit>
   void each_chunk(platform::Span span, Visit&& visit) const {
     each_part(span, [&](Chunk& chunk, platform::Span part) {
       const PageNumbers pages = page_numbers(part);
       visit(chunk, pages.first, pages.last);
     });
-  }
-
-  /// The pages are not current any more; the memory is still the program's.
-  void invalidate(platform::Span span) const {
-    each_chunk(span, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.current.clear(first, last); });
   }
 
  private:
@@ -212,18 +220,20 @@ class MirrorMemory {
   device::Result<Window*> window_for(platform::Span span, std::uintptr_t aligned);
   bool within_budget(const std::vector<platform::Span>& runs) const;
   device::Status back_granules(Window& window, std::size_t first, std::size_t last);
-  static void make_records(Window& window, std::size_t first, std::size_t last);
-  static void drop_records(Window& window, std::size_t first, std::size_t last);
+  void make_records(Window& window, std::size_t first, std::size_t last);
+  void drop_records(Window& window, std::size_t first, std::size_t last);
   static bool in_use(const Window& window, std::size_t records);
   void use(Uses& uses) const;
   std::uint32_t expected_in(const Uses& uses) const;
-  Backing* min_expected();
+  bool evict_least_expected();
   void forget_granules(Window& window, std::size_t first, std::size_t last);
   bool holds_nothing(const Backing& backing) const;
   void bury_if_dead(Backing& backing);
-  void evict(Backing& backing);
+  bool give_up_pages(const Backing& backing);
+  bool evict(Backing& backing);
 
   device::Device& device_;
+  ledger::Place& place_;
   std::vector<std::unique_ptr<Window>> windows_;
   std::list<Backing> backings_;  // least recently used first
   std::list<Backing> dead_;      // longest dead first

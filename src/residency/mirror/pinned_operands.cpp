@@ -45,7 +45,7 @@ void Coherence::take_pins(Hold& hold) {
     if (!moves) continue;
     bool met = false;
     hold.pins[i] = pins_->hold(device_, bounds(operand), met);
-    if (met) mirrors_.invalidate(hold.pins[i]->span);
+    if (met) place_.take(hold.pins[i]->span);
   }
 }
 
@@ -84,7 +84,7 @@ Hold Coherence::lock_operands(const operation::Operation& call) {
   Hold hold;
   hold.call = call;
   std::unique_lock lock(mutex_);
-  if ((foreign_ || unasked_) && foreign_writer()) return hold;
+  if (foreign_writer()) return hold;
   apply_events();
   const bool complete = platform::contained([&] {
     const auto operands = call.operands();

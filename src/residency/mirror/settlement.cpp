@@ -83,12 +83,12 @@ void Coherence::tell_other_devices(const Hold& hold) {
 // neighbouring bytes decide it, unless the CPU wrote them when it returned the result.
 void Coherence::settle(const Hold& hold, bool home) {
   const auto operands = hold.call.operands();
-  const auto kept = [&](std::size_t i) { return home && hold.tracked[i] && !foreign_; };
+  const auto kept = [&](std::size_t i) { return home && hold.tracked[i] && !place_.foreign(); };
   // What we wrote ourselves must not look like the program rewriting the matrix at its next use.
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!scribbles(operands[i].intent)) continue;
     if (home && hold.tracked[i] && return_of(hold, i) == Return::direct) continue;
-    each_covered_run(operands[i], [&](Span run) { mirrors_.invalidate(run); });
+    each_covered_run(operands[i], [&](Span run) { place_.take(run); });
   }
   hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
     if (!kept(i)) return;
@@ -110,8 +110,11 @@ bool Coherence::settle_staged(const operation::Operand& result) {
     written_.clear();
     faulted_.clear();
     if (!place_.protect(run, written_, faulted_)) return;
-    unasked_ = true;
-    mirrors_.each_part(run, make_wholly_current);
+    place_.take(run);
+    mirrors_.each_part(run, [](Chunk& chunk, Span pages) {
+      const auto lock = chunk.copy->lock();
+      make_wholly_current(*chunk.copy, pages);
+    });
   });
   return true;
 }
@@ -122,13 +125,13 @@ void Coherence::settle_triangle(const operation::Operand& result) {
   faulted_.clear();
   bool intact = true;
   each_region(result, [&](Span region) { intact = intact && place_.protect(region, written_, faulted_); });
-  unasked_ = true;
-  for (const Span run : written_) mirrors_.invalidate(run);
+  for (const Span run : written_) place_.take(run);
   if (!intact) return;
   examined_.begin();
   each_touched_run(result, [&](Span run) {
     mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
       examined_.add(chunk);
+      const auto lock = chunk.copy->lock();
       for (std::uintptr_t at = pages.begin; at < pages.end; at += platform::page_size())
         make_current(chunk, {at, at + platform::page_size()}, result);
     });
@@ -141,13 +144,13 @@ void Coherence::settle_direct(const Hold& hold, std::size_t operand) {
   const operation::Operand& result = hold.call.operands()[operand];
   const std::size_t size = platform::page_size();
   Currency currency(result, true);
-  keep(result);
   examined_.begin();
   for (const ResultPages& pages : *hold.result_pages) {
     if (pages.operand != operand) continue;
     Chunk& chunk = *pages.chunk;
-    chunk.current.set(pages.filled);
-    chunk.partial.clear(pages.filled);
+    const auto lock = chunk.copy->lock();
+    chunk.copy->current.set(pages.filled);
+    chunk.copy->partial.clear(pages.filled);
     if (currency.known(chunk, pages.shared)) continue;
     examined_.add(chunk);
     pages.shared.each([&](std::size_t number) {
@@ -176,7 +179,7 @@ void Coherence::end(Hold& hold, bool home) {
       if (home) find_result_pages(hold);
       settle(hold, home);
     });
-    if (!settled) mirrors_.invalidate({0, ~std::uintptr_t{chunk_bytes - 1}});
+    if (!settled) place_.take({0, ~std::uintptr_t{chunk_bytes - 1}});
     count_writer(hold, -1);
     release_pins_of(hold);
     mirrors_.unhold(hold.backings);

@@ -93,11 +93,8 @@ Status Supply::borrow() {
   for (const Hold::Upload& upload : hold_.uploads)
     if (upload.fresh && upload.tracked) borrowed_.each_gap(upload.run, [&](Span run) { lacking.push_back(run); });
   if (lacking.empty()) return {};
-  const std::size_t first = loans_.size();
-  std::ranges::move(coherence_.borrow(hold_, lacking), std::back_inserter(loans_));
-  for (const Loan& loan : std::span(loans_).subspan(first))
-    if (auto copied = or_from_host(copy_runs(loan.runs, true)); !copied) return copied;
-  return {};
+  loans_.push_back(coherence_.who_else_has(hold_, lacking));
+  return or_from_host(copy_runs(loans_.back().runs(), true));
 }
 
 /// Queues copies of fresh pages, of those that are tracked or of the others, from another device.

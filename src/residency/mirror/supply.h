@@ -9,7 +9,6 @@
 #include "device/device.h"
 #include "platform/interval_set.h"
 #include "residency/mirror/coherence.h"
-#include "residency/mirror/exchange.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
 
@@ -66,7 +65,7 @@ class Supply {
   const Shared& shared_;
   const Borrowing borrowing_;
   Traffic& traffic_;
-  std::vector<Loan> loans_;
+  std::vector<ledger::Loan> loans_;
   Sharing::Taken taken_;
   platform::IntervalSet borrowed_;  ///< of the hold's uploads, what comes from other devices
   bool pinned_ = false;

@@ -29,21 +29,25 @@ using tracking::MemoryEvent;
 
 constexpr std::size_t pages = PlayedTracker::pages;
 
-/// A ledger over played pages, with places that have protected all of them.
+/// A ledger over played pages, with places that have copies of their chunk and have protected all of them.
 struct Shared {
   explicit Shared(std::size_t count) {
     auto owned = std::make_unique<PlayedTracker>();
     tracker = owned.get();
     EXPECT_TRUE(tracker->track(span_of(0, pages)));
     ledger = std::make_unique<Ledger>(std::move(owned), Ledger::Places::several);
-    for (std::size_t i = 0; i < count; ++i) places.push_back(std::make_unique<Place>(*ledger));
+    for (std::size_t i = 0; i < count; ++i) {
+      places.push_back(std::make_unique<Place>(*ledger));
+      places.back()->open(0, 0);
+    }
     for (std::size_t i = 0; i < count; ++i) written(i);
   }
 
-  /// What a protecting scan of all pages reports.
+  /// What a protecting scan of all pages reports, and the place takes.
   std::vector<Span> written(std::size_t place) {
     std::vector<Span> runs;
     EXPECT_TRUE(places.at(place)->scan(span_of(0, pages), true, runs));
+    for (const Span run : runs) places.at(place)->take(run);
     return runs;
   }
 
@@ -71,32 +75,81 @@ TEST(Ledger, TellsTheOthersWhatAPlaceWrote) {
   EXPECT_THAT(shared.written(1), IsEmpty());
 }
 
-TEST(Ledger, TellsWithoutAskingTheKernelWhatWasFound) {
-  Shared shared(2);
-  shared.tracker->write(span_of(3, 5));
-  std::vector<Span> runs;
-  shared.places[1]->found_written(span_of(0, pages), runs);
-  EXPECT_THAT(runs, IsEmpty());
-  shared.written(0);
-  shared.places[1]->found_written(span_of(0, pages), runs);
-  EXPECT_THAT(runs, ElementsAre(span_of(3, 5)));
-  EXPECT_THAT(shared.written(1), ElementsAre(span_of(3, 5)));
-}
-
-// What was written before it came, another place may have found.
-TEST(Ledger, CountsPagesAsWrittenForAPlaceThatCameLater) {
+// A page that was protected before it opened the chunk is one that it must hear of from then on.
+TEST(Ledger, TellsAPlaceThatCameLater) {
   Shared shared(1);
   Place later(*shared.ledger);
+  later.open(0, 0);
   std::vector<Span> runs;
   EXPECT_TRUE(later.scan(span_of(0, 8), false, runs));
-  EXPECT_THAT(runs, ElementsAre(span_of(0, 8)));
-  EXPECT_THAT(shared.written(0), IsEmpty());
-  EXPECT_TRUE(later.scan(span_of(0, 8), true, runs));
+  EXPECT_THAT(runs, IsEmpty());
   shared.tracker->write(span_of(2, 3));
   EXPECT_THAT(shared.written(0), ElementsAre(span_of(2, 3)));
-  runs.clear();
   EXPECT_TRUE(later.scan(span_of(0, 8), false, runs));
   EXPECT_THAT(runs, ElementsAre(span_of(2, 3)));
+}
+
+const States::Covers never = [](const Copy&, Span) { return false; };
+
+// What another place's copy held when it was last protected there is not what the program has written since.
+TEST(Ledger, NobodyHasWhatWasWritten) {
+  Shared shared(2);
+  const std::array<std::size_t, 1> other = {1};
+  shared.places[1]->open(0, 0).current.set(0, 8);
+  const auto lent = [&] { return shared.places[0]->who_has({span_of(0, 8)}, other, never).runs(); };
+  ASSERT_EQ(lent().size(), 1U);
+  EXPECT_EQ(lent().front().host, span_of(0, 8));
+  shared.tracker->write(span_of(0, 2));
+  shared.written(0);
+  ASSERT_EQ(lent().size(), 1U);
+  EXPECT_EQ(lent().front().host, span_of(2, 8)) << "found by the place that asks";
+  shared.tracker->write(span_of(2, 3));
+  std::vector<Span> runs;
+  EXPECT_TRUE(shared.places[1]->scan(span_of(0, 8), true, runs));
+  ASSERT_EQ(lent().size(), 1U);
+  EXPECT_EQ(lent().front().host, span_of(3, 8)) << "found by the other one, which has not taken it yet";
+  shared.places[0]->wrote(span_of(3, 4));
+  shared.tracker->happen({MemoryEvent::Kind::dropped, span_of(4, 5)});
+  std::vector<MemoryEvent> events;
+  EXPECT_TRUE(shared.places[0]->drain(events));
+  ASSERT_EQ(lent().size(), 1U);
+  EXPECT_EQ(lent().front().host, span_of(5, 8)) << "gone, which the other one has not heard yet";
+  shared.places[0]->answer(0, true);
+  EXPECT_THAT(lent(), IsEmpty());
+}
+
+TEST(Ledger, KnowsWhetherFindingsWereAskedAbout) {
+  Shared shared(2);
+  Place& place = *shared.places[0];
+  place.answer(place.findings(), false);
+  EXPECT_FALSE(place.unasked());
+  shared.written(1);
+  EXPECT_FALSE(place.unasked()) << "nothing was found";
+  shared.tracker->write(span_of(2, 3));
+  shared.written(1);
+  EXPECT_TRUE(place.unasked());
+  const std::uint64_t before = place.findings();
+  shared.tracker->write(span_of(2, 3));
+  shared.written(0);
+  place.answer(before, false);
+  EXPECT_TRUE(place.unasked());
+  shared.places[1]->answer(place.findings(), false);
+  EXPECT_FALSE(place.unasked());
+}
+
+// What became current while there was a foreign writer is no more trusted than what did before.
+TEST(Ledger, NothingIsCurrentWhenAForeignWriterIsFoundOrHasGone) {
+  Shared shared(2);
+  shared.tracker->write(span_of(2, 3));
+  shared.written(0);
+  for (const bool foreign : {true, false}) {
+    for (const auto& place : shared.places) place->open(0, 0).current.set(0, 8);
+    shared.places[1]->answer(shared.places[0]->findings(), foreign);
+    EXPECT_EQ(shared.places[0]->foreign(), foreign);
+    EXPECT_EQ(shared.places[0]->unasked(), foreign);
+    EXPECT_FALSE(shared.places[1]->open(0, 0).current.any(0, 8));
+    EXPECT_THAT(shared.written(0), ElementsAre(span_of(0, pages)));
+  }
 }
 
 // A scan that finds its memory replaced may have consumed pages in front of that.
@@ -111,6 +164,7 @@ TEST(Ledger, TellsEveryPlaceWhatABrokenScanMayHaveConsumed) {
     runs.clear();
     EXPECT_TRUE(place->scan(span_of(0, 5), true, runs));
     EXPECT_THAT(runs, ElementsAre(span_of(0, 5)));
+    place->take(span_of(0, 5));
   }
 }
 
@@ -166,7 +220,10 @@ TEST(Ledger, WatchesMemoryOfTheProgram) {
   std::vector<Span> runs;
   for (Place* place : {&first, &second}) {
     ASSERT_TRUE(place->watch(memory.span()));
+    for (const std::uintptr_t in_chunk : {memory.span().begin, memory.span().end - 1})
+      place->open(in_chunk / chunk_bytes * chunk_bytes, 0);
     ASSERT_TRUE(place->scan(memory.span(), true, runs));
+    place->take(memory.span());
   }
   *memory.page(3) = 1;
   for (Place* place : {&first, &second}) {
@@ -217,17 +274,13 @@ TEST(Ledger, WakesEveryPlaceThatWaits) {
 
 /// What a place must know.
 struct Model {
-  bool looks = false;             ///< it has looked at some page, and so hears of all of the chunk
-  std::set<std::size_t> invalid;  ///< pages that it has not protected, that others have found written, or wrote
+  bool open = false;              ///< it has a copy of the chunk
+  std::set<std::size_t> invalid;  ///< pages that have been found written, or that others wrote
   std::vector<Span> unheard;      ///< events
   bool lost = false;
 
-  void look() {
-    if (std::exchange(looks, true)) return;
-    for (std::size_t page = 0; page < pages; ++page) invalid.insert(page);
-  }
   void invalidate(std::size_t first, std::size_t last) {
-    for (std::size_t page = first; page < last && looks; ++page) invalid.insert(page);
+    for (std::size_t page = first; page < last && open; ++page) invalid.insert(page);
   }
 };
 
@@ -240,6 +293,7 @@ class RandomPlaces : public ::testing::TestWithParam<int> {
     const std::size_t count = 1 + static_cast<std::size_t>(GetParam()) % 4;
     for (std::size_t i = 0; i < count; ++i) places_.push_back(std::make_unique<Place>(*ledger_));
     models_.resize(count);
+    listener_ = std::make_unique<Place>(*ledger_);
   }
 
   std::size_t below(std::size_t bound) { return random_() % bound; }
@@ -266,8 +320,14 @@ class RandomPlaces : public ::testing::TestWithParam<int> {
       case 4: unmap(first, last); break;
       case 5: hear(place, models_[who]); break;
       case 6:
-        place.keep(span);
-        models_[who].look();
+        if (models_[who].open && below(4) == 0) {
+          place.close(0);
+          models_[who].open = false;
+          models_[who].invalid.clear();
+        } else {
+          place.open(0, 0);
+          models_[who].open = true;
+        }
         break;
       case 7:
       case 8:
@@ -287,7 +347,17 @@ class RandomPlaces : public ::testing::TestWithParam<int> {
       tracked_.erase(page);
       written_.erase(page);
     }
-    for (Model& each : models_) each.unheard.push_back(span_of(first, last));
+    for (Model& each : models_) {
+      each.unheard.push_back(span_of(first, last));
+      each.invalidate(first, last);
+    }
+    listen();
+  }
+
+  /// From here on, the ledger knows of all events.
+  void listen() {
+    std::vector<MemoryEvent> events;
+    listener_->drain(events);
   }
 
   void hear(Place& place, Model& model) {
@@ -296,12 +366,14 @@ class RandomPlaces : public ::testing::TestWithParam<int> {
       for (Model& each : models_) {
         each.lost = true;
         each.unheard.clear();
+        each.invalidate(0, pages);
       }
+      listen();
     }
     std::vector<MemoryEvent> events;
     const bool lost = std::exchange(model.lost, false);
     ASSERT_EQ(place.drain(events), !lost);
-    if (lost) model = {};
+    if (lost) model.unheard.clear();
     ASSERT_EQ(events.size(), model.unheard.size());
     for (std::size_t i = 0; i < events.size(); ++i) ASSERT_EQ(events[i].span, model.unheard[i]);
     model.unheard.clear();
@@ -310,7 +382,6 @@ class RandomPlaces : public ::testing::TestWithParam<int> {
   void scan(std::size_t who, std::size_t first, std::size_t last, bool protect) {
     const Span before = {0, 1};
     std::vector<Span> runs = {before};
-    models_[who].look();
     bool intact = true;
     for (std::size_t page = first; page < last; ++page) intact = intact && tracked_.contains(page);
     ASSERT_EQ(places_[who]->scan(span_of(first, last), protect, runs), intact);
@@ -331,19 +402,20 @@ class RandomPlaces : public ::testing::TestWithParam<int> {
         expected.push_back(span_of(page, page + 1));
     }
     ASSERT_EQ(runs, expected);
-    if (!protect) return;
-    for (std::size_t page = first; page < last; ++page) {
-      models_[who].invalid.erase(page);
+    for (std::size_t page = first; page < last && protect; ++page) {
       if (written_.erase(page) == 0) continue;
-      for (Model& each : models_)
-        if (&each != &models_[who]) each.invalidate(page, page + 1);
+      for (Model& each : models_) each.invalidate(page, page + 1);
     }
+    if (below(2) == 0) return;
+    for (const Span run : runs) places_[who]->take(run);
+    for (std::size_t page = first; page < last; ++page) models_[who].invalid.erase(page);
   }
 
   std::mt19937 random_;
   PlayedTracker* tracker_;
   std::unique_ptr<Ledger> ledger_;
   std::vector<std::unique_ptr<Place>> places_;
+  std::unique_ptr<Place> listener_;
   std::vector<Model> models_;
   std::set<std::size_t> tracked_;
   std::set<std::size_t> written_;  ///< of these, since somebody protected them
@@ -371,6 +443,7 @@ TEST(Ledger, LosesNoWriteBetweenThreads) {
   const auto refresh = [&](std::size_t who, Span span) {
     std::vector<Span> runs;
     EXPECT_TRUE(shared.places[who]->scan(span, true, runs));
+    for (const Span run : runs) shared.places[who]->take(run);
     for (const Span run : runs)
       for (std::size_t page = run.begin / platform::page_size(); page < run.end / platform::page_size(); ++page)
         copies.at(who).at(page) = memory.at(page);

@@ -32,63 +32,115 @@ std::vector<Span> invalid_at(States& states, std::size_t place, Span span) {
   return runs;
 }
 
-std::vector<Span> taken_at(States& states, std::size_t place, Span span) {
-  std::vector<Span> runs;
-  states.take_invalid(place, span, runs);
-  return runs;
+/// Where the copies of a place lie.
+device::Address base(std::size_t place) {
+  return (place + 1) << 40;
 }
 
-TEST(States, TellWhatBecameInvalidSinceItWasTaken) {
+void open(States& states, std::size_t place, Span span) {
+  for (std::uintptr_t chunk = span.begin / chunk_bytes * chunk_bytes; chunk < span.end; chunk += chunk_bytes)
+    states.open(place, chunk, base(place) + chunk);
+}
+
+const States::Covers never = [](const Copy&, Span) { return false; };
+
+/// Of two holders, 1 and 2.
+std::vector<std::pair<Span, std::size_t>> holders_of(States& states, Span span, const States::Covers& covers = never) {
+  constexpr std::array<std::size_t, 2> holders = {1, 2};
+  Loan loan;
+  states.who_has(span, holders, covers, loan);
+  std::vector<std::pair<Span, std::size_t>> found;
+  for (const PagesOnDevice& run : loan.runs())
+    found.emplace_back(run.host, static_cast<std::size_t>((run.device - run.host.begin) >> 40) - 1);
+  return found;
+}
+
+TEST(States, TellWhatBecameInvalidSinceItWasOpened) {
   States states;
   const Span span{group, group + 8 * page};
   states.invalidate(span);
-  EXPECT_THAT(invalid_at(states, 0, span), IsEmpty()) << "nothing is open";
-  states.open(0, span);
-  EXPECT_THAT(taken_at(states, 0, span), ElementsAre(span)) << "nothing is known";
-  states.open(0, span);
+  open(states, 0, span);
   EXPECT_THAT(invalid_at(states, 0, span), IsEmpty());
   states.invalidate({group + page, group + 3 * page});
   EXPECT_THAT(invalid_at(states, 0, span), ElementsAre(Span{group + page, group + 3 * page}));
   EXPECT_THAT(invalid_at(states, 1, span), IsEmpty());
 }
 
-TEST(States, TellWhatIsTakenOnce) {
+TEST(States, StayInvalidUntilTaken) {
   States states;
   const Span span{group, group + 8 * page};
-  states.open(0, span);
-  EXPECT_THAT(taken_at(states, 0, {group, group + 2 * page}), ElementsAre(Span{group, group + 2 * page}));
+  open(states, 0, span);
+  states.open(0, group, 0).current.set(0, 8);
+  states.invalidate(span);
+  EXPECT_EQ(states.take(0, {group, group + 2 * page}), 2U);
   EXPECT_THAT(invalid_at(states, 0, span), ElementsAre(Span{group + 2 * page, group + 8 * page}));
+  EXPECT_EQ(states.take(0, {group, group + 2 * page}), 0U);
 }
 
 TEST(States, SpareThePlaceThatWrote) {
   States states;
   const Span span{group, group + page};
-  for (const std::size_t place : {0, 1, 2}) {
-    states.open(place, span);
-    taken_at(states, place, span);
-  }
+  for (const std::size_t place : {0, 1, 2}) open(states, place, span);
   states.invalidate(span, 1);
   EXPECT_THAT(invalid_at(states, 0, span), ElementsAre(span));
   EXPECT_THAT(invalid_at(states, 1, span), IsEmpty());
   EXPECT_THAT(invalid_at(states, 2, span), ElementsAre(span));
 }
 
-TEST(States, EndWithTheMemory) {
+TEST(States, AreNothingAfterTheEnd) {
   States states;
-  const Span span{2 * group - chunk_bytes, 2 * group + 2 * chunk_bytes};
-  states.open(0, span);
-  states.open(1, span);
-  taken_at(states, 0, span);
-  states.close(0, {span.begin, span.end - page});
-  EXPECT_FALSE(states.any_open(0, {span.begin, span.end - chunk_bytes}));
-  EXPECT_TRUE(states.any_open(0, {span.begin, span.end - chunk_bytes + page})) << "a part of the last chunk is left";
-  EXPECT_THAT(invalid_at(states, 0, span), IsEmpty());
-  states.open(0, span);
-  EXPECT_THAT(taken_at(states, 0, span), ElementsAre(Span{span.begin, span.end - chunk_bytes})) << "opened anew";
-  states.close(0, {0, UINTPTR_MAX});
-  EXPECT_FALSE(states.any_open(0, span));
-  for (std::uintptr_t chunk = span.begin; chunk < span.end; chunk += chunk_bytes)
-    EXPECT_TRUE(states.any_open(1, {chunk, chunk + chunk_bytes}));
+  const Span span{group - page, group + page};
+  open(states, 0, span);
+  states.invalidate(span);
+  states.close(0, group - chunk_bytes);
+  EXPECT_THAT(invalid_at(states, 0, span), ElementsAre(Span{group, group + page}));
+  open(states, 0, span);
+  EXPECT_THAT(invalid_at(states, 0, span), ElementsAre(Span{group, group + page})) << "opened anew";
+}
+
+TEST(States, TellWhoHasAPage) {
+  States states;
+  const Span span{group - 4 * page, group + 4 * page};
+  open(states, 1, span);
+  open(states, 2, span);
+  EXPECT_THAT(holders_of(states, span), IsEmpty());
+  const std::size_t end = chunk_bytes / page;
+  states.open(1, group - chunk_bytes, 0).current.set(end - 4, end);
+  states.open(1, group, 0).current.set(0, 1);
+  states.open(2, group, 0).current.set(0, 3);
+  EXPECT_THAT(holders_of(states, span), ElementsAre(std::pair(Span{span.begin, group + page}, 1),
+                                                    std::pair(Span{group + page, group + 3 * page}, 2)))
+      << "each page once, in runs that are one on both sides";
+  states.open(1, group, 0).arriving.set(0, 1);
+  states.invalidate({group - 4 * page, group - 2 * page});
+  EXPECT_THAT(holders_of(states, span),
+              ElementsAre(std::pair(Span{group - 2 * page, group}, 1), std::pair(Span{group, group + 3 * page}, 2)));
+}
+
+TEST(States, TellOfPartsOnlyWhereTheyAreEnough) {
+  States states;
+  const Span span{group, group + 2 * page};
+  Copy& copy = states.open(1, group, base(1) + group);
+  copy.current.set(0, 2);
+  copy.partial.set(0, 1);
+  EXPECT_THAT(holders_of(states, span), ElementsAre(std::pair(Span{group + page, group + 2 * page}, 1)));
+  const auto enough = [&](const Copy& of, Span one) { return &of == &copy && one == Span{group, group + page}; };
+  EXPECT_THAT(holders_of(states, span, enough), ElementsAre(std::pair(span, 1)));
+}
+
+TEST(States, KnowWhatIsLent) {
+  States states;
+  Copy& copy = states.open(1, group, base(1) + group);
+  copy.current.set(0, 2);
+  const std::array<std::size_t, 1> holders = {1};
+  {
+    Loan loan;
+    states.who_has({group, group + page}, holders, never, loan);
+    EXPECT_EQ(copy.lent, 1U);
+    const Loan moved = std::move(loan);
+    EXPECT_EQ(copy.lent, 1U);
+  }
+  EXPECT_EQ(copy.lent, 0U);
 }
 
 /// Three places, some chunks on both sides of a border of groups, and what a plain map knows of their pages.
@@ -101,16 +153,16 @@ class RandomStates {
     const std::size_t length = below(16) == 0 ? pages_ : 8;
     const std::size_t last = std::min(pages_, first + 1 + below(length));
     const std::size_t place = below(places);
-    switch (below(8)) {
-      case 0: open(place, first, last); break;
-      case 1:
-        if (below(8) == 0) close(place, first, last);
-        break;
-      case 2: invalidate(first, last, States::nowhere); break;
-      case 3: invalidate(first, last, place); break;
+    switch (below(10)) {
+      case 0: open_or_close(place, first / in_chunk_); break;
+      case 1: invalidate(first, last, States::nowhere); break;
+      case 2: invalidate(first, last, place); break;
+      case 3: take(place, first, last); break;
       case 4:
-      case 5: compare(place, first, last, true); break;
-      default: compare(place, first, last, false);
+      case 5:
+      case 6: change(place, first); break;
+      case 7: ask(place, first, last); break;
+      default: compare(place, first, last);
     }
   }
 
@@ -118,43 +170,98 @@ class RandomStates {
   static constexpr std::size_t places = 3;
   static constexpr std::size_t chunks = 4;
   static constexpr std::uintptr_t begin = 7 * group - 2 * chunk_bytes;
-  enum class Known : std::uint8_t { nothing, valid, invalid };
+  struct Known {
+    bool invalid = false;
+    bool current = false;
+    bool partial = false;
+    bool arriving = false;
+  };
 
   std::size_t below(std::size_t bound) { return random_() % bound; }
   Span span_of(std::size_t first, std::size_t last) const { return {begin + first * page, begin + last * page}; }
+  Copy* copy_of(std::size_t place, std::size_t at) const { return copies_[place][at / in_chunk_]; }
 
-  void open(std::size_t place, std::size_t first, std::size_t last) {
-    states_.open(place, span_of(first, last));
-    for (std::size_t at = first / in_chunk_ * in_chunk_; at < (last + in_chunk_ - 1) / in_chunk_ * in_chunk_; ++at)
-      if (known_[place][at] == Known::nothing) known_[place][at] = Known::invalid;
-  }
-
-  void close(std::size_t place, std::size_t first, std::size_t last) {
-    states_.close(place, span_of(first, last));
-    for (std::size_t at = (first + in_chunk_ - 1) / in_chunk_ * in_chunk_; at < last / in_chunk_ * in_chunk_; ++at)
-      known_[place][at] = Known::nothing;
+  void open_or_close(std::size_t place, std::size_t chunk) {
+    const std::uintptr_t address = begin + chunk * chunk_bytes;
+    Copy*& copy = copies_[place][chunk];
+    if (!copy) {
+      copy = &states_.open(place, address, base(place) + address);
+    } else if (below(8) == 0) {
+      states_.close(place, address);
+      copy = nullptr;
+      for (std::size_t at = chunk * in_chunk_; at < (chunk + 1) * in_chunk_; ++at) known_[place][at] = {};
+    }
   }
 
   void invalidate(std::size_t first, std::size_t last, std::size_t except) {
     states_.invalidate(span_of(first, last), except);
     for (std::size_t place = 0; place < places; ++place)
       for (std::size_t at = first; at < last && place != except; ++at)
-        if (known_[place][at] == Known::valid) known_[place][at] = Known::invalid;
+        known_[place][at].invalid = copy_of(place, at) != nullptr;
   }
 
-  void compare(std::size_t place, std::size_t first, std::size_t last, bool take) {
+  void take(std::size_t place, std::size_t first, std::size_t last) {
+    std::size_t current = 0;
+    for (std::size_t at = first; at < last; ++at) {
+      Known& known = known_[place][at];
+      current += known.current ? 1 : 0;
+      known.current = known.invalid = false;
+    }
+    ASSERT_EQ(states_.take(place, span_of(first, last)), current);
+  }
+
+  /// What the place itself says of a page.
+  void change(std::size_t place, std::size_t at) {
+    Copy* const copy = copy_of(place, at);
+    if (!copy) return;
+    Known& known = known_[place][at];
+    known = {known.invalid, below(4) > 0, below(3) == 0, below(6) == 0};
+    const auto lock = copy->lock();
+    const std::size_t number = at % in_chunk_;
+    const auto put = [&](PageBitmap& pages, bool bit) {
+      bit ? pages.set(number, number + 1) : pages.clear(number, number + 1);
+    };
+    put(copy->current, known.current);
+    put(copy->partial, known.partial);
+    put(copy->arriving, known.arriving);
+  }
+
+  /// A place asks who else has the pages. Parts are enough on even pages.
+  void ask(std::size_t asking, std::size_t first, std::size_t last) {
+    std::vector<std::size_t> holders;
+    for (std::size_t place = 0; place < places; ++place)
+      if (place != asking) holders.push_back(place);
+    Loan loan;
+    states_.who_has(
+        span_of(first, last), holders, [&](const Copy&, Span one) { return (one.begin - begin) / page % 2 == 0; },
+        loan);
+    std::vector<device::Address> found(last - first);
+    for (const PagesOnDevice& run : loan.runs())
+      for (std::uintptr_t at = run.host.begin; at < run.host.end; at += page) {
+        device::Address& address = found.at((at - begin) / page - first);
+        ASSERT_EQ(address, 0U) << "twice";
+        address = run.device + (at - run.host.begin);
+      }
+    for (std::size_t at = first; at < last; ++at) {
+      device::Address expected = 0;
+      for (const std::size_t place : holders) {
+        const Known& known = known_[place][at];
+        const bool there = known.current && !known.invalid && !known.arriving && (!known.partial || at % 2 == 0);
+        if (there && expected == 0) expected = base(place) + begin + at * page;
+      }
+      ASSERT_EQ(found[at - first], expected) << "page " << at;
+    }
+  }
+
+  void compare(std::size_t place, std::size_t first, std::size_t last) {
     runs_.clear();
-    if (take)
-      states_.take_invalid(place, span_of(first, last), runs_);
-    else
-      states_.invalid(place, span_of(first, last), runs_);
+    states_.invalid(place, span_of(first, last), runs_);
     auto run = runs_.begin();
     for (std::size_t at = first; at < last; ++at) {
       const std::uintptr_t address = begin + at * page;
       while (run != runs_.end() && run->end <= address) ++run;
       const bool told = run != runs_.end() && run->begin <= address;
-      ASSERT_EQ(told, known_[place][at] == Known::invalid) << "place " << place << ", page " << at;
-      if (take && told) known_[place][at] = Known::valid;
+      ASSERT_EQ(told, known_[place][at].invalid) << "place " << place << ", page " << at;
     }
     for (const Span each : runs_) ASSERT_TRUE(span_of(first, last).contains(each));
   }
@@ -163,6 +270,7 @@ class RandomStates {
   const std::size_t pages_ = chunks * in_chunk_;
   std::mt19937 random_;
   States states_;
+  std::array<std::array<Copy*, chunks>, places> copies_{};
   std::array<std::array<Known, chunks * max_pages_per_chunk>, places> known_{};
   std::vector<Span> runs_;
 };
@@ -188,16 +296,16 @@ TEST(States, LoseNothingBetweenThreads) {
   const Span all{3 * group - pages / 2 * page, 3 * group + pages / 2 * page};
   std::array<std::array<std::atomic<int>, pages>, threads> versions{};  // by who invalidated the page
   std::array<std::array<std::array<int, pages>, threads>, threads> seen{};
-  for (std::size_t who = 0; who < threads; ++who) states.open(who, all);
+  for (std::size_t who = 0; who < threads; ++who) open(states, who, all);
   const auto refresh = [&](std::size_t who) {
-    std::vector<Span> runs;
-    states.take_invalid(who, all, runs);
-    for (const Span run : runs)
+    for (const Span run : invalid_at(states, who, all)) {
+      states.take(who, run);
       for (std::uintptr_t at = run.begin; at < run.end; at += page)
         for (std::size_t writer = 0; writer < threads; ++writer) {
           const std::size_t number = (at - all.begin) / page;
           seen[who][writer][number] = versions[writer][number];
         }
+    }
   };
   std::vector<std::thread> running;
   for (std::size_t who = 0; who < threads; ++who)

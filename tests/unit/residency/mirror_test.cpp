@@ -1,4 +1,5 @@
 // The data structures under the mirrors: footprints, mirror memory, usage.
+#include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -6,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "device/open.h"
+#include "ledger/ledger.h"
 #include "platform/span.h"
+#include "played_tracker.h"
 #include "residency/footprint.h"
 #include "residency/mirror/mirror_memory.h"
 #include "residency/mirror/usage.h"
@@ -101,7 +104,7 @@ TEST(Footprint, PartsOfAMatrixAreCovered) {
 }
 
 TEST(UsedBytes, WordsUsedInPartAreNotUsed) {
-  const auto used = std::make_unique<UsedBytes>();
+  const auto used = std::make_unique<ledger::UsedBytes>();
   used->set({0x10002, 0x1000e});
   EXPECT_TRUE(used->all({0x10004, 0x1000c}));
   EXPECT_FALSE(used->all({0x10002, 0x1000c}));
@@ -110,21 +113,21 @@ TEST(UsedBytes, WordsUsedInPartAreNotUsed) {
   EXPECT_FALSE(used->all({0x10004, 0x10008}));
 }
 
-TEST(UsedBytes, RemembersTheLatestAndForgetsWhatOthersLack) {
-  const auto used = std::make_unique<UsedBytes>();
+TEST(KnownOperands, RemembersTheLatestAndForgetsWhatOthersLack) {
+  const auto known = std::make_unique<KnownOperands>();
   const auto block = [](int number) {
     return operand_at(0x10000 + 80 * static_cast<std::uintptr_t>(number), 10, 5, 500);
   };
-  for (int i = 0; i < 20; ++i) used->remember(block(i));
-  EXPECT_FALSE(used->remembers(block(3)));
-  EXPECT_TRUE(used->remembers(block(4)));
-  EXPECT_TRUE(used->remembers(block(19)));
+  for (int i = 0; i < 20; ++i) known->remember(block(i));
+  EXPECT_FALSE(known->remembers(block(3)));
+  EXPECT_TRUE(known->remembers(block(4)));
+  EXPECT_TRUE(known->remembers(block(19)));
   const auto blocks_0_to_4 = operand_at(0x10000, 50, 5, 500);
-  used->forget_others({0x20000, 0x21000}, blocks_0_to_4);  // where none of them lies
-  EXPECT_TRUE(used->remembers(block(5)));
-  used->forget_others({0x10000, 0x11000}, blocks_0_to_4);
-  EXPECT_TRUE(used->remembers(block(4)));
-  EXPECT_FALSE(used->remembers(block(5)));
+  known->forget_others({0x20000, 0x21000}, blocks_0_to_4);  // where none of them lies
+  EXPECT_TRUE(known->remembers(block(5)));
+  known->forget_others({0x10000, 0x11000}, blocks_0_to_4);
+  EXPECT_TRUE(known->remembers(block(4)));
+  EXPECT_FALSE(known->remembers(block(5)));
 }
 
 class MirrorMemoryTest : public testing::Test {
@@ -145,11 +148,13 @@ class MirrorMemoryTest : public testing::Test {
   void limit_mirrors(std::size_t bytes) { device_->accountant().limit(device::MemoryClient::mirrors, bytes); }
 
   std::unique_ptr<device::Device> device_;
+  ledger::Ledger ledger_{std::make_unique<test::PlayedTracker>()};
+  ledger::Place place_{ledger_};
 };
 
 TEST_F(MirrorMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
   limit_mirrors(4 * chunk_bytes);
-  MirrorMemory mirrors(*device_);
+  MirrorMemory mirrors(*device_, place_);
   const std::uintptr_t matrix = host + 16;
   auto held = mirrors.back({{host, host + chunk_bytes}}, matrix);  // its last page reaches into the next granule
   ASSERT_TRUE(held) << held.error().message;
@@ -162,7 +167,7 @@ TEST_F(MirrorMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
 
 TEST_F(MirrorMemoryTest, DistancesAreKept) {
   limit_mirrors(32 * chunk_bytes);
-  MirrorMemory mirrors(*device_);
+  MirrorMemory mirrors(*device_, place_);
   auto first = mirrors.back({{host, host + 4096}}, host);
   auto second = mirrors.back({{host + 5 * chunk_bytes, host + 6 * chunk_bytes}}, host);
   ASSERT_TRUE(first && second);
@@ -173,14 +178,14 @@ TEST_F(MirrorMemoryTest, DistancesAreKept) {
 
 TEST_F(MirrorMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
   limit_mirrors(2 * chunk_bytes);
-  MirrorMemory mirrors(*device_);
+  MirrorMemory mirrors(*device_, place_);
   const Span a{host, host + chunk_bytes};
   const Span b{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
   const Span c{host + 20 * chunk_bytes, host + 21 * chunk_bytes};
   const auto use = [&](Span span) {
     auto held = mirrors.back({span}, host);
     ASSERT_TRUE(held) << held.error().message;
-    mirrors.find(span.begin)->current.set(0, 512);
+    mirrors.find(span.begin)->copy->current.set(0, 512);
     mirrors.unhold(*held);
   };
   use(a);
@@ -189,9 +194,9 @@ TEST_F(MirrorMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
   use(c);  // evicts b
   EXPECT_TRUE(backed(mirrors, a));
   EXPECT_FALSE(backed(mirrors, b));
-  EXPECT_FALSE(mirrors.find(b.begin)->current.any(0, 512));
+  EXPECT_EQ(mirrors.find(b.begin), nullptr);
   EXPECT_TRUE(backed(mirrors, c));
-  EXPECT_TRUE(mirrors.find(c.begin)->current.all(0, 512));
+  EXPECT_TRUE(mirrors.find(c.begin)->copy->current.all(0, 512));
 }
 
 /// Matrices of one chunk each, of which four fit.
@@ -213,7 +218,7 @@ class MirrorEviction : public MirrorMemoryTest {
   /// How many were missing since this was asked.
   int missing() { return std::exchange(missing_, 0); }
 
-  MirrorMemory mirrors_{*device_};
+  MirrorMemory mirrors_{*device_, place_};
 
  private:
   int missing_ = 0;
@@ -299,7 +304,7 @@ TEST_F(MirrorEviction, NothingGoesForACallThatCannotFit) {
 
 TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
   limit_mirrors(2 * chunk_bytes);
-  MirrorMemory mirrors(*device_);
+  MirrorMemory mirrors(*device_, place_);
   auto held = mirrors.back({{host, host + 2 * chunk_bytes}}, host);
   ASSERT_TRUE(held);
   auto refused = mirrors.back({{host + 4 * chunk_bytes, host + 5 * chunk_bytes}}, host);
@@ -311,20 +316,46 @@ TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
   if (now) mirrors.unhold(*now);
 }
 
+TEST_F(MirrorMemoryTest, WhatAnotherDeviceCopiesStays) {
+  limit_mirrors(2 * chunk_bytes);
+  MirrorMemory mirrors(*device_, place_);
+  const Span lent{host, host + chunk_bytes};
+  const Span others{host + 4 * chunk_bytes, host + 6 * chunk_bytes};
+  auto held = mirrors.back({lent}, host);
+  ASSERT_TRUE(held);
+  mirrors.find(lent.begin)->copy->current.set(0, 512);
+  mirrors.unhold(*held);
+  ledger::Place other(ledger_);
+  const std::array<std::size_t, 1> from = {place_.number()};
+  {
+    const auto loan = other.who_has({lent}, from, [](const ledger::Copy&, Span) { return false; });
+    ASSERT_EQ(loan.runs().size(), 1U);
+    EXPECT_EQ(loan.runs().front().device, mirrors.device_address(lent.begin));
+    EXPECT_FALSE(mirrors.back({others}, host));
+    mirrors.forget(lent);
+    mirrors.release_idle();
+    EXPECT_TRUE(backed(mirrors, lent));
+  }
+  auto now = mirrors.back({others}, host);
+  EXPECT_TRUE(now);
+  if (now) mirrors.unhold(*now);
+  EXPECT_FALSE(backed(mirrors, lent));
+}
+
 TEST_F(MirrorMemoryTest, WhatIsNotHeldIsGivenBackAtOnce) {
   limit_mirrors(4 * chunk_bytes);
-  MirrorMemory mirrors(*device_);
+  MirrorMemory mirrors(*device_, place_);
   const Span used{host, host + chunk_bytes};
   const Span idle{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
   auto held = mirrors.back({used}, host);
   auto unheld = mirrors.back({idle}, host);
   ASSERT_TRUE(held && unheld);
-  mirrors.find(idle.begin)->current.set(0, 512);
+  mirrors.find(idle.begin)->copy->current.set(0, 512);
   mirrors.unhold(*unheld);
   mirrors.release_idle();
   EXPECT_TRUE(backed(mirrors, used));
   EXPECT_FALSE(backed(mirrors, idle));
-  EXPECT_FALSE(mirrors.find(idle.begin)->current.any(0, 512));
+  EXPECT_EQ(mirrors.find(idle.begin), nullptr);
   EXPECT_EQ(device_->accountant().held(device::MemoryClient::mirrors).now, chunk_bytes);
   mirrors.unhold(*held);
 }
@@ -338,8 +369,8 @@ class MirrorsOfLostMemory : public MirrorMemoryTest {
   void use(Span span) {
     auto held = mirrors_.back({span}, host);
     ASSERT_TRUE(held) << held.error().message;
-    mirrors_.each_chunk(span,
-                        [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.current.set(first, last); });
+    mirrors_.each_chunk(
+        span, [](Chunk& chunk, std::size_t first, std::size_t last) { chunk.copy->current.set(first, last); });
     mirrors_.unhold(*held);
   }
   static Span chunks(std::size_t first, std::size_t count) {
@@ -350,7 +381,7 @@ class MirrorsOfLostMemory : public MirrorMemoryTest {
   }
   std::size_t mirrored() { return device_->accountant().held(device::MemoryClient::mirrors).now; }
 
-  MirrorMemory mirrors_{*device_};
+  MirrorMemory mirrors_{*device_, place_};
 };
 
 TEST_F(MirrorsOfLostMemory, ItsMemoryAndItsRecordsGo) {
@@ -364,7 +395,7 @@ TEST_F(MirrorsOfLostMemory, ItsMemoryAndItsRecordsGo) {
   EXPECT_FALSE(mirrors_.release_dead(0));
   EXPECT_EQ(mirrored(), chunk_bytes);
   EXPECT_EQ(mirrors_.find(host), nullptr);
-  EXPECT_TRUE(mirrors_.find(chunks(200, 1).begin)->current.all(0, max_pages_per_chunk));
+  EXPECT_TRUE(mirrors_.find(chunks(200, 1).begin)->copy->current.all(0, max_pages_per_chunk));
 }
 
 TEST_F(MirrorsOfLostMemory, LittleOfItStays) {
@@ -381,7 +412,7 @@ TEST_F(MirrorsOfLostMemory, WhatIsMappedThereNextFindsMemoryButNothingCurrent) {
   auto held = mirrors_.back({chunks(0, 1)}, host);
   ASSERT_TRUE(held);
   EXPECT_FALSE(mirrors_.any_dead());
-  EXPECT_FALSE(mirrors_.find(host)->current.any(0, max_pages_per_chunk));
+  EXPECT_FALSE(mirrors_.find(host)->copy->current.any(0, max_pages_per_chunk));
   mirrors_.unhold(*held);
   EXPECT_EQ(mirrored(), chunk_bytes);
 }
@@ -404,7 +435,7 @@ TEST_F(MirrorsOfLostMemory, AChunkGoesWithTheLastOfItsMatrices) {
   use(pages(100, 100));
   mirrors_.forget(pages(0, 100));
   EXPECT_FALSE(mirrors_.any_dead());
-  EXPECT_TRUE(mirrors_.find(host)->current.all(100, 200));
+  EXPECT_TRUE(mirrors_.find(host)->copy->current.all(100, 200));
   mirrors_.forget(pages(100, 100));
   EXPECT_TRUE(mirrors_.any_dead());
 }
@@ -416,8 +447,8 @@ TEST_F(MirrorsOfLostMemory, AMatrixGoesThoughItsNeighbourReachesIntoItsMemory) {
   use({matrix.end, chunks(8, 4).end});
   mirrors_.forget(matrix);
   EXPECT_EQ(mirrored(), 4 * chunk_bytes);
-  EXPECT_FALSE(mirrors_.find(matrix.end)->current.any(0, max_pages_per_chunk));
-  EXPECT_TRUE(mirrors_.find(chunks(8, 1).begin)->current.all(0, max_pages_per_chunk));
+  EXPECT_FALSE(mirrors_.find(matrix.end)->copy->current.any(0, max_pages_per_chunk));
+  EXPECT_TRUE(mirrors_.find(chunks(8, 1).begin)->copy->current.all(0, max_pages_per_chunk));
 }
 
 TEST_F(MirrorsOfLostMemory, WhatACallHoldsGoesWhenTheCallEnds) {
@@ -433,7 +464,7 @@ TEST_F(MirrorsOfLostMemory, WhatACallHoldsGoesWhenTheCallEnds) {
 
 TEST_F(MirrorMemoryTest, OverlappingRunsAreBackedOnce) {
   limit_mirrors(3 * chunk_bytes);
-  MirrorMemory mirrors(*device_);
+  MirrorMemory mirrors(*device_, place_);
   auto held = mirrors.back({{host, host + 2 * chunk_bytes}, {host + chunk_bytes, host + 3 * chunk_bytes}}, host);
   ASSERT_TRUE(held) << held.error().message;
   mirrors.unhold(*held);

@@ -2,24 +2,17 @@
 //
 // A device that was set up to write host memory before the page was last protected may still do so later, unseen. No
 // correct program lets it write what a call uses, but it may write neighbouring bytes of the same page. So a page that
-// was uploaded for one operand is current for the bytes of that operand alone. If the next operand needs other bytes,
-// the page is uploaded again.
+// was uploaded for one matrix is current for the bytes of that matrix alone. If the next one needs other bytes, the
+// page is uploaded again.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "ledger/page_bitmap.h"
-#include "operation/operand.h"
 #include "platform/span.h"
 
-namespace blastoff::residency::mirror {
-
-using ledger::Bitmap;
-using ledger::chunk_bytes;
-using ledger::max_pages_per_chunk;
-using ledger::PageBitmap;
+namespace blastoff::ledger {
 
 /// The used bytes of one chunk. What it says about a page counts only while the page is current, and only in part.
 class UsedBytes {
@@ -35,21 +28,12 @@ class UsedBytes {
     if (begin < end) words_.set(begin, end);
   }
 
-  /// Whether the operand lies within a remembered one. Then all of its bytes on current pages are current.
-  bool remembers(const operation::Operand& operand) const;
-  void remember(const operation::Operand& operand);
-  /// The page becomes current for the operand's bytes alone: forgets the operands that may have other bytes on it.
-  void forget_others(platform::Span page, const operation::Operand& operand);
-
  private:
   static constexpr std::size_t word_bytes = 4;
   static constexpr std::size_t words = chunk_bytes / word_bytes;
-  void forget_within(const operation::Operand& operand);
   static std::size_t number(std::uintptr_t address) { return address % chunk_bytes / word_bytes; }
 
-  Bitmap<words> words_;
-  std::array<operation::Operand, 16> remembered_;  ///< latest first
-  std::size_t count_ = 0;
+  Bitmap<words> words_{};
 };
 
-}  // namespace blastoff::residency::mirror
+}  // namespace blastoff::ledger
