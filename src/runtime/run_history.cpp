@@ -130,6 +130,11 @@ bool slower_as_a_whole(const RunTimes& run) {
   return run.whole_without_device > 0 && run.whole_with_device >= run.whole_without_device;
 }
 
+/// Whether whole runs with the device are known to have taken less than those without it.
+bool faster_as_a_whole(const RunTimes& run) {
+  return run.whole_with_device > 0 && run.whole_with_device < run.whole_without_device;
+}
+
 double usable_lead(const RunTimes& run) {
   return run.lead <= longest_lead ? run.lead : 0;
 }
@@ -186,19 +191,16 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
   return run;
 }
 
-/// What opening costs the whole job, by the larger of the price and what the earlier run has paid.
-double max_price_of_job(const RunTimes& run, OpeningPrice price) {
-  const bool cores_are_idle = usable_lead(run) > 0;
-  const double burden = cores_are_idle || price.own <= 0 ? 1 : price.job / price.own;
-  return burden * std::max(price.own, run.opening);
-}
-
 OpenPolicy::Foresight foresight(const RunTimes& run, OpeningPrice price) {
   const double gain = run.cpu - run.device;
-  const double max_price = max_price_of_job(run, price);
+  const bool ranks_wait = usable_lead(run) == 0 && price.job > price.own;
+  const double max_price = std::max(price.own, run.opening) * (ranks_wait ? price.job / price.own : 1);
   const double visible_price = std::max(max_price - usable_lead(run), min_visible * max_price);
-  if (gain < visible_price) return OpenPolicy::Foresight::loses;
-  if (gain < beyond_doubt * max_price && slower_as_a_whole(run)) return OpenPolicy::Foresight::loses;
+  const bool doubtful = gain < beyond_doubt * max_price;
+  // What a rank gains may be time in which it waits for the others, so only whole runs tell.
+  if (doubtful && ranks_wait)
+    return faster_as_a_whole(run) ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses;
+  if (gain < visible_price || (doubtful && slower_as_a_whole(run))) return OpenPolicy::Foresight::loses;
   const bool clear = gain > clear_gain * visible_price;
   return clear || run.opened_at_once ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses;
 }

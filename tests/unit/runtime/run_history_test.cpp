@@ -46,12 +46,22 @@ TEST(RunTimes, WhatTheCpuComputedCountsAsTheDeviceIsExpectedToTake) {
 
 TEST(RunTimes, MustGainWhatTheWholeJobPaysUnlessCoresWereIdle) {
   constexpr OpeningPrice of_ranks{.own = 0.25, .job = 2};
-  const auto foreseen = [&](double gain, double lead) {
-    return foresight({.flops = 1e11, .cpu = 1 + gain, .device = 1, .opening = 0.25, .lead = lead}, of_ranks);
-  };
-  EXPECT_EQ(foreseen(1, 0), Foresight::loses);
-  EXPECT_EQ(foreseen(3, 0), Foresight::gains);
-  EXPECT_EQ(foreseen(1, 0.1), Foresight::gains) << "cores were idle before the first call";
+  RunTimes run{.flops = 1e11, .cpu = 2, .device = 1, .opening = 0.25};
+  const auto foreseen = [&] { return foresight(run, of_ranks); };
+  EXPECT_EQ(foreseen(), Foresight::loses);
+  run.lead = 0.1;
+  EXPECT_EQ(foreseen(), Foresight::gains) << "cores were idle before the first call";
+  run.lead = 0;
+  run.cpu = 4;
+  run.whole_with_device = 5;
+  EXPECT_EQ(foreseen(), Foresight::loses) << "a run without the device is to be seen first";
+  run.whole_without_device = 4;
+  EXPECT_EQ(foreseen(), Foresight::loses);
+  run.whole_without_device = 6;
+  EXPECT_EQ(foreseen(), Foresight::gains);
+  run.whole_without_device = 0;
+  run.cpu = 10;
+  EXPECT_EQ(foreseen(), Foresight::gains) << "beyond doubt";
 }
 
 TEST(RunTimes, OfARunWithoutTheDeviceAreTheCpus) {
