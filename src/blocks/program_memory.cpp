@@ -68,8 +68,11 @@ Status ProgramMemory::track() {
   if (kind == platform::MemoryKind::other)
     return failure(ErrorKind::bad_argument,
                    fmt::format("{} bytes at {:#x} are no memory of the program's", bytes_.bytes(), bytes_.begin));
-  exact_ = watch_.tracker_ != nullptr && kind == platform::MemoryKind::anonymous &&
-           (pages_.empty() || watch_.tracker_->track(pages_));
+  tracking::PageTracker* const tracker = watch_.tracker_;
+  const bool can_be_tracked =
+      tracker != nullptr && (kind == platform::MemoryKind::anonymous ||
+                             (tracker->tracks_object_data() && platform::is_private_data(kind)));
+  exact_ = can_be_tracked && (pages_.empty() || tracker->track(pages_));
   return {};
 }
 

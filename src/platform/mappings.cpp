@@ -60,17 +60,21 @@ std::optional<KernelMapping> parse_mapping(std::string_view line) {
   const std::string_view permissions = take_word(line);
   if (permissions.size() < 4) return std::nullopt;
   take_word(line);  // offset
-  take_word(line);  // device
-  const std::string_view inode = take_word(line);
+  std::string_view device = take_word(line);
+  std::string_view inode = take_word(line);
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
 
   mapping.readable = permissions[0] == 'r';
   mapping.writable = permissions[1] == 'w';
   mapping.executable = permissions[2] == 'x';
+  const bool numbered = take_number(device, mapping.file.major, 16) && device.starts_with(':');
+  if (!numbered) return std::nullopt;
+  device.remove_prefix(1);
+  if (!take_number(device, mapping.file.minor, 16) || !take_number(inode, mapping.file.inode, 10)) return std::nullopt;
   mapping.kind = classify({.readable = mapping.readable,
                            .writable = mapping.writable,
                            .shared = permissions[3] == 's',
-                           .has_file = inode != "0",
+                           .has_file = mapping.file.inode != 0,
                            .huge_tlb = line.starts_with("/anon_hugepage"),
                            .name = line});
   return mapping;
@@ -111,6 +115,7 @@ std::optional<KernelMapping> Mappings::query(std::uintptr_t address, bool& answe
   mapping.readable = (request.vma_flags & kernel::vma_readable) != 0;
   mapping.writable = (request.vma_flags & kernel::vma_writable) != 0;
   mapping.executable = (request.vma_flags & kernel::vma_executable) != 0;
+  mapping.file = {request.dev_major, request.dev_minor, request.inode};
   mapping.kind = classify({.readable = mapping.readable,
                            .writable = mapping.writable,
                            .shared = (request.vma_flags & kernel::vma_shared) != 0,
@@ -160,6 +165,20 @@ std::optional<KernelMapping> Mappings::covering(std::uintptr_t address) {
                                      [](std::uintptr_t value, const KernelMapping& m) { return value < m.span.end; });
   if (next == text_.end() || address < next->span.begin) return std::nullopt;
   return *next;
+}
+
+std::optional<KernelMapping> Mappings::describe(std::uintptr_t address) {
+  auto mapping = covering(address);
+  if (!mapping || mapping->kind != MemoryKind::file || !mapping->readable || !mapping->writable) return mapping;
+  // An object's segments touch each other, and its code comes before its data.
+  for (auto below = covering(mapping->span.begin - 1); below && below->file == mapping->file;
+       below = covering(below->span.begin - 1)) {
+    if (below->executable) {
+      mapping->kind = MemoryKind::object_data;
+      break;
+    }
+  }
+  return mapping;
 }
 
 }  // namespace blastoff::platform

@@ -11,6 +11,14 @@
 
 namespace blastoff::platform {
 
+/// What the kernel calls a file by.
+struct FileNumber {
+  std::uint32_t major = 0;  ///< of the device
+  std::uint32_t minor = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const FileNumber&) const = default;
+};
+
 /// One mapping as the kernel reports it. Tracking part of a mapping splits it into several.
 struct KernelMapping {
   Span span;
@@ -18,6 +26,7 @@ struct KernelMapping {
   bool writable = false;
   bool executable = false;
   MemoryKind kind = MemoryKind::other;
+  FileNumber file;  ///< all 0 without a file
 };
 
 /// A view of the mappings. If the kernel can report single mappings (Linux 6.11), it is asked for each address;
@@ -33,8 +42,12 @@ class Mappings {
   struct FromText {};
   explicit Mappings(FromText);
 
-  /// The mapping that covers the address, if any.
+  /// The mapping that covers the address, if any. `kind` does not distinguish MemoryKind::object_data from
+  /// MemoryKind::file.
   std::optional<KernelMapping> covering(std::uintptr_t address);
+
+  /// The same, with the exact kind: data of a file that also has code right below is that of a loaded object.
+  std::optional<KernelMapping> describe(std::uintptr_t address);
 
   /// Whether the kernel can report single mappings.
   bool answer_questions();

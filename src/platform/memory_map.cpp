@@ -7,14 +7,18 @@
 namespace blastoff::platform {
 namespace {
 
+bool same_protection(const KernelMapping& a, const KernelMapping& b) {
+  return a.readable == b.readable && a.writable == b.writable && a.executable == b.executable;
+}
+
 bool alike(const KernelMapping& a, const KernelMapping& b) {
-  return a.kind == b.kind && a.readable == b.readable && a.writable == b.writable && a.executable == b.executable;
+  return a.kind == b.kind && same_protection(a, b);
 }
 
 std::uintptr_t extend_down(Mappings& mappings, const KernelMapping& first) {
   std::uintptr_t begin = first.span.begin;
   while (begin > 0) {
-    const auto below = mappings.covering(begin - 1);
+    const auto below = mappings.describe(begin - 1);
     if (!below || !alike(*below, first)) break;
     begin = below->span.begin;
   }
@@ -24,7 +28,7 @@ std::uintptr_t extend_down(Mappings& mappings, const KernelMapping& first) {
 std::uintptr_t extend_up(Mappings& mappings, const KernelMapping& last) {
   std::uintptr_t end = last.span.end;
   for (;;) {
-    const auto above = mappings.covering(end);
+    const auto above = mappings.describe(end);
     if (!above || !alike(*above, last)) break;
     end = above->span.end;
   }
@@ -36,6 +40,7 @@ std::uintptr_t extend_up(Mappings& mappings, const KernelMapping& last) {
 const char* describe(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::anonymous: return "private anonymous memory";
+    case MemoryKind::object_data: return "initialised data of the program";
     case MemoryKind::stack: return "the main thread's stack";
     case MemoryKind::shared: return "shared memory";
     case MemoryKind::file: return "a mapped file";
@@ -47,16 +52,17 @@ const char* describe(MemoryKind kind) {
 
 Mapping find_mapping(Span span) {
   Mappings mappings;
-  const auto first = mappings.covering(span.begin);
+  const auto first = mappings.describe(span.begin);
   if (!first || span.empty()) return {MemoryKind::other, span};
 
   KernelMapping last = *first;
   bool uniform = true;
   MemoryKind worst = first->kind;
   while (last.span.end < span.end) {
-    const auto next = mappings.covering(last.span.end);
+    const auto next = mappings.describe(last.span.end);
     if (!next) return {MemoryKind::other, span};
-    uniform = uniform && alike(*next, *first);
+    const bool both_private = is_private_data(next->kind) && is_private_data(first->kind);
+    uniform = uniform && (both_private ? same_protection(*next, *first) : alike(*next, *first));
     worst = std::max(worst, next->kind);
     last = *next;
   }

@@ -10,18 +10,25 @@
 namespace blastoff::platform {
 
 enum class MemoryKind : std::uint8_t {
-  anonymous,  ///< private, anonymous, writable: heap, mmap, .bss, thread stacks
-  stack,      ///< the main thread's stack, which grows
-  shared,     ///< MAP_SHARED or System V: other processes may write it
-  file,       ///< a private mapping of a file, .data included
-  huge_tlb,   ///< hugetlbfs
-  other,      ///< unmapped, unreadable, device memory: anything not known to be safe
+  anonymous,    ///< private, anonymous, writable: heap, mmap, .bss, thread stacks
+  object_data,  ///< the initialised data of a loaded object (.data), with the begin of its .bss
+  stack,        ///< the main thread's stack, which grows
+  shared,       ///< MAP_SHARED or System V: other processes may write it
+  file,         ///< a private mapping of another file
+  huge_tlb,     ///< hugetlbfs
+  other,        ///< unmapped, unreadable, device memory: anything not known to be safe
 };
 
 const char* describe(MemoryKind kind);
 
+/// Whether no other process writes the memory.
+constexpr bool is_private_data(MemoryKind kind) {
+  return kind <= MemoryKind::object_data;
+}
+
 /// The kind of memory of the whole `span` (the least safe one if it covers several mappings), and the extent of the
-/// adjacent mappings of the same kind and protection around it. Asks the kernel; takes some microseconds to a
+/// adjacent mappings of the same kind and protection around it. Initialised data and the .bss that follows it may be
+/// in one span. The extent is the span if its mappings differ otherwise. Asks the kernel; takes some microseconds to a
 /// millisecond.
 struct Mapping {
   MemoryKind kind = MemoryKind::other;

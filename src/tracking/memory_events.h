@@ -51,8 +51,8 @@ class MemoryEvents : public EventSource {
   /// libraries that are closed) and direct system calls.
   virtual bool complete() const { return true; }
 
-  /// Reports what happens to the span from here on. The span must lie in private anonymous memory, and may be watched
-  /// already. The error is one line.
+  /// Reports what happens to the span from here on. The span must lie in private anonymous memory, and
+  /// may be watched already. The error is one line.
   virtual tl::expected<void, std::string> watch(Span span) = 0;
   virtual void unwatch(Span span) = 0;
 };

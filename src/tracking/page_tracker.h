@@ -23,7 +23,11 @@ class PageTracker {
   /// "uffd", "soft-dirty".
   virtual const char* name() const = 0;
 
-  /// Starts tracking; the span must lie in private anonymous memory. Pages already tracked stay as they are.
+  /// Whether track() accepts MemoryKind::object_data.
+  virtual bool tracks_object_data() const { return false; }
+
+  /// Starts tracking; the span must lie in private anonymous memory or accepted data. Pages already tracked stay as
+  /// they are.
   /// The error is one line.
   virtual tl::expected<void, std::string> track(Span span) = 0;
 

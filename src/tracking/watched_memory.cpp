@@ -7,7 +7,8 @@ namespace blastoff::tracking {
 
 tl::expected<void, std::string> WatchedMemory::watch(Span span) {
   if (watched_.contains(span)) return {};
-  const auto tracked = watch_mapping(span, [&](Span memory) { return tracker_.track(memory); });
+  const auto tracked = watch_mapping(span, tracker_.tracks_object_data() ? ObjectData::accepted : ObjectData::refused,
+                                     [&](Span memory) { return tracker_.track(memory); });
   if (!tracked) return tl::unexpected(tracked.error());
   watched_.add(*tracked);
   return {};

@@ -221,6 +221,34 @@ TEST_P(ResidencyMemory, NothingIsMirroredWhereNothingCanBeWatched) {
   for (double* const each : {a, b, c}) munmap(each, bytes_);
 }
 
+// A static array with initial values, and the zeroed one that begins in its last page.
+constexpr std::size_t static_elements = 60 * 60 + 512;
+double initialised[static_elements] = {1, 2, 3};
+double zeroed[static_elements];
+
+TEST_P(ResidencyMemory, StaticArraysStayOnTheDevice) {
+  START();
+  if (!rig_->tracker().tracks_object_data()) GTEST_SKIP() << "static data cannot be tracked in this way";
+  static_assert(n_ * n_ <= static_elements);
+  constexpr std::size_t matrix = n_ * n_ * sizeof(double);
+  double* const c = map(bytes_);
+  for (int round = 0; round < 6; ++round) {
+    const Outcome outcome = run(product(initialised, zeroed, c, n_, n_, 0));
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    EXPECT_EQ(outcome.traffic.copied_because, "");
+    EXPECT_EQ(outcome.traffic.stale_pages, 0U);
+    initialised[round * 100] = zeroed[round] = round;
+    if (round <= 2) continue;
+    EXPECT_LE(outcome.traffic.bytes_to_device, std::size_t{4 * 4096});
+    EXPECT_GE(outcome.traffic.bytes_reused, 2 * matrix - 4 * 4096);
+  }
+  fill(zeroed, matrix, 5);
+  ASSERT_FALSE(run(product(initialised, zeroed, c, n_, n_, 0)).error);
+  ASSERT_FALSE(run(product(c, initialised, zeroed, n_, n_, 1)).error) << "a result";
+  ASSERT_FALSE(run(product(zeroed, initialised, c, n_, n_, 1)).error);
+  munmap(c, bytes_);
+}
+
 // Like a program's first static array, which begins in the last page of its initialised data.
 TEST_P(ResidencyMemory, AMatrixThatBeginsInAFileAndEndsInItsNeighboursPage) {
   START();

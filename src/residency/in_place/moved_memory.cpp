@@ -121,7 +121,8 @@ Use MovedMemory::use(const operation::Operand& operand) {
 void MovedMemory::watch(Span span) {
   if (watched_.contains(span)) return;
   if (events_) {
-    const auto watched = tracking::watch_mapping(span, [&](Span memory) { return events_->watch(memory); });
+    const auto watched = tracking::watch_mapping(span, tracking::ObjectData::refused,
+                                                 [&](Span memory) { return events_->watch(memory); });
     if (watched) {
       watched_.add(*watched);
       return;

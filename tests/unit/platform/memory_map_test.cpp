@@ -126,7 +126,7 @@ TEST(MemoryMap, SharedMemory) {
 }
 
 TEST(MemoryMap, FilesAndInitialisedData) {
-  EXPECT_EQ(kind_of(initialised_data, sizeof initialised_data), MemoryKind::file);
+  EXPECT_EQ(kind_of(initialised_data, sizeof initialised_data), MemoryKind::object_data);
   EXPECT_EQ(kind_of(constant_data, sizeof constant_data), MemoryKind::file);
   const int memory_file = memfd_create(std::string(200, 'n').c_str(), MFD_CLOEXEC);
   ASSERT_EQ(ftruncate(memory_file, static_cast<off_t>(page_size())), 0);
@@ -135,6 +135,24 @@ TEST(MemoryMap, FilesAndInitialisedData) {
   EXPECT_EQ(kind_of(mapped), MemoryKind::file);
   munmap(mapped, page_size());
   close(memory_file);
+}
+
+TEST(MemoryMap, DataAndTheZeroedDataBehindItAreOnePiece) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(initialised_data) / page_size() * page_size();
+  const auto end = reinterpret_cast<std::uintptr_t>(zeroed_data + sizeof zeroed_data);
+  if (end < begin) GTEST_SKIP() << "the linker puts them elsewhere";
+  const Mapping both = find_mapping({begin, end});
+  EXPECT_EQ(both.kind, MemoryKind::object_data);
+  EXPECT_GE(both.extent.end, end);
+}
+
+TEST(MemoryMap, ACopyOfALibraryWithoutItsCodeIsAFile) {
+  const int program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  void* mapped = mmap(nullptr, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE, program, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  EXPECT_EQ(kind_of(mapped), MemoryKind::file);
+  munmap(mapped, page_size());
+  close(program);
 }
 
 TEST(MemoryMap, HugeTlbMemory) {
@@ -183,6 +201,8 @@ TEST(Mappings, TextAndQuestionsAgree) {
     EXPECT_EQ(one->span, other->span) << place;
     EXPECT_EQ(one->kind, other->kind) << place;
     EXPECT_EQ(one->writable, other->writable) << place;
+    EXPECT_EQ(one->file, other->file) << place;
+    EXPECT_EQ(asked.describe(address)->kind, read.describe(address)->kind) << place;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -80,6 +81,37 @@ TEST_P(PageTrackerTest, ReportsWrittenPagesAsAscendingRuns) {
   EXPECT_THAT(written(memory.pages(3, 4)), ElementsAre(memory.pages(3, 1)));
   EXPECT_THAT(written(memory.span(), true), ElementsAre(memory.pages(2, 2), memory.pages(9, 1)));
   EXPECT_THAT(written(memory.span()), IsEmpty());
+}
+
+// Initialised data, and the .bss that begins in its last page: a program's first static arrays.
+constexpr std::size_t array_bytes = 64 * 4096;
+alignas(4096) char initialised[array_bytes] = {1};
+char zeroed[array_bytes];
+
+TEST_P(PageTrackerTest, SeesWritesToStaticData) {
+  if (!tracker_->tracks_object_data()) GTEST_SKIP() << "static data cannot be tracked in this way";
+  const std::size_t page = platform::page_size();
+  for (char* const array : {initialised, zeroed}) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(array) / page * page;
+    const Span whole{begin, begin + array_bytes};
+    ASSERT_TRUE(tracker_->track(whole));
+    written(whole, true);
+    EXPECT_THAT(written(whole), IsEmpty());
+    const volatile char read_only = array[20 * page];  // no page of the program's own yet
+    (void)read_only;
+    EXPECT_THAT(written(whole), IsEmpty());
+    const auto page_of = [&](std::size_t at) {
+      const auto found = reinterpret_cast<std::uintptr_t>(array + at) / page * page;
+      return Span{found, found + page};
+    };
+    array[20 * page] = 2;
+    array[40 * page] = 2;  // a page that was never read
+    EXPECT_THAT(written(whole, true), ElementsAre(page_of(20 * page), page_of(40 * page)));
+    EXPECT_THAT(written(whole), IsEmpty());
+    ASSERT_EQ(madvise(reinterpret_cast<void*>(begin), array_bytes, MADV_DONTNEED), 0);
+    EXPECT_THAT(drain(), ::testing::Contains(::testing::Field(&MemoryEvent::kind, MemoryEvent::Kind::dropped)));
+    tracker_->untrack(whole);
+  }
 }
 
 TEST_P(PageTrackerTest, AppendsToWhatIsThere) {
