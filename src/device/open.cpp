@@ -24,10 +24,10 @@ constexpr Result<int> (*count_functions[])(const Choice&) = {
 #undef BLASTOFF_COUNT
 };
 
-constexpr std::string (*naming_functions[])() = {
-#define BLASTOFF_NAME(name, numbered, variable, address_space, timed, help) &name::expected_name,
-    BLASTOFF_DEVICE_KINDS(BLASTOFF_NAME)
-#undef BLASTOFF_NAME
+constexpr Expected (*expecting_functions[])() = {
+#define BLASTOFF_EXPECTED(name, numbered, variable, address_space, timed, help) &name::expected,
+    BLASTOFF_DEVICE_KINDS(BLASTOFF_EXPECTED)
+#undef BLASTOFF_EXPECTED
 };
 
 }  // namespace
@@ -63,9 +63,18 @@ Result<std::vector<std::string>> list(const Choice& choice) {
   return names;
 }
 
-std::string expected_name(const std::string& kind) {
-  const auto named = find_kind(kind);
-  return named ? naming_functions[named->kind - kinds]() : "";
+Expected expected(const std::string& name) {
+  const auto named = find_kind(name);
+  return named ? expecting_functions[named->kind - kinds]() : Expected();
+}
+
+int expected_sharers(const std::string& name, int local_size) {
+  const auto named = find_kind(name);
+  if (!named || local_size <= 1 || !named->number.empty()) return 1;
+  const std::string variable(named->kind->visible);
+  const bool chosen = !variable.empty() && secure_getenv(variable.c_str()) != nullptr;
+  const int devices = expected(name).devices;
+  return chosen || devices == 0 ? 1 : (local_size + devices - 1) / devices;
 }
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {

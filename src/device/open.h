@@ -30,8 +30,16 @@ struct Choice {
 /// all of them. Starts the driver if it has to count devices.
 Result<std::vector<std::string>> list(const Choice& choice);
 
-/// The name that such a device will have (Properties::name), if it can be told before the device is opened; else "".
-std::string expected_name(const std::string& kind);
+/// What can be told of a machine's devices before one is opened.
+struct Expected {
+  std::string name;  ///< the name that all of them have (Properties::name); "" if it cannot be told
+  int devices = 0;   ///< 0 if they cannot be counted
+};
+Expected expected(const std::string& name);
+
+/// How many of the `local_size` ranks on this node will share each device (Properties::sharers), as far as that can be
+/// told before one is opened. If each rank may have devices of its own: 1.
+int expected_sharers(const std::string& name, int local_size);
 
 /// Opens the device; `choice` must name one. May take some tenths of a second, and more if many processes of a run open
 /// devices at once. Errors say what is missing and what to do about it.

@@ -195,8 +195,12 @@ bool Process::in_forked_child() {
 void Process::seek_model() {
   if (model_sought_.exchange(true)) return;
   platform::contained([&] {  // assumed rates need no memory
+    expected_sharers_ = device::expected_sharers(settings_.device, platform::local_size());
     if (find_host_model()) return;
-    if (const std::string gpu = device::expected_name(settings_.device); !gpu.empty()) seek_model_of(gpu);
+    if (const std::string gpu = device::expected(settings_.device).name; !gpu.empty()) seek_model_of(gpu);
+    if (expected_sharers_ == 1) return;
+    const std::lock_guard lock(model_mutex_);
+    decide_by_model();
   });
 }
 
@@ -240,14 +244,15 @@ void Process::use_model(const FoundModel* device) {
   if (Sessions* const sessions = sessions_) sessions->use(*model);
 }
 
-/// Processes that share a device share its time; their number is known once it is open. A decision refers to the model
-/// for as long as the process lives.
+/// Processes that share a device share its time. A decision refers to the model for as long as the process lives.
 void Process::decide_by_model() {
   if (config::decide_by(settings_) != config::DecideBy::time) return;
   Sessions* const sessions = sessions_;
-  const int processes = sessions != nullptr ? sessions->front().device().properties().sharers : 1;
+  const int processes =
+      sessions != nullptr ? sessions->front().device().properties().sharers : expected_sharers_.load();
   const decide::MachineModel* const model = model_;
-  decider_->use(processes > 1 ? *new decide::MachineModel(model->shared_by(processes)) : *model);
+  own_share_ = processes > 1 ? new decide::MachineModel(model->shared_by(processes)) : model;
+  decider_->use(*own_share_);
   use_floor();
 }
 

@@ -94,7 +94,7 @@ class Process final : public operation::Estimator {
 
   /// Expected seconds of a call on the device if the device holds the operands.
   double expected_device_seconds(const operation::Operation& operation) const {
-    return model_.load()->device_seconds_of(operation);
+    return own_share_.load()->device_seconds_of(operation);
   }
 
   /// Seconds of a call on the CPU: `elapsed`, or the time by the clock of the simulated device.
@@ -208,7 +208,10 @@ class Process final : public operation::Estimator {
   std::string gpu_sought_;                // GPU for which a model has been looked for
   std::string model_description_;
   std::atomic<const decide::MachineModel*> model_{&assumed_};  // the model in force
-  std::mutex turn_mutex_;                                      // held in the process's turn; taken before mutex_
+  // The same for this process's share of the device.
+  std::atomic<const decide::MachineModel*> own_share_{&assumed_};
+  std::atomic<int> expected_sharers_{1};  // processes of each device, as far as that is known before one is open
+  std::mutex turn_mutex_;                 // held in the process's turn; taken before mutex_
   std::mutex mutex_;
   std::atomic<Sessions*> sessions_{nullptr};
   std::optional<report::DeviceOpening> opened_;  // written before tried_ is set

@@ -156,7 +156,7 @@ void Process::recall_earlier_runs() {
   recall_earlier_rates();
   if (config::start_mode(settings_) != config::StartMode::background) return;
   auto* const runs = new RunHistory(fmt::format("{} {} {} {} {}", BLASTOFF_VERSION, settings_.device,
-                                                device::expected_name(settings_.device), platform::cpu_share(),
+                                                device::expected(settings_.device).name, platform::cpu_share(),
                                                 platform::requested_threads()));
   if (runs->times()) open_policy_.foresee(foresight(*runs->times(), open_policy_.price()), runs->times()->cpu);
   run_history_ = runs;

@@ -185,8 +185,8 @@ Result<int> count(const Choice&) {
   return count_gpus(*driver);
 }
 
-std::string expected_name() {
-  return listed_name();
+Expected expected() {
+  return listed_gpus();
 }
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {

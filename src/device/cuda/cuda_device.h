@@ -13,7 +13,7 @@ Result<std::unique_ptr<Device>> open(const Choice& choice);
 /// Number of GPUs that the driver shows to this process; at least 1.
 Result<int> count(const Choice& choice);
 
-/// See device::expected_name().
-std::string expected_name();
+/// See device::expected().
+Expected expected();
 
 }  // namespace blastoff::device::cuda

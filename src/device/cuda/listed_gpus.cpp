@@ -25,14 +25,17 @@ std::string name_in(const fs::path& information) {
 
 }  // namespace
 
-std::string listed_name(const std::string& folder) {
-  std::string name;
+Expected listed_gpus(const std::string& folder) {
+  Expected all;
+  bool alike = true;
   for (const std::string& gpu : platform::names_in(folder)) {
     const std::string own = name_in(fs::path(folder) / gpu / "information");
-    if (!name.empty() && own != name) return "";
-    name = own;
+    alike = alike && (all.devices == 0 || own == all.name);
+    all.name = own;
+    ++all.devices;
   }
-  return name;
+  if (!alike) all.name.clear();
+  return all;
 }
 
 }  // namespace blastoff::device::cuda

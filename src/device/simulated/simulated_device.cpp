@@ -343,8 +343,8 @@ Result<int> count(const Choice& choice) {
   return choice.simulated_devices;
 }
 
-std::string expected_name() {
-  return "";
+Expected expected() {
+  return {};
 }
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {

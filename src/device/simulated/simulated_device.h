@@ -24,7 +24,7 @@ Result<std::unique_ptr<Device>> open(const Choice& choice);
 /// Returns Choice::simulated_devices.
 Result<int> count(const Choice& choice);
 
-/// Returns "", since no machine model describes the device.
-std::string expected_name();
+/// Returns nothing, since no machine model describes the device.
+Expected expected();
 
 }  // namespace blastoff::device::simulated

@@ -15,7 +15,8 @@ class ListedGpus : public testing::Test {
     std::filesystem::create_directories(folder_ / bus);
     std::ofstream(folder_ / bus / "information") << information;
   }
-  std::string name() const { return listed_name(folder_.string()); }
+  std::string name() const { return listed_gpus(folder_.string()).name; }
+  int count() const { return listed_gpus(folder_.string()).devices; }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
  private:
@@ -28,16 +29,19 @@ TEST_F(ListedGpus, ShareAName) {
   for (const char* const bus : {"0000:17:00.0", "0000:65:00.0"})
     add(bus, "Model: \t\t NVIDIA H200\nIRQ:   \t\t 24\nGPU UUID: \t GPU-0\n");
   EXPECT_EQ(name(), "NVIDIA H200");
+  EXPECT_EQ(count(), 2);
 }
 
 TEST_F(ListedGpus, OfSeveralNamesAreNotTold) {
   add("0000:17:00.0", "Model: \t\t NVIDIA H200\n");
   add("0000:65:00.0", "Model: \t\t NVIDIA A2\n");
   EXPECT_EQ(name(), "");
+  EXPECT_EQ(count(), 2);
 }
 
 TEST_F(ListedGpus, AreNotThereWithoutADriver) {
   EXPECT_EQ(name(), "");
+  EXPECT_EQ(count(), 0);
   add("0000:17:00.0", "IRQ: 24\n");
   EXPECT_EQ(name(), "");
 }
