@@ -38,6 +38,10 @@ constexpr double clear_gain = 1.25;
 /// A gain of less than this many times the price has to show in the times of whole runs.
 constexpr double beyond_doubt = 4;
 
+/// The same for ranks that wait for each other, as long as there was no whole run without the device. A run to see that
+/// takes as long as the CPU.
+constexpr double worth_no_trial = 2;
+
 /// A program pays at least this share of the price, even if the device is opened while it does other things: both share
 /// memory, locks of the kernel, and the clock of the cores.
 constexpr double min_visible = 0.25;
@@ -130,9 +134,10 @@ bool slower_as_a_whole(const RunTimes& run) {
   return run.whole_without_device > 0 && run.whole_with_device >= run.whole_without_device;
 }
 
-/// Whether whole runs with the device are known to have taken less than those without it.
-bool faster_as_a_whole(const RunTimes& run) {
-  return run.whole_with_device > 0 && run.whole_with_device < run.whole_without_device;
+/// Whether a gain of ranks that wait for each other is as large as that, or whole runs show it.
+bool gains_as_a_whole(const RunTimes& run, double gain, double price_of_job) {
+  if (run.whole_with_device <= 0 || run.whole_without_device <= 0) return gain >= worth_no_trial * price_of_job;
+  return gain >= beyond_doubt * price_of_job || run.whole_with_device < run.whole_without_device;
 }
 
 double usable_lead(const RunTimes& run) {
@@ -196,10 +201,10 @@ OpenPolicy::Foresight foresight(const RunTimes& run, OpeningPrice price) {
   const bool ranks_wait = usable_lead(run) == 0 && price.job > price.own;
   const double max_price = std::max(price.own, run.opening) * (ranks_wait ? price.job / price.own : 1);
   const double visible_price = std::max(max_price - usable_lead(run), min_visible * max_price);
+  // What a rank gains may be time in which it waits for the others, so whole runs tell.
+  if (ranks_wait)
+    return gains_as_a_whole(run, gain, max_price) ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses;
   const bool doubtful = gain < beyond_doubt * max_price;
-  // What a rank gains may be time in which it waits for the others, so only whole runs tell.
-  if (doubtful && ranks_wait)
-    return faster_as_a_whole(run) ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses;
   if (gain < visible_price || (doubtful && slower_as_a_whole(run))) return OpenPolicy::Foresight::loses;
   const bool clear = gain > clear_gain * visible_price;
   return clear || run.opened_at_once ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses;

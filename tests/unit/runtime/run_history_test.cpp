@@ -60,6 +60,10 @@ TEST(RunTimes, MustGainWhatTheWholeJobPaysUnlessCoresWereIdle) {
   run.whole_without_device = 6;
   EXPECT_EQ(foreseen(), Foresight::gains);
   run.whole_without_device = 0;
+  run.cpu = 6;
+  EXPECT_EQ(foreseen(), Foresight::gains) << "a run without the device would lose much";
+  run.whole_without_device = 4;
+  EXPECT_EQ(foreseen(), Foresight::loses);
   run.cpu = 10;
   EXPECT_EQ(foreseen(), Foresight::gains) << "beyond doubt";
 }
