@@ -68,12 +68,11 @@ Expected expected(const std::string& name) {
   return named ? expecting_functions[named->kind - kinds]() : Expected();
 }
 
-int expected_sharers(const std::string& name, int local_size) {
+int expected_sharers(const std::string& name, int devices, int local_size) {
   const auto named = find_kind(name);
   if (!named || local_size <= 1 || !named->number.empty()) return 1;
   const std::string variable(named->kind->visible);
   const bool chosen = !variable.empty() && secure_getenv(variable.c_str()) != nullptr;
-  const int devices = expected(name).devices;
   return chosen || devices == 0 ? 1 : (local_size + devices - 1) / devices;
 }
 

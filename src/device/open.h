@@ -37,9 +37,9 @@ struct Expected {
 };
 Expected expected(const std::string& name);
 
-/// How many of the `local_size` ranks on this node will share each device (Properties::sharers), as far as that can be
-/// told before one is opened. If each rank may have devices of its own: 1.
-int expected_sharers(const std::string& name, int local_size);
+/// How many of the `local_size` ranks on this node will share each of its `devices` (Expected), if their devices are
+/// named like that; see Properties::sharers. If that cannot be told, or each rank may have devices of its own: 1.
+int expected_sharers(const std::string& name, int devices, int local_size);
 
 /// Opens the device; `choice` must name one. May take some tenths of a second, and more if many processes of a run open
 /// devices at once. Errors say what is missing and what to do about it.

@@ -195,9 +195,10 @@ bool Process::in_forked_child() {
 void Process::seek_model() {
   if (model_sought_.exchange(true)) return;
   platform::contained([&] {  // assumed rates need no memory
-    expected_sharers_ = device::expected_sharers(settings_.device, platform::local_size());
+    const device::Expected gpu = device::expected(settings_.device);
+    expected_sharers_ = device::expected_sharers(settings_.device, gpu.devices, platform::local_size());
     if (find_host_model()) return;
-    if (const std::string gpu = device::expected(settings_.device).name; !gpu.empty()) seek_model_of(gpu);
+    if (!gpu.name.empty()) seek_model_of(gpu.name);
     if (expected_sharers_ == 1) return;
     const std::lock_guard lock(model_mutex_);
     decide_by_model();

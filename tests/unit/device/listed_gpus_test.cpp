@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -44,6 +45,19 @@ TEST_F(ListedGpus, AreNotThereWithoutADriver) {
   EXPECT_EQ(count(), 0);
   add("0000:17:00.0", "IRQ: 24\n");
   EXPECT_EQ(name(), "");
+}
+
+TEST(Sharers, AreTheRanksForEachDevice) {
+  ASSERT_EQ(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+  EXPECT_EQ(expected_sharers("cuda", 2, 16), 8);
+  EXPECT_EQ(expected_sharers("cuda", 4, 6), 2);
+  EXPECT_EQ(expected_sharers("cuda", 4, 1), 1);
+  EXPECT_EQ(expected_sharers("cuda", 0, 16), 1) << "nobody knows";
+  EXPECT_EQ(expected_sharers("cuda:0", 2, 16), 1) << "each rank may name another one";
+  EXPECT_EQ(expected_sharers("no such device", 2, 16), 1);
+  ASSERT_EQ(setenv("CUDA_VISIBLE_DEVICES", "0", 1), 0);
+  EXPECT_EQ(expected_sharers("cuda", 2, 16), 1) << "each rank may see another one";
+  ASSERT_EQ(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
 }
 
 }  // namespace
