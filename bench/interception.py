@@ -4,8 +4,8 @@
     bench/interception.py [--quick] [--device cuda] [--output FILE]
 
 A call below the threshold: direct, through the exported name, and through a patched function of a program with a static BLAS.
-Loading: the time to patch a process with OpenBLAS. Launching: the time that `blastoff run` (python -m blastoff, from compiled files)
-adds to a program that calls nothing. Programs whose calls exported names cannot reach, under preload and under patch: Fortran linked
+Loading: the time to patch a process with OpenBLAS. Launching: the time that `blastoff run` adds to a program that calls nothing,
+its summary included. Programs whose calls exported names cannot reach, under preload and under patch: Fortran linked
 statically, and NumPy's decompositions, whose products happen inside NumPy's own library.
 """
 
@@ -87,10 +87,10 @@ def launching(library: pathlib.Path, repeats: int) -> dict[str, float]:
     """Milliseconds from start to exit of a program that calls nothing, by itself and under `blastoff run`: medians of runs in turns. Empty if the
     launcher fails."""
     plain = ["sleep", "0.2"]
-    commands = {"plain": plain, "launcher": [sys.executable, "-m", "blastoff", "run", *plain]}
+    commands = {"plain": plain, "launcher": [str(library.parent / "bin" / "blastoff"), "run", *plain]}
     unwanted = ("BLASTOFF_", "PYTHONDONTWRITEBYTECODE")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
-    environment |= {"PYTHONPATH": str(run.HERE.parent / "python"), "BLASTOFF_LIBRARY": str(library)}
+    environment["BLASTOFF_LIBRARY"] = str(library)
     seconds: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(repeats):
         for name, command in commands.items():

@@ -3,7 +3,7 @@
 #
 #   package: the folder where it was installed, under DESTDIR. Sets compiled, a list of files without DESTDIR.
 #
-# The command uses the first Python that is new enough (share/command/blastoff.in), and users may have another one than this machine has. So the
+# The command uses the first Python that is new enough (src/launcher/installation.cpp), and users may have another one than this machine has. So the
 # package is compiled for each version. Compiled files are checked by a hash of the source and not by its time, since copies may change times.
 cmake_minimum_required(VERSION 3.22)
 set(compiled_for)

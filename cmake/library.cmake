@@ -5,7 +5,7 @@ include(cmake/c_library.cmake)
 # Takes the modules as whole objects: nothing refers to the exported names, so a linker would not take them from archives.
 set(blastoff_objects)
 get_property(modules GLOBAL PROPERTY blastoff_modules)
-list(REMOVE_ITEM modules allocator)
+list(REMOVE_ITEM modules allocator launcher)
 foreach(module IN LISTS modules)
   list(APPEND blastoff_objects $<TARGET_OBJECTS:blastoff_${module}>)
 endforeach()

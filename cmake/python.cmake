@@ -4,9 +4,10 @@
 if(NOT SKBUILD)
   return()
 endif()
-install(TARGETS blastoff blastoff-allocator blastoff-closer
+install(TARGETS blastoff blastoff-allocator blastoff-closer blastoff-command
         LIBRARY DESTINATION blastoff/lib COMPONENT wheel
         RUNTIME DESTINATION blastoff/lib COMPONENT wheel)
+install(PROGRAMS $<TARGET_FILE:blastoff-command> DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT wheel)
 file(GLOB schemas ${PROJECT_SOURCE_DIR}/share/*.schema.json)
 install(FILES ${schemas} DESTINATION blastoff COMPONENT wheel)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/machines ${PROJECT_SOURCE_DIR}/share/jobs DESTINATION blastoff COMPONENT wheel)

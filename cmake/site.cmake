@@ -1,8 +1,4 @@
 # Files that a site installs beside the library: the command, modulefiles, schemas, licences.
-file(RELATIVE_PATH BLASTOFF_LIBDIR_FROM_BINDIR ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-configure_file(${PROJECT_SOURCE_DIR}/share/command/blastoff.in ${PROJECT_BINARY_DIR}/command/blastoff @ONLY)
-install(PROGRAMS ${PROJECT_BINARY_DIR}/command/blastoff DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/share/command/__main__.py DESTINATION ${CMAKE_INSTALL_LIBDIR}/blastoff/python)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/blastoff DESTINATION ${CMAKE_INSTALL_LIBDIR}/blastoff/python PATTERN __pycache__ EXCLUDE PATTERN "*.pyc" EXCLUDE)
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   set(installed_package "${CMAKE_INSTALL_LIBDIR}/blastoff/python")

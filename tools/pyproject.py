@@ -1,11 +1,10 @@
 """Puts the `blastoff` command into the virtual environment that runs this script, without building or copying anything.
 
 pyproject.py dependencies: prints the project's run-time dependencies, one a line.
-pyproject.py install:      writes the .pth file and the scripts.
+pyproject.py install:      writes the .pth file, and a link to the program in build/.
 """
 
 import os
-import stat
 import sys
 import sysconfig
 from pathlib import Path
@@ -16,13 +15,6 @@ except ModuleNotFoundError:  # Python 3.10 has no tomllib, but pip contains the 
     from pip._vendor import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
-SCRIPT = """#!/bin/sh
-'''exec' "{python}" "$0" "$@"
-' '''
-import sys
-from {module} import {function}
-sys.exit({function}())
-"""
 
 
 def project() -> dict:
@@ -32,11 +24,9 @@ def project() -> dict:
 def install() -> None:
     site_packages = Path(sysconfig.get_path("purelib"))
     (site_packages / "blastoff-in-place.pth").write_text(f"{ROOT / 'python'}\n")
-    for name, entry in project()["scripts"].items():
-        module, function = entry.split(":")
-        script = Path(sysconfig.get_path("scripts")) / name
-        script.write_text(SCRIPT.format(python=sys.executable, module=module, function=function))
-        script.chmod(script.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    command = Path(sysconfig.get_path("scripts")) / "blastoff"
+    command.unlink(missing_ok=True)
+    command.symlink_to(ROOT / "build" / "bin" / "blastoff")
 
 
 if __name__ == "__main__":

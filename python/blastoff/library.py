@@ -77,13 +77,6 @@ def remove_counters(path: Path, file: Path) -> None:
     ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_remove_counters(ctypes.c_char_p(os.fsencode(file)))
 
 
-def report_path(path: Path, given: str) -> tuple[str, str]:
-    """The value of BLASTOFF_REPORT for a report path, and why no report can be written there ("" if it can)."""
-    answer = json.loads(ask(path, "blastoff_report_path_json", ctypes.c_char_p(os.fsencode(given))))
-    pattern, obstacle = (os.fsdecode(answer[name].encode("latin-1")) for name in ("pattern", "obstacle"))  # each character is a byte
-    return pattern, obstacle
-
-
 def global_rank(path: Path) -> int:
     """The MPI rank that the environment gives this process; -1 if it gives none."""
     return ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_global_rank()
@@ -104,15 +97,6 @@ def write_report(path: Path, pattern: str, report: dict[str, Any], of_child: boo
 def allocator_beside(path: Path) -> Path:
     """The allocation interposer that belongs to the library at `path`."""
     return path.with_name("libblastoff-allocator.so")
-
-
-def hears_of_memory(path: Path) -> bool:
-    """Whether the kernel tells the library which memory is freed. If not, the allocation interposer must."""
-    try:
-        hears = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_hears_of_memory
-    except (OSError, AttributeError):
-        return True
-    return hears() != 0
 
 
 def version() -> str:

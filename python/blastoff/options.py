@@ -17,8 +17,6 @@ LARGEST_INTEGER = 2**63 - 1
 LARGEST_SIZE = 2**64 - 1
 MAX_DIGITS = 20
 """Number of digits of LARGEST_SIZE. Longer numbers are not converted, since Python refuses numbers with thousands of digits."""
-PATHS = ("report", "trace", "cuda-path", "model")
-"""Options whose values are paths."""
 
 
 def decimal(digits: str) -> int:
@@ -64,6 +62,8 @@ class Option(NamedTuple):
     maximum: int | None = None
     percent: bool = False
     bare: str | None = None
+    path: bool = False
+    """Whether its value names a file, which is made absolute since the program may change its directory."""
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Option":
@@ -80,11 +80,6 @@ class Option(NamedTuple):
         return self.scope != "environment"
 
     @property
-    def is_path(self) -> bool:
-        """Whether its value names a file, which is made absolute since the program may change its directory."""
-        return self.name in PATHS
-
-    @property
     def metavar(self) -> str:
         """The value's placeholder in the help."""
         return f"[={self._placeholder}]" if self.bare is not None else self._placeholder
@@ -93,7 +88,7 @@ class Option(NamedTuple):
     def _placeholder(self) -> str:
         if self.choices:
             return "|".join(self.choices)
-        return {"integer": "N", "memory": "SIZE", "duration": "TIME"}.get(self.kind, "PATH" if self.is_path else "TEXT")
+        return {"integer": "N", "memory": "SIZE", "duration": "TIME"}.get(self.kind, "PATH" if self.path else "TEXT")
 
     def accepts(self, value: str) -> bool:
         """Whether the library accepts the value, according to the table (src/config/accepted.h)."""

@@ -1,7 +1,10 @@
 #include "config/options.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "config/option_value.h"
 #include "config/options.def"
@@ -64,11 +67,17 @@ nlohmann::ordered_json to_json(const Option& option) {
   }
   if (accepted.kind == Accepted::Kind::memory) json["percent"] = false;
   if (accepted.kind == Accepted::Kind::memory_or_percent) json["percent"] = true;
+  if (is_path(option)) json["path"] = true;
   if (!accepted.bare_value.empty()) json["bare"] = accepted.bare_value;
   return json;
 }
 
 }  // namespace
+
+bool is_path(const Option& option) {
+  constexpr std::array<std::string_view, 4> paths{"report", "trace", "cuda-path", "model"};
+  return std::ranges::find(paths, option.name) != paths.end();
+}
 
 std::span<const Option> options() {
   return table;

@@ -27,6 +27,9 @@ struct Option {
   const char* help;
 };
 
+/// Whether the value is a path that the launcher makes absolute, since the program may change its directory.
+bool is_path(const Option& option);
+
 /// All rows of both tables, beginning with those of the library.
 std::span<const Option> options();
 

@@ -6,13 +6,13 @@
 #include <array>
 #include <cstdlib>
 #include <functional>
-#include <numeric>
 #include <optional>
 #include <string_view>
 #include <type_traits>
 
 #include <fmt/format.h>
 
+#include "config/nearest.h"
 #include "config/option_value.h"
 #include "config/options.def"
 #include "config/options.h"
@@ -88,22 +88,6 @@ void read(Field& field, const Option& option) {
   const bool has_default = *option.initial != '\0';
   platform::log_line("invalid value %s=%.200s; accepted: %s%s%s", option.environment, text,
                      describe_accepted(option.accepted).c_str(), has_default ? "; using " : "", option.initial);
-}
-
-/// Returns the number of edits that turn one word into the other (Levenshtein).
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 bool known(std::string_view variable) {

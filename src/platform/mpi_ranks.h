@@ -27,6 +27,11 @@ inline constexpr std::array global_rank_variables = {
     "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMIX_RANK",      "PMI_RANK",
     "PALS_RANKID",          "JSM_NAMESPACE_RANK",  "FLUX_TASK_RANK", "SLURM_PROCID"};
 
+/// The number of processes of the job.
+inline constexpr std::array global_size_variables = {
+    "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",  "PMI_SIZE",    "JSM_NAMESPACE_SIZE",
+    "FLUX_JOB_SIZE",        "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"};
+
 /// srun sets this for the processes that it starts. The script of a batch job has SLURM_PROCID and SLURM_LOCALID, too,
 /// but is no rank.
 inline constexpr const char* slurm_step_variable = "SLURM_STEP_ID";

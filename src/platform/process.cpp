@@ -107,6 +107,10 @@ int global_rank() {
   return first_number(global_rank_variables);
 }
 
+int global_size() {
+  return std::max(0, first_number(global_size_variables));
+}
+
 int requested_threads() {
   static constexpr const char* variables[] = {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
                                               "OMP_NUM_THREADS"};

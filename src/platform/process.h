@@ -12,6 +12,8 @@ int local_rank();
 int local_size();
 /// Rank in the whole job; -1 if no variable tells.
 int global_rank();
+/// Number of processes of the job; 0 if no variable tells.
+int global_size();
 
 /// Name of the running executable (argv[0]'s base name) and its command line, and the machine's host name.
 std::string program_name();

@@ -133,7 +133,7 @@ CounterFileHeader* create(const CounterFileHeader* parent) {
   std::array<char, 64> name{};
   std::snprintf(name.data(), name.size(), "%d-%llu-%u-%llu", static_cast<int>(getpid()),
                 static_cast<unsigned long long>(boot_nanoseconds()), attempts.fetch_add(1),
-                static_cast<unsigned long long>(pid_namespace()));
+                static_cast<unsigned long long>(platform::pid_namespace()));
   const std::size_t bytes = platform::page_size();
   bool disk = false;
   void* memory = space_in(name.data(), counter_extension, disk, 0, bytes);

@@ -214,12 +214,16 @@ const char* this_run() {
   return run == nullptr ? "" : run;
 }
 
+std::string with_home(const std::string& path) {
+  const char* const home = secure_getenv("HOME");
+  const bool at_home = (path == "~" || path.starts_with("~/")) && home != nullptr && *home != '\0';
+  return at_home ? home + path.substr(1) : path;
+}
+
 std::string report_pattern(const std::string& path, const std::string& extension) {
   if (path == "-") return "/dev/stdout";
   const platform::ErrnoGuard errno_stays;
-  const char* const home = secure_getenv("HOME");
-  const bool at_home = (path == "~" || path.starts_with("~/")) && home != nullptr && *home != '\0';
-  std::string pattern = at_home ? home + path.substr(1) : path;
+  std::string pattern = with_home(path);
   struct stat status {};
   const bool directory = pattern.ends_with('/') || (stat(pattern.c_str(), &status) == 0 && S_ISDIR(status.st_mode));
   if (!pattern.empty() && directory) pattern += (pattern.ends_with('/') ? "%h-%p" : "/%h-%p") + extension;

@@ -10,6 +10,9 @@ namespace blastoff::report {
 /// The name that `blastoff run` gave to this run (BLASTOFF_RUN); "" without it.
 const char* this_run();
 
+/// Replaces "~" at the beginning of a path by the home directory.
+std::string with_home(const std::string& path);
+
 /// Turns a report path as the user writes it into a pattern: "-" is standard output, "~/" is the home directory, and a
 /// directory stands for one file for each process in it.
 std::string report_pattern(const std::string& path, const std::string& extension = ".json");

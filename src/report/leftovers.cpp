@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <limits>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -35,47 +33,11 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
   return number;
 }
 
-/// When a process started, in nanoseconds since boot; nullopt if there is no process with that id.
-std::optional<std::uint64_t> started_at(std::uint64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t name_end = text.rfind(')');  // a name may contain anything
-  if (name_end == std::string::npos) return std::nullopt;
-  constexpr int fields_between = 20;  // proc(5): the start time is the 22nd field, the name the second
-  std::size_t place = name_end + 1;
-  for (int i = 1; i < fields_between && place != std::string::npos; ++i) place = text.find(' ', place + 1);
-  if (place == std::string::npos) return std::nullopt;
-  std::string_view rest = std::string_view(text).substr(place + 1);
-  const auto ticks = take_number(rest);
-  if (!ticks) return std::nullopt;
-  return *ticks * (1'000'000'000U / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK)));
-}
-
-/// File names are PID-MADE-NUMBER-NAMESPACE.EXTENSION. MADE is in nanoseconds since boot.
-struct NameOfFile {
-  std::uint64_t pid;
-  std::uint64_t made;
-  std::uint64_t pid_namespace;
-};
-std::optional<NameOfFile> parse(std::string_view name) {
-  const auto pid = take_number(name);
-  if (!pid || !name.starts_with('-')) return std::nullopt;
-  name.remove_prefix(1);
-  const auto made = take_number(name);
-  if (!made || !name.starts_with('-')) return std::nullopt;
-  name.remove_prefix(1);
-  if (!take_number(name) || !name.starts_with('-')) return std::nullopt;
-  name.remove_prefix(1);
-  const auto space = take_number(name);
-  if (!name.empty() && !name.starts_with('.')) return std::nullopt;  // from another version
-  return space ? std::optional(NameOfFile{*pid, *made, *space}) : std::nullopt;
-}
-
 /// Whether Blastoff has made the file: somebody may have put another one there.
 bool is_ours(const std::string& name) {
   constexpr std::array<std::string_view, 4> extensions = {counter_extension, more_counters_extension,
                                                           description_extension, call_site_extension};
-  return parse(name) && std::ranges::any_of(extensions, [&](std::string_view each) { return name.ends_with(each); });
+  return maker_of(name) && std::ranges::any_of(extensions, [&](std::string_view each) { return name.ends_with(each); });
 }
 
 /// Whether the process ran on another host; then nobody can know here whether it has ended. The description of a
@@ -90,20 +52,23 @@ bool is_of_other_host(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::uint64_t pid_namespace() {
-  struct stat status {};
-  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+std::optional<platform::ProcessName> maker_of(std::string_view name) {
+  const auto pid = take_number(name);
+  if (!pid || *pid > std::numeric_limits<pid_t>::max() || !name.starts_with('-')) return std::nullopt;
+  name.remove_prefix(1);
+  const auto made = take_number(name);
+  if (!made || !name.starts_with('-')) return std::nullopt;
+  name.remove_prefix(1);
+  if (!take_number(name) || !name.starts_with('-')) return std::nullopt;
+  name.remove_prefix(1);
+  const auto space = take_number(name);
+  if (!name.empty() && !name.starts_with('.')) return std::nullopt;  // from another version
+  return space ? std::optional(platform::ProcessName{*pid, *made, *space}) : std::nullopt;
 }
 
 bool is_of_living_process(const std::string& name) {
-  const auto file = parse(name);
-  if (!file) return false;
-  const std::uint64_t here = pid_namespace();
-  if (here == 0) return kill(static_cast<pid_t>(file->pid), 0) == 0 || errno == EPERM;  // /proc is hidden
-  if (file->pid_namespace != 0 && file->pid_namespace != here) return true;
-  const auto started = started_at(file->pid);
-  const std::uint64_t tick = 1'000'000'000U / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
-  return started && *started <= file->made + tick;
+  const auto maker = maker_of(name);
+  return maker && platform::is_living(*maker).value_or(true);
 }
 
 bool keeps_removed_files(const char* directory) {

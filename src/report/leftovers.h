@@ -2,8 +2,11 @@
 // an earlier run has left there.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+
+#include "platform/living.h"
 
 namespace blastoff::report {
 
@@ -14,8 +17,8 @@ bool make_private_directory(const std::string& path);
 /// NFS and the like, a page fault in such a file may end the process.
 bool keeps_removed_files(const char* directory);
 
-/// The namespace of process ids that this process belongs to; 0 if that cannot be known.
-std::uint64_t pid_namespace();
+/// The process that made the file of that name. Names are PID-MADE-NUMBER-NAMESPACE.EXTENSION; nullopt for any other.
+std::optional<platform::ProcessName> maker_of(std::string_view name);
 
 /// Whether the process that made the counter file of that name, on this machine, still runs. A process of another
 /// namespace of process ids counts as running, since that cannot be known here.

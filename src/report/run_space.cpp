@@ -36,13 +36,13 @@ Answer change_quota(const char* directory, std::int64_t bytes) {
   return granted ? Answer::granted : Answer::refused;
 }
 
+}  // namespace
+
 bool is_roomy(const char* directory, std::size_t bytes) {
   struct statfs system {};
   if (statfs(directory, &system) != 0) return false;
   return system.f_bavail * static_cast<std::uint64_t>(system.f_bsize) >= min_free_bytes + bytes;
 }
-
-}  // namespace
 
 bool take_space(const char* directory, std::size_t bytes) {
   return is_roomy(directory, bytes) && change_quota(directory, -static_cast<std::int64_t>(bytes)) != Answer::refused;

@@ -15,6 +15,9 @@ inline constexpr char on_disk[] = "disk";
 /// Nothing is taken from a file system with less free space than this.
 inline constexpr std::size_t min_free_bytes = std::size_t{16} << 20;
 
+/// Whether so much may be taken from the directory's file system.
+bool is_roomy(const char* directory, std::size_t bytes);
+
 /// Whether `bytes` may be taken in the directory; if so, they count as taken. Makes system calls only.
 bool take_space(const char* directory, std::size_t bytes);
 

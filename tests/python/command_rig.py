@@ -1,6 +1,7 @@
 """The environment in which the command is tested."""
 
 import os
+from pathlib import Path
 
 import offload
 
@@ -11,3 +12,11 @@ def clean_environment() -> dict[str, str]:
     environment["BLASTOFF_LIBRARY"] = str(offload.LIBRARY)
     environment["PYTHONPATH"] = str(offload.ROOT / "python")
     return environment
+
+
+def changed_helper(folder: Path, code: str) -> dict[str, str]:
+    """Variables with which each launcher's Python process (python/blastoff/run/helper.py) runs this code first."""
+    folder.mkdir(exist_ok=True)
+    changes = f"import sys\nif 'blastoff.run.helper' in sys.orig_argv:\n    exec({code!r})\n"
+    (folder / "sitecustomize.py").write_text(changes)
+    return {"PYTHONPATH": f"{folder}:{offload.ROOT / 'python'}"}

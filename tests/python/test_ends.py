@@ -15,10 +15,10 @@ from pathlib import Path
 import offload
 import pytest
 from blastoff.job import runs
-from blastoff.run import membership
 from command_rig import clean_environment
 
 PRODUCTS = str(offload.PROGRAMS / "products")
+DISK_PREFIX = f"blastoff-disk.{os.getuid()}.{os.uname().nodename}."
 PROCESS = str(offload.PROGRAMS / "process")
 SIMULATED = ["--device=simulated", "--min-size=0"]
 
@@ -283,16 +283,21 @@ exec "$@"
 """
 
 
+def mounted(place: dict[str, str], everything: bool, *words: str) -> subprocess.CompletedProcess:
+    """Runs the launcher where file systems in memory are read-only, or all are."""
+    env = clean_environment() | {name: value for name, value in place.items() if name != "XDG_RUNTIME_DIR"}
+    env.pop("XDG_RUNTIME_DIR", None)
+    enter = ["unshare", "-rm", "sh", "-c", MOUNTED, "sh", place["TMPDIR"] if everything else "", sys.executable, "-m", "blastoff", "run"]
+    done = subprocess.run([*enter, *words], env=env, capture_output=True, text=True) if shutil.which("unshare") else None
+    if done is None or (done.returncode in (1, 77) and "blastoff" not in done.stderr):
+        pytest.skip("file systems cannot be mounted here")
+    return done
+
+
 @pytest.mark.parametrize("everything", [False, True])
 def test_a_read_only_file_system_in_memory(crowd, place, everything):
     """Counters then lie on a disk. If the disk is read-only too, a message says that they are missing."""
-    blastoff = [sys.executable, "-m", "blastoff", "run", "--device=none", "--", *crowd(5, "true")]
-    env = clean_environment() | {name: value for name, value in place.items() if name != "XDG_RUNTIME_DIR"}
-    env.pop("XDG_RUNTIME_DIR", None)
-    enter = ["unshare", "-rm", "sh", "-c", MOUNTED, "sh", place["TMPDIR"] if everything else ""]
-    done = subprocess.run([*enter, *blastoff], env=env, capture_output=True, text=True) if shutil.which("unshare") else None
-    if done is None or (done.returncode in (1, 77) and "blastoff" not in done.stderr):
-        pytest.skip("file systems cannot be mounted here")
+    done = mounted(place, everything, "--device=none", "--", *crowd(5, "true"))
     assert done.returncode == 0, done.stderr
     assert ("10 calls" in done.stderr) != everything
     assert ("no place for the counters of this run" in done.stderr) == everything
@@ -496,18 +501,12 @@ def test_runs_of_the_same_rank_are_not_one_job(script, place, tmp_path):
     assert all("dgemm" in text and "processes" not in text for text in said), said
 
 
-def test_no_place_for_counters(blastoff, tmp_path):
+def test_no_place_for_counters(place):
     """The program runs all the same, and each process reports for itself at its end."""
-    (tmp_path / "file").write_text("")
-    code = (
-        "import sys; from blastoff.job import runs; from pathlib import Path; place = Path(sys.argv.pop(1)); runs.bases = lambda: [place];"
-        "from blastoff.command import main; sys.exit(main())"
-    )
-    env = clean_environment() | {"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)}
-    command = [sys.executable, "-c", code, str(tmp_path / "file"), "run", *SIMULATED, PRODUCTS, "40"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    done = mounted(place, True, "--memory", *SIMULATED, PRODUCTS, "40")
     assert done.returncode == 0 and "products, process" in done.stderr and done.stderr.count("dgemm") == 1
     assert done.stderr.count("no place for the counters of this run") == 1
+    assert "the memory of this run is not sampled: there is no place" in done.stderr
 
 
 def test_no_room_for_counters(blastoff, place):
@@ -519,35 +518,6 @@ def test_no_room_for_counters(blastoff, place):
     assert "no room for the counters of 1 of 2 processes" in done.stderr
 
 
-def test_a_file_system_with_little_room_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "bases", lambda: [tmp_path])
-    monkeypatch.setattr(runs, "MIN_FREE", 1 << 62)
-    assert runs.create("job-x") is None and list(tmp_path.iterdir()) == []
-
-
-def test_only_what_nobody_uses_is_removed(tmp_path, monkeypatch):
-    """A run stays if its launcher or one of its processes lives, or if it belongs to another namespace of process ids."""
-    monkeypatch.setattr(runs, "memory_bases", lambda: [tmp_path / "memory"])
-    monkeypatch.setattr(runs, "disk_bases", lambda: [tmp_path / "disk"])
-    (tmp_path / "memory").mkdir()
-    (tmp_path / "disk").mkdir()
-    launched, counting, elsewhere, left, empty = (runs.create(f"job-{name}") for name in ("a", "b", "c", "d", "e"))
-    here = runs.namespace_of("self")
-    dead = runs.Launcher(os.getpid(), 1.0, here)
-    runs.Launcher.this().enter(launched / f"{runs.LAUNCHER}0")
-    for directory in (counting, elsewhere, left):
-        dead.enter(directory / f"{runs.LAUNCHER}0")
-    (counting / f"{os.getpid()}-{time.clock_gettime_ns(time.CLOCK_BOOTTIME)}-0-{here}.counters").touch()
-    runs.Launcher(os.getpid(), 1.0, here + 1).enter(elsewhere / f"{runs.LAUNCHER}1")
-    monkeypatch.setattr(runs, "has_processes", lambda namespace: namespace == here + 1)
-    runs.sweep()
-    assert sorted(runs.find()) == [launched, counting, elsewhere, empty]
-    assert len(list((tmp_path / "disk").iterdir())) == 4
-    os.utime(empty, (1, 1))
-    runs.sweep()
-    assert sorted(runs.find()) == [launched, counting, elsewhere]
-
-
 STRANGE_NAMES = ["1-2-3-4-5.counters", "v9-1-2-3.counters", "1-2.counters", "12345678901-2-3-4.counters", "\udcff.counters", ".counters"]
 
 
@@ -557,7 +527,7 @@ def test_another_version_may_be_installed_beside_this_one(blastoff, place, tmp_p
 
     def make(link: str, disk_name: str = "") -> tuple[Path, Path]:
         run = tmp_path / "place" / f"{runs.prefix()}{len(made)}"
-        disk = tmp_path / "disk" / f"{runs.disk_prefix()}{len(made)}{disk_name or '.1.1'}"
+        disk = tmp_path / "disk" / f"{DISK_PREFIX}{len(made)}{disk_name or '.1.1'}"
         for directory in (run, disk):
             directory.mkdir(mode=0o700)
             made.append(directory)
@@ -579,28 +549,6 @@ def test_another_version_may_be_installed_beside_this_one(blastoff, place, tmp_p
     finally:
         for directory in left:
             shutil.rmtree(directory, ignore_errors=True)
-
-
-def test_a_job_whose_other_launchers_are_of_another_version(tmp_path, monkeypatch):
-    """This version makes its own run. If the other launchers come later, the directory stays theirs."""
-    monkeypatch.setattr(runs, "bases", lambda: [tmp_path])
-    monkeypatch.setattr(membership, "job_key", lambda environment: "x")
-    first = membership.join()
-    assert first is not None and first.directory.name.endswith("job-x")
-    (first.directory / f"{runs.LAUNCHER}1").symlink_to("1 2 3 another version")
-    second = membership.join()
-    assert second is not None and second.directory != first.directory
-    assert not first.leave() and first.directory.is_dir()
-    assert second.leave()
-
-
-def test_a_directory_that_is_not_ours_is_not_used(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "bases", lambda: [tmp_path])
-    (tmp_path / (runs.prefix() + "job-x")).mkdir(mode=0o755)
-    assert runs.create("job-x") is None
-    made = runs.create("job-y")
-    assert made is not None and made.stat().st_mode & 0o777 == 0o700 and runs.create("job-y") == made
-    assert runs.find() == [made]
 
 
 def test_reports_on_standard_output(blastoff, place):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import offload
@@ -171,7 +172,9 @@ def test_ranks_of_a_node_count_it_once(launched, tree, tmp_path):
     ranks[0].wait_for(1)
     tree.take(30)
     (read,) = tmp_path.glob("disk/*/energy")
-    reader = [rank.process.pid for rank in ranks].index(json.loads(read.read_text().splitlines()[0])["by"])
+    by = json.loads(read.read_text().splitlines()[0])["by"]  # a child of a launcher
+    launcher = int(Path(f"/proc/{by}/stat").read_text().rpartition(")")[2].split()[1])
+    reader = [rank.process.pid for rank in ranks].index(launcher)
     first = ranks[reader].end()
     ranks[1 - reader].wait_for(3)
     tree.take(500)
@@ -185,6 +188,8 @@ def test_ranks_of_a_node_count_it_once(launched, tree, tmp_path):
 def test_what_cannot_be_read_says_why(launched, tree):
     (tree.path / "intel-rapl:0:1" / "energy_uj").unlink()
     program = launched()
+    while not any(path.stat().st_size for path in program.folder.glob("**/energy")):
+        time.sleep(0.01)
     assert f"energy   CPU: not readable: {tree.path}/intel-rapl:0:1/energy_uj: No such file or directory" in program.end()
 
 

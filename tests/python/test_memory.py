@@ -18,7 +18,7 @@ from blastoff.memory.view import page
 from blastoff.sampling import family, findings, nvml, pages, results, timeline
 from blastoff.sampling.sampler import Sampler, now
 from blastoff.sampling.view import words
-from command_rig import clean_environment
+from command_rig import changed_helper, clean_environment
 from test_ends import CALLS
 
 MB = 1_000_000
@@ -364,10 +364,9 @@ def test_no_nvml(fake_nvml, monkeypatch):
         nvml.Nvml("libc.so.6")
 
 
-# A launcher that reports the end of each sample, and of each search for new processes.
+# Reports the end of each sample, and of each search for new processes.
 TELLING = """
-import os, sys
-from blastoff.command import main
+import os
 from blastoff.sampling import family, sampler
 def telling(owner, name):
     action = getattr(owner, name)
@@ -379,7 +378,6 @@ def telling(owner, name):
     setattr(owner, name, done)
 telling(sampler.Sampler, "sample")
 telling(family.Family, "update")
-sys.exit(main(sys.argv[1:]))
 """
 
 
@@ -423,9 +421,10 @@ def launched(script, tmp_path):
     running = []
 
     def start(*options: str, program: tuple[str, ...] = (sys.executable, script), env: dict[str, str] | None = None) -> Launched:
-        command = [sys.executable, "-c", TELLING, "run", "--memory=10ms", f"--report={tmp_path / 'run.json'}", *options, *program]
+        command = [sys.executable, "-m", "blastoff", "run", "--memory=10ms", f"--report={tmp_path / 'run.json'}", *options, *program]
         told = tmp_path / f"told{len(running)}"
         environment = clean_environment() | {"XDG_RUNTIME_DIR": str(place), "TOLD": str(told)} | (env or {})
+        environment |= changed_helper(tmp_path / "changes", TELLING)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         running.append(subprocess.Popen(command, env=environment, text=True, **pipes))
         return Launched(running[-1], told)
@@ -448,6 +447,7 @@ def phases(whole: dict) -> dict[str, findings.Phase]:
 
 def test_a_run_from_its_marks(launched, blastoff, tmp_path):
     worker = launched("--device=none")
+    worker.phase("hello", "x")  # has started
     worker.phase("mark", "touch")
     worker.phase("touch", 200 * MB)
     worker.phase("mark", "children")
@@ -628,14 +628,6 @@ def test_a_directory_of_reports(blastoff, tmp_path):
     blastoff("run", *options, *program, env=env)
     several = blastoff("memory", "reports")
     assert several.returncode == 2 and "2 time lines" in several.stderr and "name one of them" in several.stderr
-
-
-def test_without_a_place_for_the_run_the_program_runs():
-    nowhere = "import sys; from blastoff.job import runs; runs.bases = lambda: []; from blastoff.command import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", nowhere, "run", "--memory", "echo", "done"]
-    done = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "done\n")
-    assert "the memory of this run is not sampled: there is no place" in done.stderr
 
 
 def test_a_file_that_is_none(tmp_path):

@@ -13,7 +13,7 @@ from blastoff.mps import daemon, guardian
 from blastoff.run import sharing
 from blastoff.run.sharing import View
 from blastoff.sampling import nvml
-from command_rig import clean_environment
+from command_rig import changed_helper, clean_environment
 
 MPIRUN = """#!/bin/sh
 # mpirun -n N COMMAND: so many ranks, at once.
@@ -142,12 +142,10 @@ def test_killed_ranks_and_a_killed_guardian_leave_no_daemon(node, killed):
 
 def test_a_daemon_that_does_not_quit_is_ended(node):
     said, _ = node.run(
-        sys.executable,
-        "-c",
-        "import sys; from blastoff.mps import guardian; guardian.END_SECONDS = 0.2; from blastoff.command import main; sys.exit(main())",
-        *LAUNCHER[3:],
+        *LAUNCHER,
         *("mpirun", "-n", "2", "sh", "-c", SEEN),
         FAKE_MPS_STUBBORN="1",
+        **changed_helper(node.folder / "changes", "from blastoff.mps import guardian; guardian.END_SECONDS = 0.2"),
     )
     assert len(said) == 2
     assert node.happened("terminated")[1:] == ["terminated"]

@@ -13,19 +13,12 @@ import pytest
 from blastoff.job.processes import Process, in_order
 from blastoff.job.view import words
 from blastoff.run import nodes
-from command_rig import clean_environment
+from command_rig import changed_helper, clean_environment
 
 PRODUCTS = str(offload.PROGRAMS / "products")
 
 needs_programs = pytest.mark.skipif(not os.path.exists(PRODUCTS), reason="the scenario programs are not built: no BLAS to link against")
 
-LAUNCHER = """
-import sys
-from blastoff.run import nodes
-nodes.LONGEST_WAIT = float(sys.argv.pop(1))
-from blastoff.command import main
-sys.exit(main())
-"""
 PROGRAM = """
 import ctypes, os, pathlib, sys, time
 folder, ranks, seconds = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
@@ -50,8 +43,9 @@ class Job:
     """Ranks on simulated nodes, two on each. `wait`: seconds for which the node of rank 0 waits."""
 
     def __init__(self, folder: Path, ranks: int = 4, wait: float = 20, shared: bool = True, variables: dict[str, str] | None = None) -> None:
-        self.folder, self.ranks, self.wait, self.shared = folder, ranks, wait, shared
+        self.folder, self.ranks, self.shared = folder, ranks, shared
         self.variables = {"PMIX_NAMESPACE": "job@7", "OMPI_COMM_WORLD_SIZE": str(ranks), "OMPI_COMM_WORLD_LOCAL_SIZE": "2"} | (variables or {})
+        self.variables |= changed_helper(folder / "changes", f"from blastoff.run import nodes; nodes.LONGEST_WAIT = {wait}")
         (folder / "program.py").write_text(PROGRAM)
 
     def reports(self, rank: int) -> Path:
@@ -64,7 +58,7 @@ class Job:
         environment["LD_LIBRARY_PATH"] = str(offload.REFERENCE_BLAS)
         given = [f"--report={self.reports(rank)}/"] if report else []
         program = [sys.executable, str(self.folder / "program.py"), str(self.folder), str(self.ranks), *map(str, seconds)]
-        command = [sys.executable, "-c", LAUNCHER, str(self.wait), "run", "--device=none", *given, "--", *program]
+        command = [sys.executable, "-m", "blastoff", "run", "--device=none", *given, "--", *program]
         return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
     def run(self, seconds: list[float | str], **options) -> list[str]:
@@ -172,13 +166,6 @@ def test_what_an_earlier_job_of_that_name_left(tmp_path):
     os.utime(left / "summed-up", (1e9, 1e9))
     (summary,) = [text for text in job.run([]) if text]
     assert calls(summary) == 46 and "gone" not in summary and job.left() == []
-
-
-def test_how_many_ranks_a_job_has():
-    assert nodes.job_size({"OMPI_COMM_WORLD_SIZE": "128", "SLURM_NTASKS": "4", "SLURM_STEP_ID": "0"}) == 128
-    assert nodes.job_size({"SLURM_NTASKS": "4"}) == 0, "of a batch script, not of a step"
-    assert nodes.job_size({"SLURM_NTASKS": "4", "SLURM_STEP_ID": "0"}) == 4
-    assert nodes.job_size({"PMI_SIZE": "many"}) == 0
 
 
 def test_where_nodes_may_meet():

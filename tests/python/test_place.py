@@ -5,7 +5,6 @@ import shutil
 import offload
 import pytest
 from blastoff import glibc
-from blastoff.run import environment
 from command_rig import clean_environment
 from linking import Workshop
 from sandbox import refusing
@@ -68,24 +67,8 @@ def test_huge_pages_are_asked_for_all_the_same(environment_of):
     assert "GLIBC_TUNABLES" not in environment_of("--align", "--place=none")
 
 
-@pytest.mark.parametrize(
-    ("memory", "cpus", "chosen", "pays"),
-    [
-        ("0-1", "0", "", True),
-        ("0", "0", "", False),
-        ("0-1", "0-1", "-1", False),
-        ("0", "0", "0", True),
-        ("0-3,8,16", "0-3", "", True),
-        (None, None, "", False),
-    ],
-)
-def test_auto_looks_for_a_node_of_memory_without_cpus(monkeypatch, tmp_path, memory, cpus, chosen, pays):
-    monkeypatch.setattr(environment, "NODES", tmp_path)
-    if memory is not None:
-        (tmp_path / "has_memory").write_text(f"{memory}\n")
-        (tmp_path / "has_cpu").write_text(f"{cpus}\n")
-    settings = {"BLASTOFF_PLACE": "auto", "BLASTOFF_DEVICE_NODE": chosen}
-    assert environment.needs_allocator(settings, offload.LIBRARY) == pays
+def test_auto_places_where_there_is_a_node_of_the_device(environment_of):
+    assert environment_of("--place=auto", "--device-node=0")["LD_PRELOAD"] == BOTH
 
 
 def test_a_missing_interposer(blastoff, tmp_path):

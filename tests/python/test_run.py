@@ -7,15 +7,16 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 
 import offload
 import pytest
-from blastoff import glibc
+from blastoff import glibc, launcher
 from blastoff.doctor.probe import PROBE
 from blastoff.errors import CommandError
 from blastoff.options import Option, check
 from blastoff.printable import printable
-from command_rig import clean_environment
+from command_rig import changed_helper, clean_environment
 
 PRINT_ENVIRONMENT = ["/usr/bin/env"]
 
@@ -288,28 +289,64 @@ def test_no_library(blastoff):
     assert lines(done.stderr) == ["blastoff: libblastoff.so was not found at /no/such/library.so; set BLASTOFF_LIBRARY to its path"]
 
 
-def test_no_heavy_import():
-    """The launcher must start quickly, since it may start once for every rank of a job."""
-    heavy = ["rich", "jinja2", "matplotlib", "jsonschema", "numpy", "dataclasses", "inspect", "platform", "difflib"]
-    heavy += ["blastoff.run.nodes", "blastoff.run.sharing", "blastoff.run.view", "blastoff.job.reading"]
-    code = f"import sys; import blastoff.command, blastoff.run.command; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], env=clean_environment(), capture_output=True, text=True)
-    assert done.stdout.strip() == "[]", done.stderr
+@pytest.mark.parametrize("command", [[offload.COMMAND], [sys.executable, "-m", "blastoff"]], ids=["program", "module"])
+def test_the_program_is_started_by_the_launcher(command, tmp_path):
+    """Python takes ten times as long to start, and may start once for every rank of a job."""
+    done = subprocess.run([*command, "run", "sh", "-c", "readlink /proc/$PPID/exe"], env=clean_environment(), capture_output=True, text=True)
+    assert done.stdout == f"{launcher.find().resolve()}\n", done.stderr
 
 
-def test_what_the_report_needs_is_imported_while_the_program_runs():
+def test_python_starts_after_the_program():
+    """If the program cannot be started, neither is Python."""
+    command = [launcher.find(), "--python", "/no/python", "/no/package", "run"]
+    done = subprocess.run([*command, "/"], env=clean_environment(), capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (126, "blastoff: /: is a directory\n")
+    done = subprocess.run([*command, "sh", "-c", "echo ran; exit 3"], env=clean_environment(), capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (3, "ran\n") and done.stderr.startswith("blastoff: this run cannot be summed up: ")
+
+
+def test_without_a_summary_or_a_report_there_is_no_python(tmp_path):
+    env = clean_environment() | {"XDG_RUNTIME_DIR": str(tmp_path)}
+    command = [launcher.find(), "--python", "/no/python", "/no/package", "run", "--summary=never", "sh", "-c", "exit 3"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_modules_in_the_current_directory_are_not_imported(tmp_path):
+    (tmp_path / "json.py").write_text("raise SystemExit('mine')\n")
+    for words, status in ((["run", "sh", "-c", "exit 3"], 3), (["--version"], 0)):
+        done = subprocess.run([offload.COMMAND, *words], env=clean_environment(), cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == status and "mine" not in done.stderr
+
+
+def test_a_rank_that_does_not_report_needs_no_python(tmp_path):
+    """Only the last launcher of a job reports."""
+    env = clean_environment() | {"XDG_RUNTIME_DIR": str(tmp_path), "PMIX_NAMESPACE": "job@1"}
+    first = [sys.executable, "-m", "blastoff", "run", "--energy=off", "--summary=never", "cat"]
+    with subprocess.Popen(first, env=env | {"PMIX_RANK": "0"}, stdin=subprocess.PIPE) as waiting:
+        while not list(tmp_path.glob("*/launcher-*")):
+            time.sleep(0.01)
+        second = [launcher.find(), "--python", "/no/python", "/no/package", "run", "--energy=off", "sh", "-c", "exit 3"]
+        done = subprocess.run(second, env=env | {"PMIX_RANK": "1"}, capture_output=True, text=True)
+        waiting.stdin.close()
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+    assert list(tmp_path.iterdir()) == [] and waiting.returncode == 0
+
+
+def test_what_the_report_needs_is_imported_while_the_program_runs(tmp_path):
     code = """
 import sys
-from blastoff.run import command
-inner = command.report
+from blastoff.run.helper import Helper
+inner = Helper.report
 def report(*arguments):
     before = set(sys.modules)
     inner(*arguments)
-    print([name for name in set(sys.modules) - before if name.startswith("blastoff")], file=sys.stderr)
-command.report = report
-command.run(["sleep", "0.5"])
+    print([name for name in set(sys.modules) - before if name.startswith("blastoff")], file=sys.stderr, flush=True)
+Helper.report = report
 """
-    done = subprocess.run([sys.executable, "-c", code], env=clean_environment(), capture_output=True, text=True)
+    env = clean_environment() | changed_helper(tmp_path / "changes", code)
+    done = subprocess.run([sys.executable, "-m", "blastoff", "run", "sleep", "0.5"], env=env, capture_output=True, text=True)
     assert done.returncode == 0 and lines(done.stderr)[-1] == "[]", done.stderr
 
 

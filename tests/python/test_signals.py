@@ -15,7 +15,6 @@ from pathlib import Path
 import mpi
 import offload
 import pytest
-from blastoff.run import process
 from command_rig import clean_environment
 
 LAUNCHER = [sys.executable, "-m", "blastoff", "run", "--device=none"]
@@ -125,7 +124,15 @@ def heard(begun: subprocess.Popen) -> list[int]:
     return numbers[:-1]
 
 
-NUMBERS = sorted(process.FORWARDED - {LAST, signal.SIGCONT, signal.SIGTSTP})
+OF_THE_LAUNCHER = {signal.SIGCHLD, signal.SIGTTIN, signal.SIGTTOU, signal.SIGPIPE, signal.SIGXFSZ}
+"""Signals that the launcher gets because of its own actions."""
+NUMBERS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP} - OF_THE_LAUNCHER - {LAST, signal.SIGCONT, signal.SIGTSTP})
+
+
+def test_a_signal_at_once_after_the_start(environment):
+    """The launcher gets it before it has prepared itself to wait."""
+    done = subprocess.run([*LAUNCHER, "sh", "-c", "kill -TERM $PPID; exec sleep 60"], env=environment, stderr=subprocess.DEVNULL)
+    assert done.returncode == -signal.SIGTERM
 
 
 def test_signals_to_the_group_reach_the_program_once(listener):

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,19 +105,19 @@ def test_the_latest_run_that_goes_on_is_shown(busy, tmp_path, monkeypatch):
     """Only runs in this test's place count, since other tests may run programs at the same time."""
     monkeypatch.setattr(runs, "bases", lambda: [tmp_path / "place"])
     (run,) = runs.find()
-    over = runs.create("over")
+    over = tmp_path / "place" / f"{runs.prefix()}over"
+    over.mkdir(mode=0o700)
     (over / "1-2-3.counters").write_bytes(b"")
     later = time.time() + 60  # later than all files that the busy run makes before its first calls
     os.utime(over, (later, later))
     assert runs.find()[0] == over
     assert chosen(None, None) == run
-    (over / "1-2-3.counters").unlink()
-    runs.remove(over)
+    shutil.rmtree(over)
 
 
 def test_a_file_of_another_version_is_left_out(busy, tmp_path, blastoff):
     env, _ = busy
     (run,) = (tmp_path / "place").iterdir()
-    (run / "1-2-3.counters").write_bytes(b"BLASTOFF" + bytes(8000))
+    (run / f"1-2-3-{runs.namespace_of('self')}.counters").write_bytes(b"BLASTOFF" + bytes(8000))
     done = blastoff("top", "--once", "--json", "--interval=0.1", run, env=env)
     assert len(json.loads(done.stdout)["processes"]) == 1

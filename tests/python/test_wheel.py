@@ -30,7 +30,7 @@ print("right" if worst < 1e-12 else "wrong")
 """
 
 
-LIBRARIES = ("libblastoff.so", "libblastoff-allocator.so", "blastoff-closer")
+LIBRARIES = ("libblastoff.so", "libblastoff-allocator.so", "blastoff", "blastoff-closer")
 
 
 def clean_clone(directory: Path) -> Path:
@@ -96,6 +96,7 @@ def test_its_tag_is_the_c_library_that_it_needs_and_it_is_complete(wheel):
         "blastoff/inspect.schema.json",
         "licenses/LICENSE",
         "licenses/THIRD_PARTY_NOTICES",
+        "scripts/blastoff",
         "data/share/man/man1/blastoff-run.1",
         "data/share/bash-completion/completions/blastoff",
     } <= names

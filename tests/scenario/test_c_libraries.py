@@ -70,7 +70,6 @@ def test_the_interface_does_nothing_on_an_older_c_library(old_c_library):
 
 def test_the_command_says_so(old_c_library):
     outcome = preloaded([offload.COMMAND, "run", "--policy=copy", "--", "/bin/true"], offload.LIBRARY, old_c_library)
-    assert outcome.status != 0
     assert "does nothing with this system's C library: it needs glibc 2.28 or newer" in outcome.stderr
 
 

@@ -99,6 +99,7 @@ def _be_guardian(directory: Path, environment: Mapping[str, str], tells: int) ->
     try:
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         ctypes.CDLL(None).prctl(PR_SET_NAME, b"blastoff-mps", 0, 0, 0)
         _let_go_of_files(tells)
         _guard(directory, environment, tells)

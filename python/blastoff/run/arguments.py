@@ -1,12 +1,8 @@
-"""The command line of `blastoff run`."""
+"""The options of `blastoff run`, for its help, its manual page, and `blastoff env`. The launcher reads them itself (src/launcher)."""
 
 import argparse
-import shutil
 from collections.abc import Sequence
-from pathlib import Path
 
-from blastoff import options
-from blastoff.errors import NOT_FOUND, CommandError
 from blastoff.options import Option
 from blastoff.parser import Parser
 
@@ -45,61 +41,3 @@ def add_options(accepting: Parser, table: Sequence[Option]) -> None:
             metavar=option.metavar,
             help=f"{option.help} {default}({option.environment})".replace("%", "%%"),
         )
-
-
-def split(arguments: Sequence[str], table: Sequence[Option]) -> tuple[list[str], list[str]]:
-    """Options, each with its value as --name=value, and the program with its own arguments.
-
-    The program is the first word that is neither an option nor the value of one. An option that may be given without a value
-    takes one only after "=", so that `--verify ./a.out` runs ./a.out.
-    """
-    bare = {option.flag: option.bare for option in table if option.bare is not None}
-    valued = {option.flag for option in table if option.bare is None}
-    ours: list[str] = []
-    rest = list(arguments)
-    while rest and rest[0].startswith("-"):
-        word = rest.pop(0)
-        if word == "--":
-            break
-        if word in bare:
-            word = f"{word}={bare[word]}"
-        elif word in valued and rest and not rest[0].startswith("--"):
-            word = f"{word}={rest.pop(0)}"
-        ours.append(word)
-    return ours, rest
-
-
-def check_program(command: Sequence[str], before: str, table: Sequence[Option]) -> None:
-    """Raises CommandError if there is no such program and the option `before` it would accept the word as its value, as in `--verify off`."""
-    word = command[0]
-    if shutil.which(word) is not None or Path(word).exists():
-        return
-    for option in table:
-        if option.flag == before and option.bare is not None and option.accepts(word):
-            raise CommandError(f"{word}: no such program; the value of {before} follows after an equals sign: {before}={word}", NOT_FOUND)
-
-
-def parse(arguments: Sequence[str], table: Sequence[Option]) -> tuple[dict[str, str], list[str]]:
-    """The options given, by name and checked, and the program with its arguments."""
-    ours, command = split(arguments, table)
-    accepting = parser(table)
-    parsed, unknown = accepting.parse_known_args(ours)
-    if unknown:
-        raise accepting.unknown_option(unknown[0])
-    given = checked(parsed, table)
-    if not command:
-        raise CommandError("run: no program given; usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]")
-    before = len(arguments) - len(command) - 1
-    check_program(command, arguments[before] if before >= 0 else "", table)
-    return given, command
-
-
-def checked(parsed: argparse.Namespace, table: Sequence[Option]) -> dict[str, str]:
-    """The options given, by name; raises CommandError for a value that is not accepted."""
-    given = {}
-    for option in table:
-        value = getattr(parsed, option.name.replace("-", "_"), None)
-        if value is not None:
-            options.check(option, value, option.flag)
-            given[option.name] = value
-    return given

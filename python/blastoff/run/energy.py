@@ -1,4 +1,4 @@
-"""Reads energy counters while the launcher waits for the program: at its beginning, at its marks, at its end, and often enough that no counter
+"""Reads energy counters while the program runs: at its beginning, at its marks, at its end, and often enough that no counter
 wraps around unnoticed. Counters belong to the machine, so only one launcher of a run reads at a time. It writes the readings into the run's
 directory for the last launcher. An error here never stops the program."""
 
@@ -35,9 +35,10 @@ def wants_gpus(environment: Mapping[str, str]) -> bool:
 
 
 class Watch(threading.Thread):
-    """Meters one program, which has just started. `directory`: the run's directory, where the processes keep their marks."""
+    """Meters one program, which has just started. `directory`: the run's directory, where the processes keep their marks. `lock`: the locked file of
+    the launcher that reads, if this is the one; else -1."""
 
-    def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, directory: Path, environment: Mapping[str, str], lock: int = -1) -> None:
         super().__init__(name="blastoff-energy", daemon=True)
         self.directory = runs.bulk(directory).resolve()
         self.powercap = environment.get("BLASTOFF_POWERCAP")
@@ -45,7 +46,7 @@ class Watch(threading.Thread):
         self._over = threading.Event()
         self._writing = threading.Lock()
         self._sources: list[Source] = []
-        self._lock = self._file = -1
+        self._given, self._lock, self._file = lock, -1, -1
         self._woken, self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def finish(self) -> None:
@@ -62,8 +63,7 @@ class Watch(threading.Thread):
         with suppress(Exception):
             if self._over.wait(BEFORE_ALL):
                 return None
-            lock = os.open(self.directory / runs.ENERGY_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX)  # waits until the launcher that reads has ended
+            lock = self._given if self._given >= 0 else self._wait_for_lock()
             with self._writing:
                 if self._over.is_set():
                     return os.close(lock)
@@ -72,6 +72,12 @@ class Watch(threading.Thread):
             self._open_sources()
             self._follow()
         return None
+
+    def _wait_for_lock(self) -> int:
+        """Waits until the launcher that reads has ended."""
+        lock = os.open(self.directory / runs.ENERGY_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return lock
 
     def _open_sources(self) -> None:
         from blastoff.sampling import energy

@@ -1,21 +1,20 @@
 """`blastoff env`: the environment of `blastoff run`, as lines for a shell."""
 
+import argparse
 import json
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from blastoff import glibc, library, options
+from blastoff import glibc, launcher, library, options
 from blastoff.errors import CommandError
 from blastoff.options import Option
 from blastoff.parser import Parser
 from blastoff.run import arguments as command_line
-from blastoff.run.command import preloadable_library
-from blastoff.run.environment import program_environment, undo_locale_coercion
 
-OF_ONE_RUN = ("BLASTOFF_RUN", "BLASTOFF_RUN_DIRECTORY")
-"""Variables that name one run of the launcher. They are left out, since a shell starts many programs."""
+OF_ONE_RUN = "BLASTOFF_RUN"
+"""The variable that names one run of the launcher. It is left out, since a shell starts many programs."""
 
 SHELLS = ("sh", "csh", "fish")
 DIALECTS = {"csh": "csh", "tcsh": "csh", "fish": "fish"}
@@ -64,24 +63,22 @@ def line(name: str, value: str | None, shell: str) -> str:
     return {"sh": f"export {name}={word};", "csh": f"setenv {name} {word};", "fish": f"set -gx {name} {word};"}[shell]
 
 
-def own_environment() -> dict[str, str]:
-    """The shell's environment, as far as this process can know it."""
-    environment = dict(os.environ)
-    undo_locale_coercion(environment)
-    return environment
+def words(parsed: argparse.Namespace, table: Sequence[Option]) -> list[str]:
+    """The options of the table that were given, for the launcher."""
+    given = {option.flag: getattr(parsed, option.name.replace("-", "_"), None) for option in table}
+    return [f"{flag}={value}" for flag, value in given.items() if value is not None]
 
 
-def changes(table: Sequence[Option], given: dict[str, str], library_path: Path) -> Changes:
+def changes(given: Sequence[str]) -> Changes:
     """The differences between the shell's environment and the environment of a program under `blastoff run`."""
-    before = own_environment()
-    wanted = program_environment(table, given, library_path)
+    wanted = dict(entry.split("=", 1) for entry in launcher.ask("--environment", *given))
     wanted["LD_PRELOAD"] = ":".join(dict.fromkeys(wanted["LD_PRELOAD"].replace(" ", ":").split(":")))
-    return {name: value for name, value in wanted.items() if name not in OF_ONE_RUN and before.get(name) != value}
+    return {name: value for name, value in wanted.items() if name != OF_ONE_RUN and os.environ.get(name) != value}
 
 
 def taken_back(table: Sequence[Option], library_path: Path) -> Changes:
     """The changes that remove Blastoff from the shell's environment."""
-    before: Mapping[str, str] = own_environment()
+    before = os.environ
     ours = {str(library_path), str(library.allocator_beside(library_path))}
     preloaded = [entry for entry in before.get("LD_PRELOAD", "").replace(" ", ":").split(":") if entry and entry not in ours]
     tunables = [entry for entry in before.get("GLIBC_TUNABLES", "").split(":") if entry and entry != f"{glibc.HUGE_PAGES}=1"]
@@ -91,7 +88,7 @@ def taken_back(table: Sequence[Option], library_path: Path) -> Changes:
 
 
 def run(arguments: Sequence[str]) -> int:
-    path = preloadable_library()
+    path = library.find_library()
     table = options.read_table(path)
     accepting = parser(table)
     bare = {option.flag: f"{option.flag}={option.bare}" for option in table if option.bare is not None}
@@ -100,12 +97,7 @@ def run(arguments: Sequence[str]) -> int:
         raise CommandError(f"env: {unknown[0]}: no program is started; blastoff run starts one")
     if unknown:
         raise accepting.unknown_option(unknown[0])
-    given = command_line.checked(parsed, table)
-    if parsed.unset:
-        changed = taken_back(table, path)
-    else:
-        options.check_environment([option for option in table if option.name not in given], os.environ)
-        changed = changes(table, given, path)
+    changed = taken_back(table, path) if parsed.unset else changes(words(parsed, table))
     if parsed.json:
         print(json.dumps(changed, indent=2))
         return 0

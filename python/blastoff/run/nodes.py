@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blastoff import library
 from blastoff.job import runs
-from blastoff.run import membership
 
 if TYPE_CHECKING:
     from blastoff.job.processes import Process
@@ -31,19 +30,8 @@ SAME_JOB = 3600.0
 """Seconds within which all launchers of a job begin. Older files are left from another job of the same name."""
 LONGEST_WAIT, POLL_SECONDS = 10.0, 0.1
 """Seconds for which a node waits for others, and seconds between two checks."""
-SIZES = ("OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "JSM_NAMESPACE_SIZE", "FLUX_JOB_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS")
-"""Variables that tell how many ranks the job has, in the order of src/platform/mpi_ranks.h."""
 ONE_SUMMARY = ("auto", "always")
 """Values of --summary with which a summary is printed."""
-
-
-def job_size(environment: Mapping[str, str]) -> int:
-    """Number of ranks of the job; 0 if no variable tells it."""
-    for name in SIZES:
-        value = environment.get(name, "")
-        if value.isascii() and value.isdigit() and (not name.startswith("SLURM") or environment.get("SLURM_STEP_ID")):
-            return int(value)
-    return 0
 
 
 def boot_id() -> str:
@@ -223,27 +211,25 @@ def sweep(folder: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def meet(environment: Mapping[str, str], member: membership.Member) -> Meeting | Apart:
-    """This node among the others of its job. `environment`: the environment of the program, which is a rank."""
-    path = library.find_library()
-    rank = library.global_rank(path)
+def meet(environment: Mapping[str, str], run: Path, job: str, elsewhere: bool) -> Meeting | Apart:
+    """This node among the others of its job. `environment`: the environment of the program, which is a rank. `run`: the run's directory. `job`: the
+    name of the job that all nodes know; "" if there is none. `elsewhere`: whether the job is known to have ranks on other nodes."""
     if (environment.get("BLASTOFF_SUMMARY") or "auto") not in ONE_SUMMARY:
         return Apart()
-    elsewhere = job_size(environment) > library.local_size(path)
-    name = membership.job_name(environment)
-    if name is None or not member.directory.name.endswith(f"job-{name}"):
+    if not job:
         return Apart(alone("the batch system gives the job no name that all nodes know") if elsewhere else "")
     folder, obstacle = place(environment)
     if folder is None:
         return Apart(alone(obstacle) if elsewhere else "")
+    rank = library.global_rank(library.find_library())
     if rank == 0:
         sweep(folder)
-    directory = folder / f".blastoff.{os.getuid()}.job-{name}"
+    directory = folder / f".blastoff.{os.getuid()}.job-{job}"
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
         if not runs.is_ours(directory):
             raise OSError(0, "somebody else's")
-        meeting = Meeting(directory, name_of_node(member.directory), time.time(), elsewhere)
+        meeting = Meeting(directory, name_of_node(run), time.time(), elsewhere)
         meeting.enter(rank)
     except OSError as error:
         return Apart(alone(f"{directory}: {error.strerror}") if elsewhere else "")

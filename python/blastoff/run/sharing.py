@@ -7,10 +7,13 @@ shared GPU starts the daemon for the others.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +22,6 @@ from blastoff import library
 from blastoff.errors import CommandError
 from blastoff.job import runs
 from blastoff.mps import daemon
-from blastoff.run import membership
 
 if TYPE_CHECKING:
     from blastoff.mps.guardian import Member
@@ -134,12 +136,23 @@ def start(environment: Mapping[str, str], say: Say) -> Member | None:
     return member
 
 
+@contextlib.contextmanager
+def locked(directory: Path) -> Iterator[bool]:
+    """Holds the lock of the run's directory. Yields False if the run has ended before, so that the path names another directory or none."""
+    file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield directory.is_dir() and os.path.samestat(os.fstat(file), directory.stat())
+    finally:
+        os.close(file)
+
+
 def one_for_all(directory: Path, view: View, environment: Mapping[str, str], say: Say) -> Member | None:
     """The daemon of the ranks that see these GPUs. The first of these ranks starts it."""
     from blastoff.mps import guardian
 
     entry = directory / f"{SERVICE}{view.key}"
-    with membership.locked(directory) as present:
+    with locked(directory) as present:
         if not present:
             return None
         if entry.exists():
@@ -150,10 +163,10 @@ def one_for_all(directory: Path, view: View, environment: Mapping[str, str], say
         return member
 
 
-def arrange(environment: dict[str, str], command: Sequence[str], member: membership.Member | None, say: Say) -> Member | None:
+def arrange(environment: dict[str, str], command: Sequence[str], directory: Path, say: Say) -> Member | None:
     """Starts an MPS daemon, and tells the program where it is, if ranks of its job share a GPU and no daemon runs. The daemon runs as long as the
-    returned member."""
-    if member is None or not wanted(environment):
+    returned member. `directory`: that of the run."""
+    if not wanted(environment):
         return None
     path = library.find_library()
     rank, local = library.global_rank(path), library.local_size(path)
@@ -166,9 +179,9 @@ def arrange(environment: dict[str, str], command: Sequence[str], member: members
     if rank < 0:
         service = start(environment, say) if number > view.count else None
     else:
-        tell(runs.bulk(member.directory), rank, view)
-        views = views_of(runs.bulk(member.directory), local)
-        service = one_for_all(member.directory, view, environment, say) if shared(views, view, max(0, local - len(views))) else None
+        tell(runs.bulk(directory), rank, view)
+        views = views_of(runs.bulk(directory), local)
+        service = one_for_all(directory, view, environment, say) if shared(views, view, max(0, local - len(views))) else None
     if service is not None:
         environment[daemon.PIPES] = str(service.pipes)
     return service

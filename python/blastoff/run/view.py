@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Sequence
 
 from blastoff import library, quantities
+from blastoff.errors import CommandError
 from blastoff.job.processes import Process, in_order
 from blastoff.job.view import table
 from blastoff.printable import printable
@@ -16,13 +17,22 @@ LEVEL_2 = re.compile(r"[sd](gemv|symv)|[cz](gemv|hemv)")
 MAX_REASONS = 3
 
 
+def nothing_observed(command: Sequence[str]) -> str:
+    """The line for a run without processes."""
+    try:
+        library.version()
+    except CommandError as error:  # it does nothing with this C library
+        return str(error)
+    return f"no process of this run could be observed: try blastoff inspect {printable(shlex.join(command))}"
+
+
 def nothing_called(processes: Sequence[Process], command: Sequence[str]) -> str:
     """The line for a run without calls."""
     seen = [process.report["interception"] for process in processes]
     objects = max((part["objects_seen"] for part in seen), default=0)
     functions = max((part["functions_found"] for part in seen), default=0)
     if not processes:
-        return f"no process of this run could be observed: try blastoff inspect {printable(shlex.join(command))}"
+        return nothing_observed(command)
     if functions:
         return f"{quantities.count(functions)} functions of BLAS, LAPACK or FFTW found, but no call of one that can be offloaded"
     where = f"no BLAS found in {objects} objects" if objects else "no call of BLAS, LAPACK or FFTW was seen"

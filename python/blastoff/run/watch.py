@@ -1,14 +1,12 @@
-"""Samples the program's memory while the launcher waits for the program. An error here changes neither the program nor the exit status."""
+"""Samples the program's memory while it runs. An error here changes neither the program nor the exit status."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blastoff import library
-from blastoff.job import runs
 
 if TYPE_CHECKING:
     from blastoff.sampling.sampler import Sampler
@@ -17,33 +15,21 @@ FOREVER = 3600.0
 
 
 class Watch:
-    """Samples one program, which is about to start. `interval`: seconds. `directory`: the run's directory, if there is one. `say`: prints for the
-    user."""
+    """Samples one program. `interval`: seconds. `directory`: the run's directory. `say`: prints for the user."""
 
-    def __init__(self, interval: float, directory: Path | None, say: Callable[[str], None]) -> None:
+    def __init__(self, interval: float, directory: Path, say: Callable[[str], None]) -> None:
         self.interval, self.directory, self.say = interval, directory, say
-        self.child = 0
-        self.started_at = time.clock_gettime(time.CLOCK_BOOTTIME)
         self.sampler: Sampler | None = None
-        self._attempt(self._listen)
 
-    def _listen(self) -> None:
-        """Makes the file of marks, so that the processes of the run keep their marks."""
-        if self.directory is None:
-            raise OSError("there is no place for the directory of a run")
-        (runs.bulk(self.directory) / runs.MARKS).touch(mode=0o600)
+    def begin(self, child: int, started_at: float) -> None:
+        """Starts to sample the program, which has started at this moment (CLOCK_BOOTTIME)."""
+        self._attempt(lambda: self._start(child, started_at))
 
-    def begin(self, child: int) -> None:
-        """Starts sampling. Called after the program has started, because the imports would delay its start."""
-        self.child = child
-        if self.directory is not None:
-            self._attempt(self._start)
-
-    def _start(self) -> None:
+    def _start(self, child: int, started_at: float) -> None:
         from blastoff.sampling.sampler import Sampler
 
         alone = library.global_rank(library.find_library()) < 0
-        self.sampler = Sampler(self.child, self.interval, self.directory, alone, self.started_at)
+        self.sampler = Sampler(child, self.interval, self.directory, alone, started_at)
 
     def _attempt(self, action: Callable[[], Any]) -> Any:
         try:
@@ -65,5 +51,5 @@ class Watch:
     def _leave(self, command: Sequence[str], run: str) -> None:
         from blastoff.sampling import results
 
-        if self.sampler is not None and self.directory is not None:
+        if self.sampler is not None:
             results.leave(self.sampler.finish(command, run), self.directory)

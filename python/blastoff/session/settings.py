@@ -47,7 +47,7 @@ def text(option: Option, keyword: str, value: Any, active: Library) -> str:
     if isinstance(value, bool) and option.bare is None:
         raise CommandError(f"enable: invalid value {keyword}={value}; accepted: {option.values}")
     options.check(option, written, keyword)
-    return path(option, written, active) if option.is_path else written
+    return path(option, written, active) if option.path else written
 
 
 def texts(table: Sequence[Option], given: Mapping[str, Any], active: Library) -> dict[str, str]:

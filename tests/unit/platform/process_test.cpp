@@ -21,6 +21,7 @@ class ProcessTest : public ::testing::Test {
     for (const char* variable : local_rank_variables) unsetenv(variable);
     for (const char* variable : local_size_variables) unsetenv(variable);
     for (const char* variable : global_rank_variables) unsetenv(variable);
+    for (const char* variable : global_size_variables) unsetenv(variable);
     for (const char* variable :
          {slurm_step_variable, "SLURM_NODEID", "SLURM_STEP_TASKS_PER_NODE", "FLUX_JOB_SIZE", "FLUX_JOB_NNODES"})
       unsetenv(variable);

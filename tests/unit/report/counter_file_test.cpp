@@ -354,9 +354,10 @@ TEST_F(CounterFile, TakesNothingWhereAllIsTaken) {
 
 TEST_F(CounterFile, OfAnotherNamespaceCountsAsRunning) {
   const auto name = [](std::uint64_t space) { return fmt::format("{}-{}-0-{}", getpid(), boot_nanoseconds(), space); };
-  EXPECT_TRUE(is_of_living_process(name(pid_namespace())));
-  EXPECT_FALSE(is_of_living_process(fmt::format("{}-1-0-{}", getpid(), pid_namespace()))) << "made before it started";
-  EXPECT_TRUE(is_of_living_process(fmt::format("{}-1-0-{}", getpid(), pid_namespace() + 1)));
+  EXPECT_TRUE(is_of_living_process(name(platform::pid_namespace())));
+  EXPECT_FALSE(is_of_living_process(fmt::format("{}-1-0-{}", getpid(), platform::pid_namespace())))
+      << "made before it started";
+  EXPECT_TRUE(is_of_living_process(fmt::format("{}-1-0-{}", getpid(), platform::pid_namespace() + 1)));
 }
 
 TEST_F(CounterFile, WithoutADirectoryTheCountsStayInTheProcess) {
