@@ -1,10 +1,11 @@
-/* Several threads that call BLAS on separate matrices, as in an OpenMP program.
+/* Several threads that call BLAS on separate matrices, or on one A, as in an OpenMP program.
  *
- *   threads_gemm [--threads T] [--calls N] [--minimum N] [--seconds S] OPERATION
+ *   threads_gemm [--threads T] [--calls N] [--minimum N] [--seconds S] [--shared-a] OPERATION
  *
  * Each thread first makes --minimum calls, whose results give the checksum. Then all start together, and each calls
  * until it has made --calls calls or --seconds have passed. Between calls it reads one element of its result and
- * changes one of A. Prints one JSON line; `rate` is calls per second of all threads together. */
+ * changes one of A, unless the threads share it. Prints one JSON line; `rate` is calls per second of all threads
+ * together. */
 #include <getopt.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@ struct Shared {
   struct Operation operation;
   size_t calls, minimum;
   double seconds;
+  int share_a;
+  struct Numbers a; /* of all threads */
   pthread_barrier_t barrier;
 };
 
@@ -32,20 +35,23 @@ static void* work(void* argument) {
   struct Worker* worker = argument;
   struct Shared* shared = worker->shared;
   struct Operands operands = create_operands(&shared->operation, worker->seed);
+  const struct Numbers own = operands.a;
+  if (shared->share_a) operands.a = shared->a;
   for (size_t call = 0; call < shared->minimum; ++call) {
     call_blas(&shared->operation, &operands);
     add_to_checksum(&worker->checksum, &operands.c);
-    touch_a(&shared->operation, &operands, call);
+    if (!shared->share_a) touch_a(&shared->operation, &operands, call);
   }
   pthread_barrier_wait(&shared->barrier);
   worker->started = now();
   for (; worker->calls < shared->calls && now() - worker->started < shared->seconds; ++worker->calls) {
     call_blas(&shared->operation, &operands);
     worker->read_back += get_number(&operands.c, worker->calls % operands.c.count);
-    touch_a(&shared->operation, &operands, shared->minimum + worker->calls);
+    if (!shared->share_a) touch_a(&shared->operation, &operands, shared->minimum + worker->calls);
   }
   worker->ended = now();
   pthread_barrier_wait(&shared->barrier);
+  operands.a = own;
   destroy_operands(&operands);
   return NULL;
 }
@@ -74,11 +80,9 @@ static void report(const struct Shared* shared, const struct Worker* workers, si
 
 int main(int count, char** arguments) {
   static const struct option known[] = {
-      {"threads", required_argument, NULL, 't'},
-      {"calls", required_argument, NULL, 'c'},
-      {"minimum", required_argument, NULL, 'm'},
-      {"seconds", required_argument, NULL, 's'},
-      {NULL, 0, NULL, 0},
+      {"threads", required_argument, NULL, 't'}, {"calls", required_argument, NULL, 'c'},
+      {"minimum", required_argument, NULL, 'm'}, {"seconds", required_argument, NULL, 's'},
+      {"shared-a", no_argument, NULL, 'a'},      {NULL, 0, NULL, 0},
   };
   struct Shared shared = {.calls = 100, .minimum = 3, .seconds = 1e9};
   size_t threads = 8;
@@ -87,11 +91,17 @@ int main(int count, char** arguments) {
       case 'c': shared.calls = strtoul(optarg, NULL, 10); break;
       case 'm': shared.minimum = strtoul(optarg, NULL, 10); break;
       case 's': shared.seconds = strtod(optarg, NULL); break;
+      case 'a': shared.share_a = 1; break;
       default: return 2;
     }
   if (optind + 1 != count || threads < 1 || shared.calls < 1) fail("usage: threads_gemm [options] OPERATION");
   shared.operation = parse_operation(arguments[optind]);
 
+  struct Operands common = {0};
+  if (shared.share_a) {
+    common = create_operands(&shared.operation, 0);
+    shared.a = common.a;
+  }
   struct Worker* workers = calloc(threads, sizeof *workers);
   if (!workers) fail("out of memory");
   pthread_barrier_init(&shared.barrier, NULL, (unsigned)threads);
@@ -103,5 +113,6 @@ int main(int count, char** arguments) {
   for (size_t i = 0; i < threads; ++i) pthread_join(workers[i].thread, NULL);
   report(&shared, workers, threads);
   free(workers);
+  if (shared.share_a) destroy_operands(&common);
   return 0;
 }

@@ -119,8 +119,8 @@ class Place {
   bool unasked() const { return ledger_.findings_ > ledger_.cleared_; }
   /// How often scans have found written pages.
   std::uint64_t findings() const { return ledger_.findings_; }
-  /// The answer, asked for after so many findings. If there is such a writer, or was one up to now, nothing is current
-  /// at any place: nothing is known about what it wrote before it was found, or until it went.
+  /// The answer, asked for after so many findings. If there is such a writer, or was one up to now, all is invalid at
+  /// all places: nothing is known about what it wrote before it was found, or until it went.
   void answer(std::uint64_t findings, bool foreign);
 
   /// This place has written these pages, without a trace in the page table.

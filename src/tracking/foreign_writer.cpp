@@ -76,6 +76,7 @@ std::optional<std::string> writer_by_library() {
 }  // namespace
 
 std::size_t pinned_kilobytes() {
+  const platform::ErrnoGuard errno_stays;
   const platform::Descriptor status(open("/proc/self/status", O_RDONLY | O_CLOEXEC));
   char text[4096];
   const ssize_t bytes = read(status.get(), text, sizeof text - 1);
@@ -85,9 +86,9 @@ std::size_t pinned_kilobytes() {
   return line == nullptr ? 0 : std::strtoul(line + std::strlen("VmPin:"), nullptr, 10);
 }
 
-std::optional<std::string> foreign_writer(std::size_t own_pins) {
+std::optional<std::string> foreign_writer(bool pinned) {
   const platform::ErrnoGuard errno_stays;
-  if (pinned_kilobytes() > own_pins) return "memory is pinned for another device or for io_uring (VmPin)";
+  if (pinned) return "memory is pinned for another device or for io_uring (VmPin)";
   return writer_by_library();
 }
 

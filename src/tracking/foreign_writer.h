@@ -9,8 +9,8 @@ namespace blastoff::tracking {
 
 /// Describes a writer that page tracking cannot see, if this process has one now: memory pinned for others (VmPin: a
 /// network card, buffers registered with io_uring), or attached by other processes (XPMEM). Takes a few microseconds.
-/// `own_pins`: how much of VmPin is ours, in kilobytes. What NVIDIA's driver pins is not counted in VmPin.
-std::optional<std::string> foreign_writer(std::size_t own_pins);
+/// `pinned`: whether some of VmPin is not ours.
+std::optional<std::string> foreign_writer(bool pinned);
 
 /// Kilobytes pinned for devices in this process: VmPin in /proc/self/status.
 std::size_t pinned_kilobytes();

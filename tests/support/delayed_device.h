@@ -297,6 +297,10 @@ class DelayedDevice final : public ForwardingDevice {
     delays_->in_flight.expect_unused("release", address, bytes);
     ForwardingDevice::release(address, bytes);
   }
+  device::Status back(device::MemoryClient client, device::Address address, std::size_t bytes) override {
+    delays_->sleep();
+    return ForwardingDevice::back(client, address, bytes);
+  }
   void unback(device::Address address, std::size_t bytes) override {
     delays_->in_flight.expect_unused("unback", address, bytes);
     ForwardingDevice::unback(address, bytes);
@@ -304,6 +308,10 @@ class DelayedDevice final : public ForwardingDevice {
   void free_staging(void* address, std::size_t bytes) override {
     delays_->in_flight.expect_unused("free_staging", reinterpret_cast<std::uint64_t>(address), bytes);
     ForwardingDevice::free_staging(address, bytes);
+  }
+  device::Status pin(void* address, std::size_t bytes) override {
+    delays_->sleep();
+    return ForwardingDevice::pin(address, bytes);
   }
   void unpin(void* address, std::size_t bytes) override {
     delays_->in_flight.expect_unused("unpin", reinterpret_cast<std::uint64_t>(address), bytes);

@@ -12,6 +12,7 @@
 #include "blas/front_end.h"
 #include "delayed_device.h"
 #include "device/open.h"
+#include "held_device.h"
 #include "ledger/ledger.h"
 #include "past_mirrors.h"
 #include "pinning_device.h"
@@ -54,6 +55,7 @@ struct RigOptions {
   bool verify = false;
   bool may_pin = true;                           ///< whether the tracker permits pinning
   std::shared_ptr<Registrations> registrations;  ///< made by the program on the device
+  std::shared_ptr<HeldCalls> held;               ///< calls of the driver that the test can hold
   residency::PanelSizes panels = {};             ///< for first-use
   std::optional<std::size_t> max_copied;         ///< for first-use
   unsigned seed = 1;
@@ -104,6 +106,7 @@ class Rig {
     }
     if (options.registrations)
       rig->device_ = std::make_unique<RegisteringDevice>(std::move(rig->device_), options.registrations);
+    if (options.held) rig->device_ = std::make_unique<HeldDevice>(std::move(rig->device_), options.held);
     rig->free_at_start_ = rig->free_memory();
     rig->pool_ = platform::create_worker_pool(options.workers);
     auto staging = residency::create_staging(*rig->device_, *rig->pool_, options.slot_bytes, options.slots);

@@ -28,7 +28,6 @@ void Memory::free(Address address) {
 
 Status Memory::back(MemoryClient client, Address address, std::size_t bytes) {
   const api::Driver& driver = context_->driver();
-  const std::lock_guard lock(sharing_mutex_);
   return accountant_.charge(client, address, bytes, [&] {
     return context_->run([&]() -> Status {
       const auto properties = allocation_properties(context_->device());
@@ -41,9 +40,9 @@ Status Memory::back(MemoryClient client, Address address, std::size_t bytes) {
       auto mapped = context_->check_attempt(driver.cuMemMap(address, bytes, 0, memory, 0), "cuMemMap");
       driver.cuMemRelease(memory);  // from here on the mapping keeps the memory
       if (!mapped) return mapped;
-      std::vector<api::CUdevice> users = readers_;
-      users.push_back(context_->device());
-      auto accessible = set_access(address, bytes, users);
+      auto accessible = set_access(address, bytes, {context_->device()});
+      const std::lock_guard lock(sharing_mutex_);
+      if (accessible && !readers_.empty()) accessible = set_access(address, bytes, readers_);
       if (accessible)
         mappings_.emplace(address, bytes);
       else
@@ -56,6 +55,7 @@ Status Memory::back(MemoryClient client, Address address, std::size_t bytes) {
 /// The context must be current.
 Status Memory::set_access(Address address, std::size_t bytes, const std::vector<api::CUdevice>& users) {
   std::vector<api::CUmemAccessDesc> access;
+  access.reserve(users.size());
   for (const api::CUdevice user : users) access.push_back({{api::location_device, user}, api::access_read_write});
   return context_->check_attempt(context_->driver().cuMemSetAccess(address, bytes, access.data(), access.size()),
                                  "cuMemSetAccess");

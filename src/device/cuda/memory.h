@@ -34,7 +34,7 @@ class Memory {
 
   const std::shared_ptr<Context> context_;
   MemoryAccountant accountant_;
-  std::mutex sharing_mutex_;  ///< also held while memory is mapped, since each mapping is made for all readers
+  std::mutex sharing_mutex_;  ///< also held when memory has been mapped, since each mapping is made for all readers
   std::vector<api::CUdevice> readers_;
   std::map<Address, std::size_t> mappings_;  ///< bytes
 };

@@ -64,7 +64,7 @@ Coherence::Coherence(device::Device& device, ledger::Ledger& ledger, std::shared
     : device_(device),
       max_copied_(max_copied),
       place_(ledger),
-      mirrors_(device, place_),
+      mirrors_(device, place_, mutex_),
       pins_(std::move(pins)),
       direct_copies_(std::move(direct_copies)),
       usage_(max_copied, std::move(fingerprint)) {
@@ -122,6 +122,7 @@ void Coherence::release_mirrors() {
 void Coherence::survey_run(Survey& survey, Span run, bool read, bool scribbled, Currency& currency) {
   const bool backed = mirrors_.each_backing(run, [&](Backing& backing) {
     if (survey.backings.empty() || survey.backings.back() != &backing) survey.backings.push_back(&backing);
+    if (!backing.made) survey.conflict = true;
   });
   if (!backed) survey.needs_memory = true;
   const std::size_t page = platform::page_size();
@@ -149,12 +150,8 @@ Coherence::Survey Coherence::survey(const Hold& hold) {
   return result;
 }
 
-device::Status Coherence::back(Hold& hold, const Survey& found) {
-  if (!found.needs_memory) {
-    hold.backings = found.backings;
-    for (Backing* backing : hold.backings) mirrors_.hold(*backing);
-    return {};
-  }
+// Others wait for what is being mapped; while the driver does so, the lock is given back.
+device::Status Coherence::back(Hold& hold) {
   operation::Operand largest;
   each_mirrored(hold, [&](std::size_t, const operation::Operand& operand) {
     if (operand.payload_bytes() > largest.payload_bytes()) largest = operand;
@@ -168,6 +165,7 @@ device::Status Coherence::back(Hold& hold, const Survey& found) {
   });
   if (!placed) return placed;
   auto backed = mirrors_.back(runs, aligned);
+  changed_.notify_all();
   if (!backed) return tl::unexpected(backed.error());
   hold.backings = std::move(*backed);
   return {};
@@ -256,16 +254,6 @@ std::uint64_t Coherence::claim_part(Hold& hold, std::size_t first_own, Chunk& ch
   return bytes;
 }
 
-// So that counting them cannot fail half-way.
-void Coherence::make_room_for_writers(const Hold& hold) {
-  each_mirrored(hold, [&](std::size_t, const operation::Operand& operand) {
-    if (!scribbles(operand.intent)) return;
-    each_covered_run(operand, [&](Span run) {
-      mirrors_.each_chunk(run, [](Chunk& chunk, std::size_t, std::size_t) { keep_writers(chunk); });
-    });
-  });
-}
-
 void Coherence::count_writer(const Hold& hold, int change) {
   each_mirrored(hold, [&](std::size_t, const operation::Operand& operand) {
     if (!scribbles(operand.intent)) return;
@@ -278,10 +266,11 @@ void Coherence::count_writer(const Hold& hold, int change) {
   });
 }
 
+// Asking the kernel takes long, so no lock is held.
 std::optional<std::string> Coherence::foreign_writer() {
   if (!place_.foreign() && !place_.unasked()) return std::nullopt;
   const std::uint64_t findings = place_.findings();
-  auto writer = tracking::foreign_writer(pins_->counted_kilobytes());
+  auto writer = tracking::foreign_writer(pins_->others_pin());
   if (writer && !place_.foreign())
     platform::log_line("%s; until this ends, matrices are copied at every call", writer->c_str());
   place_.answer(findings, writer.has_value());
@@ -289,9 +278,7 @@ std::optional<std::string> Coherence::foreign_writer() {
 }
 
 void Coherence::look_for_foreign_writers() {
-  if (!place_.unasked()) return;
-  const std::lock_guard lock(mutex_);
-  foreign_writer();
+  if (place_.unasked()) foreign_writer();
 }
 
 device::Result<Hold> Coherence::hold(const operation::Operation& call, Copied may_copy) {
@@ -301,8 +288,8 @@ device::Result<Hold> Coherence::hold(const operation::Operation& call, Copied ma
   Hold hold;
   hold.call = call;
   hold.may_copy = may_copy;
-  std::unique_lock lock(mutex_);
   if (const auto writer = foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
+  std::unique_lock lock(mutex_);
   apply_events();
   device::Status held = tl::unexpected(device::no_host_memory());
   const bool complete = platform::contained([&] { held = hold_pages(hold, lock); });
@@ -347,7 +334,7 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
   Runs written;
   for (int replaced = 0;;) {
     if (auto usable = check_memory(hold); !usable) return tl::unexpected(usable.error());
-    if (!std::exchange(pins_asked_for, true)) take_pins(hold);
+    if (!std::exchange(pins_asked_for, true)) take_pins(hold, lock);
     const auto intact = look(hold, lock, written) ? protect(hold, written) : false;
     if (!intact) return tl::unexpected(intact.error());
     if (!*intact) {
@@ -361,17 +348,23 @@ device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& l
       return {};
     }
     choose_copied(hold);
-    const Survey found = survey(hold);
+    Survey found = survey(hold);
+    if (found.needs_memory && !found.conflict) {
+      if (auto backed = back(hold); !backed) return backed;
+      found = survey(hold);
+    } else if (!found.conflict) {
+      hold.backings = found.backings;
+      for (Backing* backing : hold.backings) mirrors_.hold(*backing);
+    }
     if (found.conflict) {
+      mirrors_.let_go(std::exchange(hold.backings, {}));
       changed_.wait(lock);
       apply_events();
       continue;
     }
-    if (auto backed = back(hold, found); !backed) return backed;
     each_mirrored(hold, [&](std::size_t i, const operation::Operand& operand) {
       hold.addresses[i] = mirrors_.device_address(bounds(operand).begin);
     });
-    if (found.needs_memory) make_room_for_writers(hold);
     claim_uploads(hold);
     count_writer(hold, +1);
     return {};
@@ -459,7 +452,7 @@ bool Coherence::can_copy_from(device::Device& lender) {
 
 // What another device holds may be out of date if a writer that nobody has asked about bypasses the page table.
 ledger::Loan Coherence::who_else_has(const Hold& hold, const std::vector<Span>& pages) {
-  if (const std::lock_guard lock(mutex_); foreign_writer()) return {};
+  if (foreign_writer()) return {};
   return place_.who_has(pages, direct_copies_->reached_by(device_), [&](const ledger::Copy& copy, Span page) {
     return std::ranges::all_of(hold.call.operands(), [&](const operation::Operand& operand) {
       return operand.empty() || !operation::reads(operand.intent) || Currency(operand, true).on_page(copy, page);

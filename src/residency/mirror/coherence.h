@@ -143,7 +143,7 @@ class Coherence {
   device::Status hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock);
   bool registered_by_program(platform::Span span);
   bool any_registered(const std::vector<platform::Span>& written);
-  void take_pins(Hold& hold);
+  void take_pins(Hold& hold, std::unique_lock<std::mutex>& lock);
   bool is_what_is_watched(const operation::Operand& operand);
   void drop_pins_not_to_be_used(Hold& hold, std::unique_lock<std::mutex>& lock);
   void release_pin(Hold& hold, std::size_t operand);
@@ -170,10 +170,9 @@ class Coherence {
   void judge_uses(const operation::Operation& call);
   Survey survey(const Hold& hold);
   void survey_run(Survey& survey, platform::Span run, bool read, bool scribbled, Currency& currency);
-  device::Status back(Hold& hold, const Survey& found);
+  device::Status back(Hold& hold);
   void claim_uploads(Hold& hold);
   std::uint64_t claim_part(Hold& hold, std::size_t first_own, Chunk& chunk, platform::Span pages, Currency& currency);
-  void make_room_for_writers(const Hold& hold);
   void let_go(Hold& hold);
   void count_writer(const Hold& hold, int change);
   void find_result_pages(Hold& hold);

@@ -1,6 +1,7 @@
 #include "residency/mirror/mirror_memory.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "platform/contained.h"
@@ -131,17 +132,21 @@ bool MirrorMemory::give_up_pages(const Backing& backing) {
 /// False: it is in use by another device.
 bool MirrorMemory::evict(Backing& backing) {
   if (!give_up_pages(backing)) return false;
+  device_.unback(backing.device, backing.bytes);
+  if (backing.dead) dead_bytes_ -= backing.bytes;
+  remove(backing, backing.dead ? Uses{} : backing.uses);
+  return true;
+}
+
+/// No memory is behind its addresses.
+void MirrorMemory::remove(Backing& backing, const Uses& uses) {
   Window& window = *backing.window;
   const std::size_t first = (backing.device - window.device) / chunk_bytes;
   const std::size_t last = first + backing.bytes / chunk_bytes;
-  const bool dead = backing.dead.has_value();
-  for (std::size_t number = first; number < last; ++number)
-    *window.granule(number) = {nullptr, dead ? Uses{} : backing.uses};
-  device_.unback(backing.device, backing.bytes);
-  if (dead) dead_bytes_ -= backing.bytes;
-  (dead ? dead_ : backings_).erase(backing.place);
+  for (std::size_t number = first; number < last; ++number) *window.granule(number) = {nullptr, uses};
+  bytes_ -= backing.bytes;
+  (backing.dead ? dead_ : backings_).erase(backing.place);
   drop_records(window, first, last);
-  return true;
 }
 
 bool MirrorMemory::holds_nothing(const Backing& backing) const {
@@ -267,32 +272,36 @@ bool MirrorMemory::within_budget(const std::vector<Span>& runs) const {
   return bytes <= device_.accountant().limit_of(device::MemoryClient::mirrors);
 }
 
-device::Status MirrorMemory::back_granules(Window& window, std::size_t first, std::size_t last) {
+/// Adds a backing that is held, and not made yet.
+void MirrorMemory::add_backing(Window& window, std::size_t first, std::size_t last, std::vector<Backing*>& held) {
+  std::list<Backing> added(1);
+  held.reserve(held.size() + 1);
+  make_records(window, first, last);
+  Backing& backing = added.back();
   const std::size_t bytes = (last - first) * chunk_bytes;
-  const device::Address device = window.device + first * chunk_bytes;
-  std::list<Backing> made(1);  // before device memory is taken that nobody would know of
-  const auto try_backing = [&] {
-    make_records(window, first, last);  // eviction may have dropped them
-    return device_.back(device::MemoryClient::mirrors, device, bytes);
-  };
-  auto backed = try_backing();
-  // The budget may be spent, or the device full with what others have: give back what nobody uses and try again.
-  while (!backed && backed.error().kind == ErrorKind::out_of_memory && evict_least_expected()) backed = try_backing();
-  if (!backed) {
-    drop_records(window, first, last);
-    return backed;
-  }
-  backings_.splice(backings_.end(), made);
-  Backing& backing = backings_.back();
   const std::uintptr_t begin = window.host.begin + first * chunk_bytes;
   backing.host = {first == 0 ? begin : begin - window.shift, begin + bytes - window.shift};
   backing.window = &window;
-  backing.device = device;
+  backing.device = window.device + first * chunk_bytes;
   backing.bytes = bytes;
   backing.uses = window.granule(first)->uses;
-  backing.place = std::prev(backings_.end());
+  backing.holds = 1;
+  backing.place = added.begin();
+  backings_.splice(backings_.end(), added);
+  bytes_ += bytes;
   for (std::size_t number = first; number < last; ++number) window.granule(number)->backing = &backing;
-  return {};
+  held.push_back(&backing);
+}
+
+/// The device may be full with what others have: then gives back what nobody uses and tries again.
+device::Status MirrorMemory::map(Backing& backing) {
+  for (;;) {
+    owners_.unlock();
+    auto mapped = device_.back(device::MemoryClient::mirrors, backing.device, backing.bytes);
+    owners_.lock();
+    backing.made = mapped.has_value();
+    if (mapped || mapped.error().kind != ErrorKind::out_of_memory || !evict_least_expected()) return mapped;
+  }
 }
 
 device::Result<std::vector<Backing*>> MirrorMemory::back(const std::vector<Span>& runs, std::uintptr_t aligned) {
@@ -300,13 +309,16 @@ device::Result<std::vector<Backing*>> MirrorMemory::back(const std::vector<Span>
   device::Status backed = tl::unexpected(device::no_host_memory());
   platform::contained([&] { backed = back(runs, aligned, held); });
   if (backed) return held;
-  unhold(held);
+  const auto missing = std::partition(held.begin(), held.end(), [](const Backing* each) { return each->made; });
+  for (Backing* const backing : std::span(missing, held.end())) remove(*backing, backing->uses);
+  held.erase(missing, held.end());
+  let_go(held);
   return tl::unexpected(std::move(backed.error()));
 }
 
 device::Status MirrorMemory::back(const std::vector<Span>& runs, std::uintptr_t aligned, std::vector<Backing*>& held) {
   const auto hold_once = [&](Backing& backing) {
-    if (!held.empty() && held.back() == &backing) return;
+    if (!backing.made || (!held.empty() && held.back() == &backing)) return;
     held.push_back(&backing);
     hold(backing);
   };
@@ -327,11 +339,17 @@ device::Status MirrorMemory::back(const std::vector<Span>& runs, std::uintptr_t 
       }
       std::size_t last = first + 1;
       while (last < end && !window.backing(last) && (last - first) * chunk_bytes < largest_backing) ++last;
-      if (auto backed = back_granules(window, first, last); !backed) return fail(backed.error());
-      hold_once(backings_.back());
+      add_backing(window, first, last, held);
       first = last;
     }
   }
+  // Before any is mapped, so that calls that do so at the same time do not each get a part of what they need.
+  while (bytes_ > device_.accountant().limit_of(device::MemoryClient::mirrors))
+    if (!evict_least_expected())
+      return fail({ErrorKind::out_of_memory, "the operands do not fit beside others in use"});
+  for (Backing* const backing : held)
+    if (!backing->made)
+      if (auto mapped = map(*backing); !mapped) return mapped;
   return {};
 }
 
@@ -346,9 +364,15 @@ void MirrorMemory::hold(Backing& backing) {
 void MirrorMemory::unhold(const std::vector<Backing*>& backings) {
   ++calls_;
   for (Backing* backing : backings) {
-    --backing->holds;
     use(backing->uses);
     backings_.splice(backings_.end(), backings_, backing->place);
+  }
+  let_go(backings);
+}
+
+void MirrorMemory::let_go(const std::vector<Backing*>& backings) {
+  for (Backing* backing : backings) {
+    --backing->holds;
     if (backing->shrunk) bury_if_dead(*backing);
   }
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct Backing {
   int holds = 0;                       ///< calls in flight that use it
   std::list<Backing>::iterator place;  ///< of itself, among the dead or the others
   Uses uses;
+  bool made = false;                        ///< false: the driver is mapping it, and no page of it is current
   bool shrunk = false;                      ///< while it was held, some of the memory that it holds went away
   std::optional<platform::Stopwatch> dead;  ///< since all of that has gone; see MirrorMemory::forget()
 };
@@ -109,7 +111,8 @@ struct Window {
 /// Not thread-safe: one lock of the owner's guards it.
 class MirrorMemory {
  public:
-  MirrorMemory(device::Device& device, ledger::Place& place) : device_(device), place_(place) {}
+  MirrorMemory(device::Device& device, ledger::Place& place, std::mutex& owners)
+      : device_(device), place_(place), owners_(owners) {}
   MirrorMemory(const MirrorMemory&) = delete;
   MirrorMemory& operator=(const MirrorMemory&) = delete;
   ~MirrorMemory();
@@ -131,11 +134,14 @@ class MirrorMemory {
   /// matrices than fit, again and again, finds some of them each time; if always the least recently used were evicted,
   /// it would find none. Nothing is held, and nothing evicted, where the runs exceed the budget (out_of_memory).
   /// Nothing is held where they do not fit beside what is held by others (the same), or the addresses cannot be
-  /// mirrored (unsupported). `aligned`: as in place().
+  /// mirrored (unsupported). The lock is given back while the driver maps memory. All that there is under the runs must
+  /// be made before. `aligned`: as in place().
   device::Result<std::vector<Backing*>> back(const std::vector<platform::Span>& runs, std::uintptr_t aligned);
   /// From here until unhold(), the memory stays.
   void hold(Backing& backing);
   void unhold(const std::vector<Backing*>& backings);
+  /// The same after a hold without a use.
+  void let_go(const std::vector<Backing*>& backings);
 
   /// Gives back the device memory that no call in flight uses, here or at another device.
   void release_idle();
@@ -219,7 +225,9 @@ class MirrorMemory {
   bool any_granule(platform::Span pages, Predicate&& predicate) const;
   device::Result<Window*> window_for(platform::Span span, std::uintptr_t aligned);
   bool within_budget(const std::vector<platform::Span>& runs) const;
-  device::Status back_granules(Window& window, std::size_t first, std::size_t last);
+  void add_backing(Window& window, std::size_t first, std::size_t last, std::vector<Backing*>& held);
+  device::Status map(Backing& backing);
+  void remove(Backing& backing, const Uses& uses);
   void make_records(Window& window, std::size_t first, std::size_t last);
   void drop_records(Window& window, std::size_t first, std::size_t last);
   static bool in_use(const Window& window, std::size_t records);
@@ -234,10 +242,12 @@ class MirrorMemory {
 
   device::Device& device_;
   ledger::Place& place_;
+  std::mutex& owners_;
   std::vector<std::unique_ptr<Window>> windows_;
   std::list<Backing> backings_;  // least recently used first
   std::list<Backing> dead_;      // longest dead first
   std::size_t dead_bytes_ = 0;
+  std::size_t bytes_ = 0;    // of all backings
   std::uint32_t calls_ = 0;  // that have used mirrors
   std::uint32_t evictions_ = 0;
 };

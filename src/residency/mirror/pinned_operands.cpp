@@ -32,8 +32,8 @@ bool Coherence::registered_by_program(Span span) {
 
 // Called before the pages are protected, because otherwise the pinning would look like a write by the program at their
 // next use. That holds for each device that comes to use the pin. Results are pinned, what is copied at every use, and
-// what comes back after it made room for others.
-void Coherence::take_pins(Hold& hold) {
+// what comes back after it made room for others. While the driver locks memory, the lock is given back.
+void Coherence::take_pins(Hold& hold, std::unique_lock<std::mutex>& lock) {
   if (!place_.tracker().allows_pinning()) return;
   const auto operands = hold.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -44,7 +44,7 @@ void Coherence::take_pins(Hold& hold) {
                         (!hold.tracked[i] || mirrors_.evicted(platform::outward_to_pages(bounds(operand)))));
     if (!moves) continue;
     bool met = false;
-    hold.pins[i] = pins_->hold(device_, bounds(operand), met);
+    hold.pins[i] = pins_->hold(device_, bounds(operand), met, lock);
     if (met) place_.take(hold.pins[i]->span);
   }
 }
@@ -83,8 +83,8 @@ void Coherence::drop_pins_not_to_be_used(Hold& hold, std::unique_lock<std::mutex
 Hold Coherence::lock_operands(const operation::Operation& call) {
   Hold hold;
   hold.call = call;
-  std::unique_lock lock(mutex_);
   if (foreign_writer()) return hold;
+  std::unique_lock lock(mutex_);
   apply_events();
   const bool complete = platform::contained([&] {
     const auto operands = call.operands();
@@ -94,7 +94,7 @@ Hold Coherence::lock_operands(const operation::Operation& call) {
       hold.unwatched[i] = !watch(operands[i]) || registered_by_program({whole.begin, whole.begin + 1}) ||
                           registered_by_program({whole.end - 1, whole.end});
     }
-    take_pins(hold);
+    take_pins(hold, lock);
     drop_pins_not_to_be_used(hold, lock);
   });
   if (complete) return hold;

@@ -12,6 +12,8 @@ using platform::Span;
 
 namespace {
 
+constexpr Span everything = {0, UINTPTR_MAX};
+
 /// What a pin of `span` has added to VmPin, if anything; huge pages may be counted as a whole. A growth outside these
 /// bounds is not ours.
 std::size_t own_growth(std::size_t before, std::size_t after, Span span) {
@@ -34,8 +36,8 @@ bool Pins::meet(Pin& pin, const device::Device& device) {
   return true;
 }
 
-Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met) {
-  const std::lock_guard lock(mutex_);
+Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met, std::unique_lock<std::mutex>& callers) {
+  std::unique_lock lock(mutex_);
   met = false;
   if (!device.may_pin()) {
     release_all();
@@ -45,6 +47,7 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met) {
   const Span pages = platform::outward_to_pages(span);
   if (const auto found = first_reaching(pages.begin);
       found != pins_.end() && !found->second.gone && found->second.span.contains(pages)) {
+    if (!found->second.made) return nullptr;
     met = meet(found->second, device);
     ++found->second.holds;
     ++found->second.uses;
@@ -66,12 +69,14 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met) {
   const bool pays = extent.bytes() >= 2 * again || (extent.bytes() > again && refused_ >= again);
   Pin* pin = nullptr;
   if (pays && extent.bytes() <= limit_ / 2) {
-    pin = create(device, extent);
+    pin = create(device, extent, lock, callers);
     if (again > 0) refused_ = 0;
   }
-  if (pin == nullptr && bytes_touching(pages) <= pages.bytes()) pin = create(device, pages);
+  if (pin == nullptr && bytes_touching(pages) <= pages.bytes()) pin = create(device, pages, lock, callers);
   if (pin == nullptr) refused_ += pages.bytes();
   met = pin != nullptr;
+  lock.unlock();
+  if (!callers) callers.lock();
   return pin;
 }
 
@@ -88,38 +93,72 @@ std::size_t Pins::bytes_touching(Span span) {
   return bytes;
 }
 
+/// Returns the kilobytes that this has added to VmPin; nullopt if the driver refuses.
+std::optional<std::size_t> Pins::lock_pages(device::Device& device, Span span) {
+  const auto lock = [&] { return device.pin(reinterpret_cast<void*>(span.begin), span.bytes()).has_value(); };
+  if (never_counted_) return lock() ? std::optional<std::size_t>(0) : std::nullopt;
+  const std::lock_guard turn(making_mutex_);
+  const std::size_t before = tracking::pinned_kilobytes();
+  if (!lock()) return std::nullopt;
+  const std::size_t after = tracking::pinned_kilobytes();
+  never_counted_ = after == before;
+  return own_growth(before, after, span);
+}
+
 // Registrations must not overlap. Pins that the new one would touch are ended, and the new one covers their memory,
-// too.
-Pins::Pin* Pins::create(device::Device& device, Span span) {
+// too. The driver takes long. Meanwhile the pin is there, so that nobody else has the memory locked, or takes it for
+// the program's own registration.
+Pins::Pin* Pins::create(device::Device& device, Span span, std::unique_lock<std::mutex>& lock,
+                        std::unique_lock<std::mutex>& callers) {
   if (held_within(span)) return nullptr;
+  if (making_ > 0 && (bytes_touching(span) > 0 || pinned_ + span.bytes() > limit_)) return nullptr;
   for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; pin = end(pin))
     if (!pin->second.gone)
       span = {std::min(span.begin, pin->second.span.begin), std::max(span.end, pin->second.span.end)};
   for (auto pin = pins_.begin(); pin != pins_.end() && pinned_ + span.bytes() > limit_;)
     pin = pin->second.holds == 0 ? end(pin) : std::next(pin);
   if (pinned_ + span.bytes() > limit_) return nullptr;
-  const std::size_t before = tracking::pinned_kilobytes();
-  Pin& pin = pins_[span.begin];  // before memory is locked that nobody would know of
-  const bool locked = platform::contained([&] { pin.known_to.push_back(&device); }) &&
-                      device.pin(reinterpret_cast<void*>(span.begin), span.bytes());
-  if (!locked) {
-    pins_.erase(span.begin);
-    return nullptr;
-  }
-  pinned_ += span.bytes();
-  pin.counted = own_growth(before, tracking::pinned_kilobytes(), span);
-  counted_ += pin.counted;
+  Pin& pin = pins_[span.begin];
   pin.span = span;
   pin.holds = 1;
   pin.uses = 1;
   pin.owner = &device;
-  return &pin;
+  if (!platform::contained([&] { pin.known_to.push_back(&device); })) {
+    pins_.erase(span.begin);
+    return nullptr;
+  }
+  pinned_ += span.bytes();
+  ++making_;
+  lock.unlock();
+  if (callers) callers.unlock();
+  const auto counted = lock_pages(device, span);
+  lock.lock();
+  --making_;
+  pin.made = true;
+  pin.counted = counted.value_or(0);
+  counted_ += pin.counted;
+  if (!counted) {
+    pinned_ -= span.bytes();
+    pins_.erase(span.begin);
+  }
+  if (making_ == 0) {
+    end_gone(everything);
+    made_.notify_all();
+  }
+  return counted ? &pin : nullptr;
 }
 
 void Pins::unhold(Pin* pin) {
   const std::lock_guard lock(mutex_);
   if (--pin->holds > 0 || !pin->gone) return;
-  end(pins_.find(pin->span.begin));
+  end_gone(pin->span);
+}
+
+/// Ends the pins in the span that are gone and that no call holds. While others are being made, they wait for that.
+void Pins::end_gone(Span span) {
+  if (making_ > 0) return;
+  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end;)
+    pin = pin->second.gone && pin->second.holds == 0 ? end(pin) : std::next(pin);
   if (pins_.empty()) ended_.notify_all();
 }
 
@@ -135,10 +174,9 @@ void Pins::forget(Span span) {
   const std::lock_guard lock(mutex_);
   if (!platform::contained([&] { extents_.remove(span); })) extents_.clear();
   requested_.erase_within(span.begin, span.end);
-  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end;) {
+  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin)
     pin->second.gone = true;
-    pin = pin->second.holds == 0 ? end(pin) : std::next(pin);
-  }
+  end_gone(span);
 }
 
 void Pins::release() {
@@ -180,14 +218,13 @@ void Pins::allow() {
 void Pins::release_all() {
   requested_.clear();
   extents_.clear();
-  for (auto pin = pins_.begin(); pin != pins_.end();) {
-    pin->second.gone = true;
-    pin = pin->second.holds == 0 ? end(pin) : std::next(pin);
-  }
+  for (auto& [begin, pin] : pins_) pin.gone = true;
+  end_gone(everything);
 }
 
 void Pins::release_of(device::Device& device) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  made_.wait(lock, [this] { return making_ == 0; });
   for (auto pin = pins_.begin(); pin != pins_.end();) pin = pin->second.owner == &device ? end(pin) : std::next(pin);
 }
 
@@ -212,9 +249,14 @@ bool Pins::registered_by_program(device::Device& device, Span span) {
   return !covered(span) && device.registered_by_program(reinterpret_cast<const void*>(span.begin));
 }
 
-std::size_t Pins::counted_kilobytes() {
-  const std::lock_guard lock(mutex_);
-  return counted_;
+bool Pins::others_pin() {
+  if (tracking::pinned_kilobytes() == 0) return false;
+  std::unique_lock lock(mutex_);
+  while (tracking::pinned_kilobytes() > counted_) {
+    if (making_ == 0) return true;
+    made_.wait(lock, [this] { return making_ == 0; });
+  }
+  return false;
 }
 
 }  // namespace blastoff::residency::mirror

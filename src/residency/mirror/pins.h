@@ -28,6 +28,7 @@ class Pins {
     int holds = 0;                    ///< calls in flight that copy into it
     int uses = 0;                     ///< calls that have
     std::atomic<bool> gone = false;   ///< the memory was unmapped or dropped; the pin ends with its last hold
+    bool made = false;                ///< false: the driver is locking the memory, and nobody may rely on that yet
     std::size_t counted = 0;          ///< kilobytes of VmPin that it accounts for
     device::Device* owner = nullptr;  ///< whose driver locked it
     std::vector<const device::Device*> known_to{};  ///< that have held it
@@ -39,14 +40,15 @@ class Pins {
   Pins& operator=(const Pins&) = delete;
 
   /// Returns a pin that covers all of `span`, held until unhold(). Returns nullptr if the memory should be copied
-  /// through staging, because pinning it does not pay yet, or must be, because of the limit or the driver. Pinning
+  /// through staging, because pinning it does not pay yet, or must be, because of the limit or the driver, or because
+  /// another thread is having it locked. While the driver locks memory, the caller's lock is given back. Pinning
   /// costs about as much as two copies, so it begins with the second request for the same memory, or later where
   /// forbid() has ended pins that were hardly used. It then covers the
   /// memory that was requested beside it, too, if that is much: threads that each ask for a slice of a matrix share one
   /// pin.
   /// `met`: whether the device holds this pin for the first time. Pinning touches the pages as a write does, and the
   /// tracking reports them to every device as written.
-  Pin* hold(device::Device& device, platform::Span span, bool& met);
+  Pin* hold(device::Device& device, platform::Span span, bool& met, std::unique_lock<std::mutex>& callers);
   void unhold(Pin* pin);
 
   /// Ends all pins. Those of calls in flight end with these calls.
@@ -72,14 +74,17 @@ class Pins {
   /// Whether the program itself registered the memory at the span's beginning with the device.
   bool registered_by_program(device::Device& device, platform::Span span);
 
-  /// Kilobytes of the process's VmPin that are ours. Memory that NVIDIA's driver pins is not counted in VmPin.
-  std::size_t counted_kilobytes();
+  /// Whether more of the process's memory is pinned than ours (VmPin). Waits for pins that are being made, if they are
+  /// counted. (What NVIDIA's driver pins is not.)
+  bool others_pin();
 
   /// The memory of the span was unmapped, moved or dropped: ends the pins that touch it.
   void forget(platform::Span span);
 
  private:
-  Pin* create(device::Device& device, platform::Span span);
+  Pin* create(device::Device& device, platform::Span span, std::unique_lock<std::mutex>& lock,
+              std::unique_lock<std::mutex>& callers);
+  std::optional<std::size_t> lock_pages(device::Device& device, platform::Span span);
   bool covered(platform::Span span);
   void learn();
   void release_all();
@@ -87,6 +92,7 @@ class Pins {
   using Map = std::map<std::uintptr_t, Pin>;
   Map::iterator first_reaching(std::uintptr_t address);
   Map::iterator end(Map::iterator pin);
+  void end_gone(platform::Span span);
   bool held_within(platform::Span span);
   std::size_t bytes_touching(platform::Span span);
 
@@ -95,8 +101,14 @@ class Pins {
     int times = 0;  ///< that so many were copied through staging
   };
 
+  // If the driver's pins are counted in VmPin, one thread at a time has it lock memory, and nothing is unlocked
+  // meanwhile, so that what this adds can be told.
+  std::mutex making_mutex_;
+  std::atomic<bool> never_counted_{false};  ///< a pin has added nothing
   std::mutex mutex_;
   std::condition_variable ended_;  // the last pin
+  std::condition_variable made_;   // all pins are made
+  int making_ = 0;                 // pins that are not made yet
   const std::size_t limit_;
   std::size_t pinned_ = 0;
   std::size_t refused_ = 0;  // bytes of requests for which too much would have had to be locked once more

@@ -150,11 +150,13 @@ class MirrorMemoryTest : public testing::Test {
   std::unique_ptr<device::Device> device_;
   ledger::Ledger ledger_{std::make_unique<test::PlayedTracker>()};
   ledger::Place place_{ledger_};
+  std::mutex mutex_;
+  const std::unique_lock<std::mutex> lock_{mutex_};
 };
 
 TEST_F(MirrorMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
   limit_mirrors(4 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_);
+  MirrorMemory mirrors(*device_, place_, mutex_);
   const std::uintptr_t matrix = host + 16;
   auto held = mirrors.back({{host, host + chunk_bytes}}, matrix);  // its last page reaches into the next granule
   ASSERT_TRUE(held) << held.error().message;
@@ -167,7 +169,7 @@ TEST_F(MirrorMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
 
 TEST_F(MirrorMemoryTest, DistancesAreKept) {
   limit_mirrors(32 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_);
+  MirrorMemory mirrors(*device_, place_, mutex_);
   auto first = mirrors.back({{host, host + 4096}}, host);
   auto second = mirrors.back({{host + 5 * chunk_bytes, host + 6 * chunk_bytes}}, host);
   ASSERT_TRUE(first && second);
@@ -178,7 +180,7 @@ TEST_F(MirrorMemoryTest, DistancesAreKept) {
 
 TEST_F(MirrorMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
   limit_mirrors(2 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_);
+  MirrorMemory mirrors(*device_, place_, mutex_);
   const Span a{host, host + chunk_bytes};
   const Span b{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
   const Span c{host + 20 * chunk_bytes, host + 21 * chunk_bytes};
@@ -218,7 +220,7 @@ class MirrorEviction : public MirrorMemoryTest {
   /// How many were missing since this was asked.
   int missing() { return std::exchange(missing_, 0); }
 
-  MirrorMemory mirrors_{*device_, place_};
+  MirrorMemory mirrors_{*device_, place_, mutex_};
 
  private:
   int missing_ = 0;
@@ -304,7 +306,7 @@ TEST_F(MirrorEviction, NothingGoesForACallThatCannotFit) {
 
 TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
   limit_mirrors(2 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_);
+  MirrorMemory mirrors(*device_, place_, mutex_);
   auto held = mirrors.back({{host, host + 2 * chunk_bytes}}, host);
   ASSERT_TRUE(held);
   auto refused = mirrors.back({{host + 4 * chunk_bytes, host + 5 * chunk_bytes}}, host);
@@ -318,7 +320,7 @@ TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
 
 TEST_F(MirrorMemoryTest, WhatAnotherDeviceCopiesStays) {
   limit_mirrors(2 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_);
+  MirrorMemory mirrors(*device_, place_, mutex_);
   const Span lent{host, host + chunk_bytes};
   const Span others{host + 4 * chunk_bytes, host + 6 * chunk_bytes};
   auto held = mirrors.back({lent}, host);
@@ -344,7 +346,7 @@ TEST_F(MirrorMemoryTest, WhatAnotherDeviceCopiesStays) {
 
 TEST_F(MirrorMemoryTest, WhatIsNotHeldIsGivenBackAtOnce) {
   limit_mirrors(4 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_);
+  MirrorMemory mirrors(*device_, place_, mutex_);
   const Span used{host, host + chunk_bytes};
   const Span idle{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
   auto held = mirrors.back({used}, host);
@@ -381,7 +383,7 @@ class MirrorsOfLostMemory : public MirrorMemoryTest {
   }
   std::size_t mirrored() { return device_->accountant().held(device::MemoryClient::mirrors).now; }
 
-  MirrorMemory mirrors_{*device_, place_};
+  MirrorMemory mirrors_{*device_, place_, mutex_};
 };
 
 TEST_F(MirrorsOfLostMemory, ItsMemoryAndItsRecordsGo) {
@@ -464,7 +466,7 @@ TEST_F(MirrorsOfLostMemory, WhatACallHoldsGoesWhenTheCallEnds) {
 
 TEST_F(MirrorMemoryTest, OverlappingRunsAreBackedOnce) {
   limit_mirrors(3 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_);
+  MirrorMemory mirrors(*device_, place_, mutex_);
   auto held = mirrors.back({{host, host + 2 * chunk_bytes}, {host + chunk_bytes, host + 3 * chunk_bytes}}, host);
   ASSERT_TRUE(held) << held.error().message;
   mirrors.unhold(*held);

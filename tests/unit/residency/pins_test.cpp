@@ -6,11 +6,13 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "device/open.h"
 #include "forwarding_device.h"
+#include "held_device.h"
 
 namespace blastoff::residency::mirror {
 namespace {
@@ -25,6 +27,7 @@ class CountingDevice final : public support::ForwardingDevice {
   bool may_pin() override { return true; }
   device::Status pin(void* address, std::size_t bytes) override {
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    held.pass();
     for (const auto& [other, size] : pinned) EXPECT_FALSE((Span{begin, begin + bytes}.overlaps({other, other + size})));
     pinned[begin] = bytes;
     locked += bytes;
@@ -37,6 +40,7 @@ class CountingDevice final : public support::ForwardingDevice {
     pinned.erase(found);
   }
 
+  support::HeldCall held;
   std::map<std::uintptr_t, std::size_t> pinned;
   std::size_t locked = 0;  ///< bytes in all, unlocked ones included
 
@@ -59,7 +63,7 @@ class PinsTest : public testing::Test {
   }
   Pins::Pin* request(Span span) {
     bool met = false;
-    return pins.hold(device, span, met);
+    return pins.hold(device, span, met, callers);
   }
   void use(Span span) {
     if (Pins::Pin* const pin = request(span)) pins.unhold(pin);
@@ -69,6 +73,8 @@ class PinsTest : public testing::Test {
 
   CountingDevice device;
   Pins pins{1000 * page};
+  std::mutex callers_mutex;
+  std::unique_lock<std::mutex> callers{callers_mutex};
 };
 
 TEST_F(PinsTest, BeginWithTheSecondRequest) {
@@ -132,7 +138,7 @@ TEST_F(PinsTest, OfManyTilesEachIsLockedAtItsSecondRequest) {
   const auto use_all = [&] {
     for (std::size_t i = 0; i < tiles; ++i) {
       bool met = false;
-      if (Pins::Pin* const pin = of_tiles.hold(device, pages(2 * i, 1), met)) of_tiles.unhold(pin);
+      if (Pins::Pin* const pin = of_tiles.hold(device, pages(2 * i, 1), met, callers)) of_tiles.unhold(pin);
     }
   };
   use_all();
@@ -161,17 +167,17 @@ TEST_F(PinsTest, OfOneDeviceServeTheOthers) {
   use(pages(0, 8));
   Pins::Pin* const pin = request(pages(0, 8));
   bool met = false;
-  EXPECT_EQ(pins.hold(other, pages(2, 4), met), pin);
+  EXPECT_EQ(pins.hold(other, pages(2, 4), met, callers), pin);
   EXPECT_TRUE(met) << "its tracking sees the pages written, too";
   pins.unhold(pin);
-  EXPECT_EQ(pins.hold(other, pages(0, 8), met), pin);
+  EXPECT_EQ(pins.hold(other, pages(0, 8), met, callers), pin);
   EXPECT_FALSE(met);
   EXPECT_FALSE(pins.registered_by_program(other, pages(3, 1)));
-  EXPECT_EQ(pins.hold(other, pages(4, 8), met), nullptr);
-  EXPECT_EQ(pins.hold(other, pages(4, 8), met), nullptr) << "it would lock memory twice";
+  EXPECT_EQ(pins.hold(other, pages(4, 8), met, callers), nullptr);
+  EXPECT_EQ(pins.hold(other, pages(4, 8), met, callers), nullptr) << "it would lock memory twice";
   pins.unhold(pin);
   pins.unhold(pin);
-  Pins::Pin* const larger = pins.hold(other, pages(4, 8), met);
+  Pins::Pin* const larger = pins.hold(other, pages(4, 8), met, callers);
   ASSERT_NE(larger, nullptr);
   EXPECT_EQ(larger->span, pages(0, 12));
   EXPECT_TRUE(device.pinned.empty()) << "the device that locked it ends it";
@@ -241,6 +247,65 @@ TEST_F(PinsTest, StayWithinTheirLimit) {
   EXPECT_LE(bytes, 1000 * page);
   EXPECT_GE(bytes, 900 * page);
   pins.release();
+  EXPECT_TRUE(pins.empty());
+  EXPECT_TRUE(device.pinned.empty());
+}
+
+// Nobody may rely on a pin that is being made, or take it for the program's own, or have other memory locked with it.
+TEST_F(PinsTest, OthersStageWhileOneIsMade) {
+  use(pages(40, 8));
+  Pins::Pin* const idle = request(pages(40, 8));
+  ASSERT_NE(idle, nullptr);
+  pins.unhold(idle);
+  use(pages(0, 10));
+  device.held.hold_next();
+  std::mutex mutex;
+  Pins::Pin* pin = nullptr;
+  std::thread making([&] {
+    bool met = false;
+    std::unique_lock lock(mutex);
+    pin = pins.hold(device, pages(0, 10), met, lock);
+    EXPECT_TRUE(met);
+    EXPECT_TRUE(lock.owns_lock());
+  });
+  device.held.wait_until_held();
+  EXPECT_TRUE(mutex.try_lock()) << "the caller's lock is free";
+  EXPECT_EQ(request(pages(2, 4)), nullptr);
+  EXPECT_EQ(request(pages(8, 4)), nullptr);
+  EXPECT_TRUE(pins.covers(pages(0, 10)));
+  EXPECT_FALSE(pins.others_pin());
+  Pins::Pin* const again = request(pages(40, 8));
+  EXPECT_EQ(again, idle);
+  pins.unhold(again);
+  pins.forget(pages(40, 1));
+  EXPECT_EQ(device.pinned.size(), 1U) << "nothing is unlocked meanwhile";
+  mutex.unlock();
+  device.held.let_go();
+  making.join();
+  EXPECT_EQ(device.pinned.size(), 1U);
+  ASSERT_NE(pin, nullptr);
+  EXPECT_EQ(request(pages(2, 4)), pin);
+  pins.unhold(pin);
+  pins.unhold(pin);
+}
+
+TEST_F(PinsTest, MemoryThatGoesWhileItIsLockedIsUnlocked) {
+  use(pages(0, 10));
+  device.held.hold_next();
+  Pins::Pin* pin = nullptr;
+  std::thread making([&] {
+    bool met = false;
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    pin = pins.hold(device, pages(0, 10), met, lock);
+  });
+  device.held.wait_until_held();
+  pins.forget(pages(3, 1));
+  device.held.let_go();
+  making.join();
+  ASSERT_NE(pin, nullptr);
+  EXPECT_TRUE(pin->gone);
+  pins.unhold(pin);
   EXPECT_TRUE(pins.empty());
   EXPECT_TRUE(device.pinned.empty());
 }

@@ -1,0 +1,68 @@
+// A device on which a test can hold one call of the driver: page-locking memory, or mapping it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "forwarding_device.h"
+
+namespace blastoff::support {
+
+/// Holds one call until the test lets it go on.
+class HeldCall {
+ public:
+  void hold_next() { state_ = State::expected; }
+  void wait_until_held() {
+    while (state_ != State::held) state_.wait(State::expected);
+  }
+  void let_go() {
+    state_ = State::free;
+    state_.notify_all();
+  }
+  /// By the call.
+  void pass() {
+    State state = State::expected;
+    if (!state_.compare_exchange_strong(state, State::held)) return;
+    state_.notify_all();
+    state_.wait(State::held);
+  }
+
+ private:
+  enum class State { free, expected, held };
+  std::atomic<State> state_{State::free};
+};
+
+struct HeldCalls {
+  HeldCall pin;
+  HeldCall back;
+  std::atomic<int> pins{0};  ///< how many there are
+};
+
+/// It can pin, and counts that nowhere, like NVIDIA's driver.
+class HeldDevice final : public ForwardingDevice {
+ public:
+  HeldDevice(std::unique_ptr<device::Device> inner, std::shared_ptr<HeldCalls> calls)
+      : ForwardingDevice(std::move(inner)), properties_(this->inner().properties()), calls_(std::move(calls)) {
+    properties_.can_pin = true;
+  }
+
+  const device::Properties& properties() const override { return properties_; }
+  device::Status back(device::MemoryClient client, device::Address address, std::size_t bytes) override {
+    calls_->back.pass();
+    return ForwardingDevice::back(client, address, bytes);
+  }
+  device::Status pin(void*, std::size_t) override {
+    calls_->pin.pass();
+    ++calls_->pins;
+    return {};
+  }
+  void unpin(void*, std::size_t) override { --calls_->pins; }
+  bool may_pin() override { return true; }
+
+ private:
+  device::Properties properties_;
+  std::shared_ptr<HeldCalls> calls_;
+};
+
+}  // namespace blastoff::support

@@ -1,0 +1,138 @@
+// Calls of several threads while the driver takes long to page-lock memory, or to map it: only those wait that need
+// that memory.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "held_device.h"
+#include "ledger/page_bitmap.h"
+#include "mapped_memory.h"
+#include "reference_blas.h"
+#include "residency_rig.h"
+
+namespace blastoff {
+namespace {
+
+using support::HeldCalls;
+using support::Rig;
+
+class DriverCalls : public testing::Test {
+ protected:
+  static constexpr std::int64_t order = 64;
+  static constexpr std::size_t elements = order * order;
+  static constexpr std::size_t matrices = 10;
+
+  void SetUp() override {
+    support::RigOptions options;
+    options.held = held_;
+    std::string reason;
+    rig_ = Rig::create({"first-use", "simulated"}, options, reason);
+    if (!rig_) GTEST_SKIP() << reason;
+    for (std::size_t i = 0; i < matrices; ++i)
+      for (std::size_t at = 0; at < elements; ++at) matrix(i)[at] = static_cast<double>((at * (i + 3)) % 7) - 3;
+  }
+
+  /// Each in device memory of its own.
+  double* matrix(std::size_t number) const {
+    const std::uintptr_t begin = (memory_.span().begin / ledger::chunk_bytes + 1) * ledger::chunk_bytes;
+    return reinterpret_cast<double*>(begin + 2 * number * ledger::chunk_bytes);
+  }
+
+  static blas::Call product(double* a, double* b, double* c) {
+    blas::Call call;
+    call.routine = blas::Routine::dgemm;
+    call.m = call.n = call.k = order;
+    call.alpha = 1;
+    const std::array<void*, 3> addresses = {a, b, c};
+    const std::array<std::int64_t, 3> leading = {order, order, order};
+    blas::shape_operands(call, addresses, leading);
+    return call;
+  }
+
+  /// C = A B, by the calling thread.
+  void make(double* a, double* b, double* c) {
+    std::vector<double> expected(elements);
+    reference::compute(product(a, b, expected.data()));
+    device::Lane lane = rig_->lane();
+    const auto outcome = support::run_call(rig_->policy(), lane, product(a, b, c));
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    EXPECT_EQ(std::memcmp(c, expected.data(), elements * sizeof(double)), 0);
+  }
+  void make(std::size_t a, std::size_t b, std::size_t c) { make(matrix(a), matrix(b), matrix(c)); }
+
+  /// Whether another thread gets through with all of it, though a call is held.
+  template <class Work>
+  static void expect_to_go_on(Work work, support::HeldCall& held) {
+    auto others = std::async(std::launch::async, work);
+    EXPECT_EQ(others.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+    held.let_go();
+  }
+
+  const test::Memory memory_{(2 * matrices + 1) * ledger::chunk_bytes / platform::page_size()};
+  const std::shared_ptr<HeldCalls> held_ = std::make_shared<HeldCalls>();
+  std::unique_ptr<Rig> rig_;
+};
+
+TEST_F(DriverCalls, OthersGoOnWhileMemoryIsPageLocked) {
+  make(0, 1, 2);
+  make(0, 1, 2);
+  make(0, 3, 4);
+  ASSERT_EQ(held_->pins, 1);
+  held_->pin.hold_next();
+  std::thread locking([&] { make(0, 3, 4); });  // the second time that the result goes there
+  held_->pin.wait_until_held();
+  expect_to_go_on(
+      [&] {
+        make(0, 1, 5);  // with matrices that are there
+        make(6, 7, 8);
+        make(6, 7, 8);
+        EXPECT_EQ(held_->pins, 2);
+      },
+      held_->pin);
+  locking.join();
+  EXPECT_EQ(held_->pins, 3);
+}
+
+TEST_F(DriverCalls, OthersGoOnWhileMemoryIsMapped) {
+  make(0, 1, 2);
+  make(0, 3, 4);
+  held_->back.hold_next();
+  std::thread mapping([&] { make(0, 5, 2); });
+  held_->back.wait_until_held();
+  double* const neighbour = matrix(5) + elements;  // in the same memory
+  std::memcpy(neighbour, matrix(1), elements * sizeof(double));
+  std::thread waiting([&] { make(matrix(0), neighbour, matrix(6)); });
+  expect_to_go_on(
+      [&] {
+        make(0, 3, 4);  // with matrices that are there
+        make(7, 8, 9);
+      },
+      held_->back);
+  mapping.join();
+  waiting.join();
+}
+
+// Two calls of which only one fits at a time do not each take a part of the memory and fail both.
+TEST_F(DriverCalls, OnlyTheCallThatComesLaterFindsTheBudgetSpent) {
+  rig_->device().accountant().limit(device::MemoryClient::mirrors, 3 * ledger::chunk_bytes);
+  held_->back.hold_next();
+  std::thread mapping([&] { make(0, 1, 2); });
+  held_->back.wait_until_held();
+  device::Lane lane = rig_->lane();
+  const auto later = support::run_call(rig_->policy(), lane, product(matrix(3), matrix(4), matrix(5)));
+  ASSERT_TRUE(later.error);
+  EXPECT_EQ(later.error->kind, device::ErrorKind::out_of_memory);
+  held_->back.let_go();
+  mapping.join();
+  make(3, 4, 5);
+}
+
+}  // namespace
+}  // namespace blastoff
