@@ -67,11 +67,15 @@ bool is_new_enough(const std::string& python) {
          waitpid(child, &status, 0) == child && status == 0;
 }
 
-std::string find_new_enough() {
+std::string find_new_enough(const std::string& package) {
   for (const std::string& folder : {folder_of(own_file()), folder_of(called_as())})
     if (std::string beside = path_of(folder, "python3"); is_python(beside) && is_new_enough(beside)) return beside;
-  for (const char* const name :
-       {"python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "/usr/bin/python3"})
+  std::vector<std::string> names{"python3",    "python3.14", "python3.13",      "python3.12",
+                                 "python3.11", "python3.10", "/usr/bin/python3"};
+  // What else the package needs is probably where pip has put the package, for one version of Python.
+  if (std::string version = file_name(folder_of(package)); version.starts_with("python3"))
+    names.insert(names.begin(), std::move(version));
+  for (const std::string& name : names)
     if (const auto found = find_program(name); found && is_new_enough(*found)) return *found;
   return "";
 }
@@ -87,7 +91,7 @@ std::optional<Installation> find_installation() {
   for (const std::string& folder : site_packages(here))
     possible.push_back({folder + "/blastoff/lib/libblastoff.so", folder});
   for (const Installation& one : possible)
-    if (access((one.package + "/blastoff/command.py").c_str(), F_OK) == 0)
+    if (access(one.library.c_str(), F_OK) == 0 && access((one.package + "/blastoff/command.py").c_str(), F_OK) == 0)
       return Installation{resolved(folder_of(one.library)) + "/libblastoff.so", resolved(one.package)};
   return std::nullopt;
 }
@@ -115,7 +119,7 @@ std::string allocator_beside(const std::string& library) {
 Expected<Python> find_python() {
   const auto installation = find_installation();
   if (!installation) return fail("the Python package of Blastoff was not found around " + own_file());
-  const std::string program = find_new_enough();
+  const std::string program = find_new_enough(installation->package);
   if (!program.empty()) return Python{program, installation->package};
   return fail(
       "needs Python 3.10 or newer, which is not in PATH; the library works without it: LD_PRELOAD=libblastoff.so");

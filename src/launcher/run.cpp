@@ -166,9 +166,8 @@ class Run {
     if (last) remove_run(member_->directory);
   }
 
-  /// Starts the helper; false if that fails. A second attempt would fail too.
+  /// Starts the helper; false if that fails.
   bool start_helper() {
-    if (!why_no_helper_.empty()) return false;
     const auto python = python_ ? Expected<Python>(*python_) : find_python();
     auto helper = python.and_then([&](const Python& found) { return started_by(found); });
     if (helper)
