@@ -51,8 +51,8 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
 /// between loading and the first call is taken off the price, but a quarter of it always counts. A gain of less than a
 /// quarter more than the price may be chance: then the next run does what this one did. A gain of less than four times
 /// the price does not count if whole runs with the device took longer than those without it.
-/// For ranks that leave no core idle, a gain of less than four times the price of the job counts only if whole runs with
-/// the device took less. Until both are known, a gain of twice the price is enough.
+/// For ranks that leave no core idle, a gain of less than four times the price of the job counts only if whole runs
+/// with the device took less. Until both are known, a gain of twice the price is enough.
 OpenPolicy::Foresight foresight(const RunTimes& run, OpeningPrice price);
 
 /// Whether to open the device when the library is loaded, beside what the program does before its first call.
