@@ -155,13 +155,14 @@ Loan Place::who_has(const std::vector<Span>& wanted, std::span<const std::size_t
 }
 
 // Nobody may read that there is none before the pages are invalid.
-void Place::answer(std::uint64_t findings, bool foreign) {
-  if (foreign) ledger_.foreign_ = true;
+bool Place::answer(std::uint64_t findings, bool foreign) {
+  const bool news = foreign && !ledger_.foreign_.exchange(true);
   if (ledger_.foreign_) ledger_.states_.invalidate(everything);
   ledger_.foreign_ = foreign;
   std::uint64_t before = ledger_.cleared_;
   while (!foreign && before < findings && !ledger_.cleared_.compare_exchange_weak(before, findings)) {
   }
+  return news;
 }
 
 // What a place leaves unheard, while others drain, must not grow for ever. After a loss the events themselves tell it

@@ -121,7 +121,8 @@ class Place {
   std::uint64_t findings() const { return ledger_.findings_; }
   /// The answer, asked for after so many findings. If there is such a writer, or was one up to now, all is invalid at
   /// all places: nothing is known about what it wrote before it was found, or until it went.
-  void answer(std::uint64_t findings, bool foreign);
+  /// Returns whether there is one and was none before.
+  bool answer(std::uint64_t findings, bool foreign);
 
   /// This place has written these pages, without a trace in the page table.
   void wrote(Span span) { ledger_.states_.invalidate(span, number_); }

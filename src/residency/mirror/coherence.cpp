@@ -271,14 +271,9 @@ std::optional<std::string> Coherence::foreign_writer() {
   if (!place_.foreign() && !place_.unasked()) return std::nullopt;
   const std::uint64_t findings = place_.findings();
   auto writer = tracking::foreign_writer(pins_->others_pin());
-  if (writer && !place_.foreign())
+  if (place_.answer(findings, writer.has_value()))
     platform::log_line("%s; until this ends, matrices are copied at every call", writer->c_str());
-  place_.answer(findings, writer.has_value());
   return writer;
-}
-
-void Coherence::look_for_foreign_writers() {
-  if (place_.unasked()) foreign_writer();
 }
 
 device::Result<Hold> Coherence::hold(const operation::Operation& call, Copied may_copy) {
@@ -440,14 +435,6 @@ void Coherence::loaded(Hold& hold, const std::vector<Span>& pages) {
     hold.loading = !hold.uploads.empty();
   }
   changed_.notify_all();
-}
-
-bool Coherence::can_borrow() {
-  return direct_copies_ && !direct_copies_->reached_by(device_).empty();
-}
-
-bool Coherence::can_copy_from(device::Device& lender) {
-  return direct_copies_ && direct_copies_->possible(device_, lender);
 }
 
 // What another device holds may be out of date if a writer that nobody has asked about bypasses the page table.

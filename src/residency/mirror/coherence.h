@@ -62,7 +62,9 @@ class Coherence {
 
   /// Checks for writers that bypass the page table. To be called between hold() and finish(), best while the device is
   /// at work. If there is one, nothing is current from here on, and hold() refuses until the writer has gone.
-  void look_for_foreign_writers();
+  void look_for_foreign_writers() {
+    if (place_.unasked()) foreign_writer();
+  }
 
   /// The uploads of the hold have arrived or, with `arrived` false, have failed.
   void loaded(Hold& hold, bool arrived);
@@ -74,8 +76,8 @@ class Coherence {
   /// that the call reads. Waits for no call. To be asked where can_borrow().
   ledger::Loan who_else_has(const Hold& hold, const std::vector<platform::Span>& pages);
   /// Whether there is another device that could.
-  bool can_borrow();
-  bool can_copy_from(device::Device& lender);
+  bool can_borrow() { return direct_copies_ && !direct_copies_->reached_by(device_).empty(); }
+  bool can_copy_from(device::Device& lender) { return direct_copies_ && direct_copies_->possible(device_, lender); }
 
   /// From here on all copies to and from the operands are staged. To be called before the first one.
   void stage_all(Hold& hold);
@@ -88,10 +90,10 @@ class Coherence {
   void prepare_finish(Hold& hold);
 
   /// The call is over and every result is in host memory, as return_of() says. Other calls may go on.
-  void finish(Hold& hold);
+  void finish(Hold& hold) { end(hold, true); }
 
   /// The call is over, but not every result returned: none of its results is taken as current.
-  void abandon(Hold& hold);
+  void abandon(Hold& hold) { end(hold, false); }
 
   /// A call that was made past the mirrors is over.
   void passed(const operation::Operation& call);
@@ -141,7 +143,7 @@ class Coherence {
   std::optional<std::string> foreign_writer();
   void apply_events();
   device::Status hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock);
-  bool registered_by_program(platform::Span span);
+  bool registered_by_program(platform::Span span) { return pins_->registered_by_program(device_, span); }
   bool any_registered(const std::vector<platform::Span>& written);
   void take_pins(Hold& hold, std::unique_lock<std::mutex>& lock);
   bool is_what_is_watched(const operation::Operand& operand);
@@ -162,7 +164,6 @@ class Coherence {
   void count_written(const Hold& hold, Looks& looks) const;
   void judge(Hold& hold, Looks& looks);
   void count_kept(const operation::Operand& operand, Look& look) const;
-  bool any_current(platform::Span pages) const;
   bool has_memory(const operation::Operand& operand) const;
   bool may_copy(const Hold& hold, const operation::Operand& operand) const;
   void choose_copied(Hold& hold) const;

@@ -252,18 +252,9 @@ void Coherence::leave_to_cpu(const operation::Operation& call) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return;
     apply_events();
-    std::erase_if(regions, [&](Span region) { return !any_current(region); });
-    for (const Span region : regions) place_.take(region);
+    std::erase_if(regions, [&](Span region) { return place_.take(region) == 0; });
   }
   for (const Span region : regions) place_.unprotect(region);
-}
-
-bool Coherence::any_current(Span pages) const {
-  bool any = false;
-  mirrors_.each_chunk(pages, [&](Chunk& chunk, std::size_t first, std::size_t last) {
-    any = any || chunk.copy->current.any(first, last);
-  });
-  return any;
 }
 
 // Between its columns may lie another operand, which keeps its mirror.

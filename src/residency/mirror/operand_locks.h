@@ -1,6 +1,7 @@
 // Page locks on the operands of a call that goes past the mirrors.
 #pragma once
 
+#include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
 #include "residency/page_locks.h"
 
@@ -18,7 +19,15 @@ class OperandLocks final : public PageLocks {
   bool writable(platform::Span host) const override { return locked(host, true); }
 
  private:
-  bool locked(platform::Span host, bool results_only) const;
+  bool locked(platform::Span host, bool results_only) const {
+    const auto operands = hold_.call.operands();
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Pins::Pin* const pin = hold_.pins[i];
+      if (!pin || pin->gone || (results_only && !operation::writes(operands[i].intent))) continue;
+      if (bounds(operands[i]).contains(host)) return true;
+    }
+    return false;
+  }
 
   Coherence& coherence_;
   Hold hold_;  ///< of page locks, and of nothing else

@@ -26,10 +26,6 @@ bool dense_enough_to_pin(const operation::Operand& operand) {
 
 }  // namespace
 
-bool Coherence::registered_by_program(Span span) {
-  return pins_->registered_by_program(device_, span);
-}
-
 // Called before the pages are protected, because otherwise the pinning would look like a write by the program at their
 // next use. That holds for each device that comes to use the pin. Results are pinned, what is copied at every use, and
 // what comes back after it made room for others. While the driver locks memory, the lock is given back.

@@ -238,11 +238,6 @@ bool Pins::covered(Span span) {
   return pin != pins_.end() && !pin->second.gone && pin->second.span.contains(span);
 }
 
-bool Pins::covers(Span span) {
-  const std::lock_guard lock(mutex_);
-  return covered(span);
-}
-
 // Under the lock: another device may be about to lock the memory.
 bool Pins::registered_by_program(device::Device& device, Span span) {
   const std::lock_guard lock(mutex_);

@@ -68,9 +68,6 @@ class Pins {
 
   bool empty();
 
-  /// Whether one of our pins covers all of `span`.
-  bool covers(platform::Span span);
-
   /// Whether the program itself registered the memory at the span's beginning with the device.
   bool registered_by_program(device::Device& device, platform::Span span);
 

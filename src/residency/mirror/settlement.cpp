@@ -161,14 +161,6 @@ void Coherence::settle_direct(const Hold& hold, std::size_t operand) {
   examined_.end(result);
 }
 
-void Coherence::finish(Hold& hold) {
-  end(hold, true);
-}
-
-void Coherence::abandon(Hold& hold) {
-  end(hold, false);
-}
-
 // It has an end also without memory: then nothing is current.
 void Coherence::end(Hold& hold, bool home) {
   loaded(hold, home);
