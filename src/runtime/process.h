@@ -167,8 +167,12 @@ class Process final : public operation::Estimator {
   void open_as_foreseen();
   void note_first_call();
   static double age();
-  /// Whether the process has used so little of its cores up to now that opening the device beside it costs nothing.
-  static bool has_left_cores_idle();
+  /// A moment of the process; at first, its begin.
+  struct Moment {
+    double age = 0;          ///< seconds since the library was loaded
+    double cpu_seconds = 0;  ///< used by all threads
+  };
+  static bool has_left_cores_idle(const Moment& since);
   bool open_for(const operation::Operation& operation);
   bool open_in_background(const operation::Operation& operation);
   double expected_cpu_seconds(const operation::Operation& operation) const;
@@ -201,7 +205,9 @@ class Process final : public operation::Estimator {
   std::atomic<double> seconds_at_end_{0};              // of waiting for calls and threads, and of giving up memory
   std::atomic<bool> opened_ahead_{false};
   std::atomic<bool> first_call_noted_{false};  // the first call that is worth the device
-  std::atomic<double> lead_{0};                // RunTimes::lead of this run alone
+  std::atomic<double> first_call_age_{0};      // Moment of that call
+  std::atomic<double> first_call_cpu_{0};
+  std::atomic<double> lead_{0};  // RunTimes::lead of this run alone
   std::atomic<bool> model_sought_{false};
   std::mutex model_mutex_;
   std::optional<FoundModel> host_model_;  // named by the settings, or this machine's own

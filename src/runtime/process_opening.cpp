@@ -204,20 +204,24 @@ double Process::age() {
   return std::chrono::duration<double>(Clock::now() - loaded_at()).count();
 }
 
-bool Process::has_left_cores_idle() {
-  return platform::cpu_seconds() <= OpenPolicy::max_busy * platform::cpu_share() * age();
+/// Whether the process has used so little of its cores since then that opening the device beside it costs nothing.
+bool Process::has_left_cores_idle(const Moment& since) {
+  const double used = platform::cpu_seconds() - since.cpu_seconds;
+  return used <= OpenPolicy::max_busy * platform::cpu_share() * (age() - since.age);
 }
 
 /// Notes when the first call came that is worth the device.
 void Process::note_first_call() {
   if (first_call_noted_.exchange(true)) return;
+  first_call_age_ = age();
+  first_call_cpu_ = platform::cpu_seconds();
   const bool told_before = config::fingerprint_of_variables() == variables_at_loading();
   if (opened_ahead_ && !told_before)
     platform::log_line(
         "the program has set variables of Blastoff, CUDA or the BLAS: they count from its next run on, since the "
         "device was opened before (--history)");
   if (platform::has_forked() || !told_before) return;
-  if (opened_ahead_ || has_left_cores_idle()) lead_ = age();
+  if (opened_ahead_ || has_left_cores_idle({})) lead_ = age();
 }
 
 /// Returns whether the device is being opened. Everything that may run out of memory is done before the opening counts
@@ -234,7 +238,9 @@ bool Process::open_in_background(const operation::Operation& operation) {
 bool Process::open_for(const operation::Operation& operation) {
   recall_earlier_runs();
   const double cpu_seconds = expected_cpu_seconds(operation);
-  switch (open_policy_.answer(cpu_seconds, has_left_cores_idle)) {
+  switch (open_policy_.answer(cpu_seconds, [this] {
+    return has_left_cores_idle({first_call_age_, first_call_cpu_});
+  })) {
     case OpenPolicy::Answer::not_yet: return false;
     case OpenPolicy::Answer::in_background:
       if (open_in_background(operation)) return tried_;

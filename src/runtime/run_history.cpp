@@ -198,12 +198,12 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
 
 OpenPolicy::Foresight foresight(const RunTimes& run, OpeningPrice price) {
   const double gain = run.cpu - run.device;
-  const bool ranks_wait = usable_lead(run) == 0 && price.job > price.own;
+  const bool ranks_wait = price.job > price.own;
   const double max_price = std::max(price.own, run.opening) * (ranks_wait ? price.job / price.own : 1);
   const double visible_price = std::max(max_price - usable_lead(run), min_visible * max_price);
   // What a rank gains may be time in which it waits for the others, so whole runs tell.
   if (ranks_wait)
-    return gains_as_a_whole(run, gain, max_price) ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses;
+    return gains_as_a_whole(run, gain, visible_price) ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses;
   const bool doubtful = gain < beyond_doubt * max_price;
   if (gain < visible_price || (doubtful && slower_as_a_whole(run))) return OpenPolicy::Foresight::loses;
   const bool clear = gain > clear_gain * visible_price;

@@ -47,7 +47,7 @@ struct RunTimes {
 RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
                       double whole, const std::optional<RunTimes>& earlier);
 
-/// `price`: by the machine model. If no core was idle before the first call, that of the whole job counts. The time
+/// `price`: by the machine model. For ranks, that of the whole job counts. The time
 /// between loading and the first call is taken off the price, but a quarter of it always counts. A gain of less than a
 /// quarter more than the price may be chance: then the next run does what this one did. A gain of less than four times
 /// the price does not count if whole runs with the device took longer than those without it.

@@ -44,13 +44,15 @@ TEST(RunTimes, WhatTheCpuComputedCountsAsTheDeviceIsExpectedToTake) {
   EXPECT_DOUBLE_EQ(run.opening, 0.24);
 }
 
-TEST(RunTimes, MustGainWhatTheWholeJobPaysUnlessCoresWereIdle) {
+TEST(RunTimes, OfRanksMustGainWhatTheWholeJobPays) {
   constexpr OpeningPrice of_ranks{.own = 0.25, .job = 2};
   RunTimes run{.flops = 1e11, .cpu = 2, .device = 1, .opening = 0.25};
   const auto foreseen = [&] { return foresight(run, of_ranks); };
   EXPECT_EQ(foreseen(), Foresight::loses);
-  run.lead = 0.1;
-  EXPECT_EQ(foreseen(), Foresight::gains) << "cores were idle before the first call";
+  run.lead = 0.3;
+  EXPECT_EQ(foreseen(), Foresight::loses) << "one opening was hidden, but not those of all ranks";
+  run.lead = 1.6;
+  EXPECT_EQ(foreseen(), Foresight::gains) << "most openings were";
   run.lead = 0;
   run.cpu = 4;
   run.whole_with_device = 5;
