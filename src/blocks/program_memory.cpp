@@ -69,10 +69,7 @@ Status ProgramMemory::track() {
     return failure(ErrorKind::bad_argument,
                    fmt::format("{} bytes at {:#x} are no memory of the program's", bytes_.bytes(), bytes_.begin));
   tracking::PageTracker* const tracker = watch_.tracker_;
-  const bool can_be_tracked =
-      tracker != nullptr &&
-      (kind == platform::MemoryKind::anonymous || (tracker->tracks_object_data() && platform::is_private_data(kind)));
-  exact_ = can_be_tracked && (pages_.empty() || tracker->track(pages_));
+  exact_ = tracker != nullptr && tracker->tracks(kind) && (pages_.empty() || tracker->track(pages_));
   return {};
 }
 

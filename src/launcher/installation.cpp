@@ -91,8 +91,9 @@ std::optional<Installation> find_installation() {
   for (const std::string& folder : site_packages(here))
     possible.push_back({folder + "/blastoff/lib/libblastoff.so", folder});
   for (const Installation& one : possible)
-    if (access(one.library.c_str(), F_OK) == 0 && access((one.package + "/blastoff/command.py").c_str(), F_OK) == 0)
-      return Installation{resolved(folder_of(one.library)) + "/libblastoff.so", resolved(one.package)};
+    if (access(one.shared_object.c_str(), F_OK) == 0 &&
+        access((one.package + "/blastoff/command.py").c_str(), F_OK) == 0)
+      return Installation{resolved(folder_of(one.shared_object)) + "/libblastoff.so", resolved(one.package)};
   return std::nullopt;
 }
 
@@ -102,7 +103,7 @@ Expected<std::string> find_library() {
   if (chosen != nullptr && *chosen != '\0')
     path = absolute(chosen);
   else if (const auto installation = find_installation())
-    path = installation->library;
+    path = installation->shared_object;
   if (access(path.c_str(), F_OK) != 0)
     return fail("libblastoff.so was not found at " + (path.empty() ? own_file() : path) +
                 "; set BLASTOFF_LIBRARY to its path");

@@ -10,8 +10,8 @@
 namespace blastoff::launcher {
 
 struct Installation {
-  std::string library;  ///< libblastoff.so, where the installation has it
-  std::string package;  ///< the folder that contains the Python package
+  std::string shared_object;  ///< libblastoff.so, where the installation has it
+  std::string package;        ///< the folder that contains the Python package
 };
 
 /// Finds the installation around this program: a build folder in a checkout, a prefix, or a Python environment.

@@ -8,6 +8,7 @@
 
 #include <tl/expected.hpp>
 
+#include "platform/memory_map.h"
 #include "platform/span.h"
 #include "tracking/memory_events.h"
 
@@ -23,11 +24,10 @@ class PageTracker {
   /// "uffd", "soft-dirty".
   virtual const char* name() const = 0;
 
-  /// Whether track() accepts MemoryKind::object_data.
-  virtual bool tracks_object_data() const { return false; }
+  /// Whether track() accepts such memory.
+  virtual bool tracks(platform::MemoryKind kind) const { return kind == platform::MemoryKind::anonymous; }
 
-  /// Starts tracking; the span must lie in private anonymous memory or accepted data. Pages already tracked stay as
-  /// they are.
+  /// Starts tracking; tracks() must hold for all of the span. Pages already tracked stay as they are.
   /// The error is one line.
   virtual tl::expected<void, std::string> track(Span span) = 0;
 

@@ -7,8 +7,9 @@ namespace blastoff::tracking {
 
 tl::expected<void, std::string> WatchedMemory::watch(Span span) {
   if (watched_.contains(span)) return {};
-  const auto tracked = watch_mapping(span, tracker_.tracks_object_data() ? ObjectData::accepted : ObjectData::refused,
-                                     [&](Span memory) { return tracker_.track(memory); });
+  const auto tracked = watch_mapping(
+      span, [&](platform::MemoryKind kind) { return tracker_.tracks(kind); },
+      [&](Span memory) { return tracker_.track(memory); });
   if (!tracked) return tl::unexpected(tracked.error());
   watched_.add(*tracked);
   return {};

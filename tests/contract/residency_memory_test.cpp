@@ -228,7 +228,8 @@ double zeroed[static_elements];
 
 TEST_P(ResidencyMemory, StaticArraysStayOnTheDevice) {
   START();
-  if (!rig_->tracker().tracks_object_data()) GTEST_SKIP() << "static data cannot be tracked in this way";
+  if (!rig_->tracker().tracks(platform::MemoryKind::object_data))
+    GTEST_SKIP() << "static data cannot be tracked in this way";
   static_assert(n_ * n_ <= static_elements);
   constexpr std::size_t matrix = n_ * n_ * sizeof(double);
   double* const c = map(bytes_);

@@ -121,8 +121,9 @@ Use MovedMemory::use(const operation::Operand& operand) {
 void MovedMemory::watch(Span span) {
   if (watched_.contains(span)) return;
   if (events_) {
-    const auto watched = tracking::watch_mapping(span, tracking::ObjectData::refused,
-                                                 [&](Span memory) { return events_->watch(memory); });
+    const auto watched = tracking::watch_mapping(
+        span, [](platform::MemoryKind kind) { return kind == platform::MemoryKind::anonymous; },
+        [&](Span memory) { return events_->watch(memory); });
     if (watched) {
       watched_.add(*watched);
       return;

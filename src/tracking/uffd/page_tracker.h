@@ -20,7 +20,9 @@ class UffdPageTracker final : public PageTracker {
 
   const char* name() const override { return "uffd"; }
   tl::expected<void, std::string> track(Span span) override { return events_->watch(span); }
-  bool tracks_object_data() const override { return true; }  // the protection is asynchronous, which any memory allows
+  bool tracks(platform::MemoryKind kind) const override {
+    return platform::is_private_data(kind);  // the protection is asynchronous, which any memory allows
+  }
   void untrack(Span span) override { events_->unwatch(span); }
   Scan scan(Span span, bool protect, std::vector<Span>& written) override;
   void unprotect(Span span) override;

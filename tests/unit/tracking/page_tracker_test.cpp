@@ -89,7 +89,7 @@ alignas(4096) char initialised[array_bytes] = {1};
 char zeroed[array_bytes];
 
 TEST_P(PageTrackerTest, SeesWritesToStaticData) {
-  if (!tracker_->tracks_object_data()) GTEST_SKIP() << "static data cannot be tracked in this way";
+  if (!tracker_->tracks(platform::MemoryKind::object_data)) GTEST_SKIP() << "static data cannot be tracked in this way";
   const std::size_t page = platform::page_size();
   for (char* const array : {initialised, zeroed}) {
     const auto begin = reinterpret_cast<std::uintptr_t>(array) / page * page;
