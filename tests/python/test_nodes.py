@@ -181,6 +181,23 @@ def test_only_one_node_sums_up(tmp_path):
     assert both[1]._summed() == ["a-1", "b-2"]
 
 
+def test_a_node_that_still_writes_when_the_directory_goes(tmp_path, monkeypatch):
+    """Its file comes after the directory was listed, so that the directory is not empty when it is to be removed."""
+    meeting = nodes.Meeting(tmp_path / "meeting", "a-1", time.time(), True)
+    meeting.directory.mkdir()
+    remove, late = nodes.shutil.rmtree, []
+
+    def removing(path, **options):
+        if not late:
+            late.append(path / "b-2.tmp")
+            return late[0].touch()
+        return remove(path, **options)
+
+    monkeypatch.setattr(nodes.shutil, "rmtree", removing)
+    meeting._remove()
+    assert late and list(tmp_path.iterdir()) == []
+
+
 def test_nodes_are_counted(report):
     processes = []
     for rank, host in enumerate(("n1", "n1", "n2")):

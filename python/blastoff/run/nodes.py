@@ -30,6 +30,8 @@ SAME_JOB = 3600.0
 """Seconds within which all launchers of a job begin. Older files are left from another job of the same name."""
 LONGEST_WAIT, POLL_SECONDS = 10.0, 0.1
 """Seconds for which a node waits for others, and seconds between two checks."""
+ATTEMPTS = 5
+"""How often a directory is removed into which another node still writes."""
 ONE_SUMMARY = ("auto", "always")
 """Values of --summary with which a summary is printed."""
 
@@ -146,9 +148,15 @@ class Meeting(NamedTuple):
             return ""
 
     def _remove(self) -> None:
-        """Removes the directory; renames it first, so that it disappears in one step."""
+        """Removes the directory; renames it first, so that it disappears in one step. A node that was about to write into it may still do so while
+        its files are removed, but no other file follows, so they are removed again."""
         with suppress(OSError):
-            shutil.rmtree(self.directory.rename(self.directory.with_name(f"{self.directory.name}.{self.node}")), ignore_errors=True)
+            gone = self.directory.rename(self.directory.with_name(f"{self.directory.name}.{self.node}"))
+            for _ in range(ATTEMPTS):
+                shutil.rmtree(gone, ignore_errors=True)
+                if not gone.exists():
+                    return
+                time.sleep(POLL_SECONDS)
 
     def gather(self, processes: Sequence[Process]) -> Gathered | None:
         """The processes that this node must sum up; None if another node does so, or will."""
