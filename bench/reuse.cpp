@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "blas/front_end.h"
-#include "device/lane_pool.h"
 #include "device/open.h"
+#include "device/queue_pool.h"
 #include "platform/threads.h"
 #include "platform/worker_pool.h"
 #include "residency/first_use_policy.h"
@@ -66,7 +66,7 @@ struct Matrix {
 
 class Bench {
  public:
-  Bench(residency::Policy& policy, device::Lane& lane) : policy_(policy), lane_(lane) {}
+  Bench(residency::Policy& policy, device::CallQueues& queues) : policy_(policy), queues_(queues) {}
 
   /// Uses the matrices in turn, many times.
   void measure(const char* name, const std::vector<Matrix>& matrices) {
@@ -101,7 +101,7 @@ class Bench {
       const std::vector<std::int64_t> leading{matrix.leading_dimension, matrix.columns, matrix.rows};
       blas::shape_operands(call, addresses, leading);
       const double start = microseconds();
-      auto lease = need(policy_.begin(call, lane_));
+      auto lease = need(policy_.begin(call, queues_));
       (void)need(lease->acquire(0));
       need(lease->release(0));
       need(lease->finish());
@@ -113,7 +113,7 @@ class Bench {
   }
 
   residency::Policy& policy_;
-  device::Lane& lane_;
+  device::CallQueues& queues_;
   double* vector_ = host_matrix(8192);
   double* result_ = host_matrix(8192);
 };
@@ -168,9 +168,9 @@ int main(int argc, char** argv) {
   settings.pins = residency::create_pins(std::size_t{8} << 30);
   ledger::Ledger ledger(std::move(*tracker));
   auto policy = residency::create_first_use_policy(*device, *staging, ledger, settings);
-  device::LanePool lanes(*device, 1);
-  auto lane = need(lanes.acquire());
-  Bench bench(*policy, *lane);
+  device::QueuePool queue_pool(*device, 1);
+  auto queues = need(queue_pool.acquire());
+  Bench bench(*policy, *queues);
   measure_all(bench);
   std::fflush(stdout);
   std::_Exit(0);  // matrices are still tracked

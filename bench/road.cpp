@@ -20,8 +20,8 @@
 
 #include "blas/front_end.h"
 #include "blas/host_routine.h"
-#include "device/lane_pool.h"
 #include "device/open.h"
+#include "device/queue_pool.h"
 #include "platform/threads.h"
 #include "platform/worker_pool.h"
 #include "residency/first_use_policy.h"
@@ -110,20 +110,20 @@ double time_of(device::Queue& queue, Work&& work) {
   return median(times);
 }
 
-double time_bare(device::Lane& lane, const std::vector<operation::Operation>& calls) {
+double time_bare(device::CallQueues& queues, const std::vector<operation::Operation>& calls) {
   const NoHost host;
-  return time_of(*lane.compute, [&] {
-    for (const operation::Operation& call : calls) need(lane.compute->execute(call, host));
+  return time_of(*queues.compute, [&] {
+    for (const operation::Operation& call : calls) need(queues.compute->execute(call, host));
   });
 }
 
 // Fills device memory from the host, so that the operation computes with ordinary numbers.
-void fill(device::Lane& lane, device::Address address, const double* from, std::size_t elements) {
-  need(lane.upload->copy_to_device(address, from, {elements * sizeof(double)}));
-  need(lane.upload->synchronize());
+void fill(device::CallQueues& queues, device::Address address, const double* from, std::size_t elements) {
+  need(queues.upload->copy_to_device(address, from, {elements * sizeof(double)}));
+  need(queues.upload->synchronize());
 }
 
-void bare(device::Device& device, device::Lane& lane, const Shape& shape, const std::vector<double*>& host,
+void bare(device::Device& device, device::CallQueues& queues, const Shape& shape, const std::vector<double*>& host,
           const std::vector<std::size_t>& elements) {
   for (const bool reserved : {false, true}) {
     for (const std::size_t offset : {0, 16}) {
@@ -144,11 +144,11 @@ void bare(device::Device& device, device::Lane& lane, const Shape& shape, const 
           base = need(device.allocate(device::MemoryClient::copies, bytes));
           undo.emplace_back([&device, base] { device.free(base); });
         }
-        fill(lane, base + offset, host[i], elements[i]);
+        fill(queues, base + offset, host[i], elements[i]);
         addresses.push_back(reinterpret_cast<void*>(base + offset));
       }
       std::printf("%-22s bare, %s memory, offset %2zu: %9.1f us\n", shape.name, reserved ? "mapped" : "plain ", offset,
-                  time_bare(lane, {make_call(shape, addresses)}));
+                  time_bare(queues, {make_call(shape, addresses)}));
       for (const auto& release : undo) release();
     }
   }
@@ -156,7 +156,7 @@ void bare(device::Device& device, device::Lane& lane, const Shape& shape, const 
 
 struct Setup {
   device::Device& device;
-  device::Lane& lane;
+  device::CallQueues& queues;
   residency::Policy& policy;
 };
 
@@ -165,12 +165,12 @@ void panels(const Setup& setup, const Shape& shape, const double* a, const std::
   const std::size_t bytes_of_a = elements[0] * sizeof(double);
   const device::Address base =
       need(setup.device.allocate(device::MemoryClient::copies, bytes_of_a + elements[1] * sizeof(double)));
-  fill(setup.lane, base, a, elements[0]);
+  fill(setup.queues, base, a, elements[0]);
   const blas::Call call = make_call(shape, {reinterpret_cast<void*>(base), reinterpret_cast<void*>(base + bytes_of_a)});
   for (const std::size_t mebibytes : {1024, 16, 8, 4}) {
     const auto parts = operation::pieces(call, mebibytes << 20);
     std::printf("%-22s bare, panels of %4zu MiB: %zu operations, %.1f us, the first %.1f us\n", shape.name, mebibytes,
-                parts.size(), time_bare(setup.lane, parts), time_bare(setup.lane, {parts.front()}));
+                parts.size(), time_bare(setup.queues, parts), time_bare(setup.queues, {parts.front()}));
   }
   setup.device.free(base);
 }
@@ -183,7 +183,7 @@ void ways_home(const Setup& setup, const Shape& shape, double* host, std::size_t
   char* pages = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(host) / page * page);
   if (!setup.device.pin(pages, (bytes / page + 2) * page)) return;
   const device::Address base = need(setup.device.allocate(device::MemoryClient::copies, bytes));
-  device::Queue& queue = *setup.lane.download;
+  device::Queue& queue = *setup.queues.download;
   const auto show = [&](const char* way, std::size_t order, double moved, double time) {
     std::printf("%-22s home, %s %4zu: %7.1f us, %4.1f GB/s\n", shape.name, way, order, time, moved / time / 1e3);
   };
@@ -212,7 +212,7 @@ void read_result(const double* result, std::size_t elements) {
 
 void road(const Setup& setup, const Shape& shape, const std::vector<double*>& host,
           const std::vector<std::size_t>& elements) {
-  device::Lane& lane = setup.lane;
+  device::CallQueues& queues = setup.queues;
   const blas::Call call = make_call(shape, {host.begin(), host.end()});
   const NoHost none;
   std::vector<double> begin, execute, release, computed, finish, total;
@@ -221,21 +221,21 @@ void road(const Setup& setup, const Shape& shape, const std::vector<double*>& ho
     read_result(host.back(), elements.back());
     host[0][i * 524287 % elements[0]] += 0.125;
     const double start = microseconds();
-    auto lease = need(setup.policy.begin(call, lane));
+    auto lease = need(setup.policy.begin(call, queues));
     const double begun = microseconds();
     double executing = 0, releasing = 0;
     panels = lease->panels().size();
     for (std::size_t panel = 0; panel < panels; ++panel) {
       const double a = microseconds();
       const operation::Operation on_device = need(lease->acquire(panel));
-      need(lane.compute->execute(on_device, none));
+      need(queues.compute->execute(on_device, none));
       const double b = microseconds();
       need(lease->release(panel));
       executing += b - a;
       releasing += microseconds() - b;
     }
     const double sent = microseconds();
-    need(lane.compute->synchronize());
+    need(queues.compute->synchronize());
     const double done = microseconds();
     need(lease->finish());
     const double end = microseconds();
@@ -260,7 +260,7 @@ void measure(const Setup& setup, const Shape& shape) {
   const auto elements = operand_elements(shape, triangular);
   std::vector<double*> host;
   for (const std::size_t count : elements) host.push_back(host_matrix(count));
-  bare(setup.device, setup.lane, shape, host, elements);
+  bare(setup.device, setup.queues, shape, host, elements);
   if (triangular) {
     panels(setup, shape, host[0], elements);
     ways_home(setup, shape, host.back(), elements.back());
@@ -288,8 +288,8 @@ int main(int argc, char** argv) {
   }
   ledger::Ledger ledger(std::move(*tracker));
   auto policy = residency::create_first_use_policy(*device, *staging, ledger, settings);
-  device::LanePool lanes(*device, 1);
-  auto lane = need(lanes.acquire());
+  device::QueuePool queue_pool(*device, 1);
+  auto queues = need(queue_pool.acquire());
 
   using blas::Routine;
   using blas::Transpose;
@@ -304,7 +304,7 @@ int main(int argc, char** argv) {
       {"dsyrk 4000", Routine::dsyrk, 4000, 4000, 4000, Transpose::none},
   };
   const std::string wanted = argc > 2 ? argv[2] : "";
-  const Setup setup{*device, *lane, *policy};
+  const Setup setup{*device, *queues, *policy};
   for (const Shape& shape : shapes)
     if (std::string(shape.name).find(wanted) != std::string::npos) measure(setup, shape);
   std::fflush(stdout);

@@ -89,7 +89,7 @@ double median(std::vector<double> values) {
 }
 
 /// Measures the points of one row, with rising sizes, until one execution would take too long.
-Json points_of(runtime::Session& session, const operation::Host& host, decide::RateKey key, const Row& row,
+Json points_of(runtime::DeviceContext& context, const operation::Host& host, decide::RateKey key, const Row& row,
                double launch_seconds, const std::function<bool()>& time_left) {
   Json points = Json::array();
   double latest = 0;
@@ -99,7 +99,7 @@ Json points_of(runtime::Session& session, const operation::Host& host, decide::R
     const double growth = row.family == Family::gemv ? ratio * ratio : ratio * ratio * ratio;
     if (!time_left() || growth * latest > longest_seconds) break;
     const auto trial = Trial::make(key, size);
-    const auto seconds = trial ? seconds_on_device(session, *trial, host) : std::nullopt;
+    const auto seconds = trial ? seconds_on_device(context, *trial, host) : std::nullopt;
     if (!seconds) break;
     const double flops = trial->operation().work.flops;
     points.push_back({flops, flops / std::max(*seconds - launch_seconds, 0.1 * *seconds)});
@@ -111,13 +111,14 @@ Json points_of(runtime::Session& session, const operation::Host& host, decide::R
 
 }  // namespace
 
-std::optional<double> seconds_on_device(runtime::Session& session, const Trial& trial, const operation::Host& host) {
+std::optional<double> seconds_on_device(runtime::DeviceContext& context, const Trial& trial,
+                                        const operation::Host& host) {
   const operation::Operation& operation = trial.operation();
-  if (!session.device().prepare(operation)) return std::nullopt;
-  auto lane = session.lanes().acquire();
-  if (!lane) return std::nullopt;
-  device::Queue& queue = *(*lane)->compute;
-  OnDevice there(session.device(), operation);
+  if (!context.device().prepare(operation)) return std::nullopt;
+  auto queues = context.queue_pool().acquire();
+  if (!queues) return std::nullopt;
+  device::Queue& queue = *(*queues)->compute;
+  OnDevice there(context.device(), operation);
   if (!there.allocate()) return std::nullopt;
   std::vector<double> seconds;
   double spent = 0;
@@ -134,7 +135,7 @@ std::optional<double> seconds_on_device(runtime::Session& session, const Trial& 
   return median(std::move(seconds));
 }
 
-Json device_rates(runtime::Session& session, const operation::Host& host, double launch_seconds, bool quick,
+Json device_rates(runtime::DeviceContext& context, const operation::Host& host, double launch_seconds, bool quick,
                   const std::function<bool()>& time_left) {
   Json list = Json::array();
   double memory_rate = 0;
@@ -142,7 +143,7 @@ Json device_rates(runtime::Session& session, const operation::Host& host, double
     for (const char* precision = row.precisions; *precision != '\0'; ++precision) {
       const std::string name(1, *precision);
       const decide::RateKey key{row.family, *decide::precision_named(name)};
-      const Json points = points_of(session, host, key, row, launch_seconds, time_left);
+      const Json points = points_of(context, host, key, row, launch_seconds, time_left);
       if (points.empty()) continue;
       // A product of a real matrix and a vector reads 8 bytes for every two operations.
       if (row.family == Family::gemv && key.precision == Precision::d) memory_rate = 4 * points.back()[1].get<double>();

@@ -57,37 +57,38 @@ std::optional<double> min_seconds(const std::function<bool()>& work) {
 
 /// Adds the rates of copies between host memory at `host` and the device, in bytes per second, under keys with
 /// `prefix`.
-void add_copies(Json& link, runtime::Session& session, void* host, std::size_t bytes, const std::string& prefix) {
-  auto lane = session.lanes().acquire();
-  auto there = session.device().allocate(device::MemoryClient::copies, bytes);
-  if (!lane || !there) return;
-  device::Queue& up = *(*lane)->upload;
-  device::Queue& down = *(*lane)->download;
+void add_copies(Json& link, runtime::DeviceContext& context, void* host, std::size_t bytes, const std::string& prefix) {
+  auto queues = context.queue_pool().acquire();
+  auto there = context.device().allocate(device::MemoryClient::copies, bytes);
+  if (!queues || !there) return;
+  device::Queue& up = *(*queues)->upload;
+  device::Queue& down = *(*queues)->download;
   const device::Block block{bytes, 1, bytes, bytes};
   const auto to = min_seconds([&] { return up.copy_to_device(*there, host, block) && up.synchronize(); });
   const auto from = min_seconds([&] { return down.copy_to_host(host, *there, block) && down.synchronize(); });
   if (to) link[prefix + "to_device"] = static_cast<double>(bytes) / *to;
   if (from) link[prefix + "from_device"] = static_cast<double>(bytes) / *from;
-  session.device().free(*there);
+  context.device().free(*there);
 }
 
 /// Makes one call as a program would. Returns its time in seconds and its record, or nothing.
-std::optional<std::pair<double, report::Record>> make_call(runtime::Session& session, const operation::Operation& call,
+std::optional<std::pair<double, report::Record>> make_call(runtime::DeviceContext& context,
+                                                           const operation::Operation& call,
                                                            const operation::Host& host) {
   report::Record record;
   const platform::Stopwatch stopwatch;
-  if (runtime::offload(session, call, host, record) != report::Refusal::none) return std::nullopt;
+  if (runtime::offload(context, call, host, record) != report::Refusal::none) return std::nullopt;
   return std::pair{stopwatch.seconds(), record};
 }
 
 /// Returns the time of a small product whose matrices have been used before.
-std::optional<double> call_seconds(runtime::Session& session, const operation::Host& host) {
+std::optional<double> call_seconds(runtime::DeviceContext& context, const operation::Host& host) {
   constexpr int first_uses = 8;
   constexpr int timed = 21;
   const auto trial = Trial::make({decide::Family::gemm, decide::Precision::d}, 96);
   std::vector<double> seconds;
   for (int i = 0; i < first_uses + timed; ++i) {
-    const auto made = make_call(session, trial->operation(), host);
+    const auto made = make_call(context, trial->operation(), host);
     if (!made) return std::nullopt;
     if (i >= first_uses) seconds.push_back(made->first);
   }
@@ -97,11 +98,11 @@ std::optional<double> call_seconds(runtime::Session& session, const operation::H
 
 /// Returns the bytes per second at which matrices come to a device that has not seen them, by the policy in force.
 /// Takes the best of some, because the first attempt finds no page-locked buffers.
-std::optional<double> rate_of_first_uses(runtime::Session& session, const operation::Host& host, bool quick) {
+std::optional<double> rate_of_first_uses(runtime::DeviceContext& context, const operation::Host& host, bool quick) {
   std::optional<double> best;
   for (int i = 0; i < 3; ++i) {
     const auto trial = Trial::make({decide::Family::gemv, decide::Precision::d}, quick ? 256 : 6000);
-    const auto made = make_call(session, trial->operation(), host);
+    const auto made = make_call(context, trial->operation(), host);
     if (!made) return best;
     best = std::max(best.value_or(0), static_cast<double>(made->second.bytes_to_device) / made->first);
   }
@@ -110,21 +111,21 @@ std::optional<double> rate_of_first_uses(runtime::Session& session, const operat
 
 /// Returns the bytes per second at which a result of `bytes` bytes comes to `host` through page-locked buffers: the
 /// best of some.
-std::optional<double> rate_of_results(runtime::Session& session, std::size_t bytes,
+std::optional<double> rate_of_results(runtime::DeviceContext& context, std::size_t bytes,
                                       const std::function<void*()>& host) {
-  auto lane = session.lanes().acquire();
-  auto there = session.device().allocate(device::MemoryClient::copies, bytes);
-  if (!lane || !there) return std::nullopt;
+  auto queues = context.queue_pool().acquire();
+  auto there = context.device().allocate(device::MemoryClient::copies, bytes);
+  if (!queues || !there) return std::nullopt;
   std::optional<double> best;
   for (int i = 0; i < repetitions; ++i) {
     const residency::Transfer transfer{.host = host(), .device = *there, .block = {bytes, 1, bytes, bytes}};
     if (transfer.host == nullptr) break;
     const platform::Stopwatch stopwatch;
-    auto download = session.staging().download({&transfer, 1}, *(*lane)->download);
+    auto download = context.staging().download({&transfer, 1}, *(*queues)->download);
     if (!download || !(*download)->finish()) break;
     best = std::max(best.value_or(0), static_cast<double>(bytes) / stopwatch.seconds());
   }
-  session.device().free(*there);
+  context.device().free(*there);
   return best;
 }
 
@@ -150,19 +151,19 @@ class NewMemory {
   void* memory_ = nullptr;
 };
 
-Json link_json(runtime::Session& session, const Memory& memory) {
+Json link_json(runtime::DeviceContext& context, const Memory& memory) {
   Json link = Json::object();
-  device::Device& device = session.device();
+  device::Device& device = context.device();
   if (auto staging = device.allocate_staging(memory.bytes())) {
     std::memset(*staging, 1, memory.bytes());
-    add_copies(link, session, *staging, memory.bytes(), "");
+    add_copies(link, context, *staging, memory.bytes(), "");
     device.free_staging(*staging, memory.bytes());
   }
-  add_copies(link, session, memory.get(), memory.bytes(), "pageable_");
-  if (const auto rate = rate_of_results(session, memory.bytes(), [&] { return memory.get(); }))
+  add_copies(link, context, memory.get(), memory.bytes(), "pageable_");
+  if (const auto rate = rate_of_results(context, memory.bytes(), [&] { return memory.get(); }))
     link["staged_from_device"] = *rate;
   NewMemory untouched(memory.bytes());
-  if (const auto rate = rate_of_results(session, memory.bytes(), [&] { return untouched.get(); }))
+  if (const auto rate = rate_of_results(context, memory.bytes(), [&] { return untouched.get(); }))
     link["first_touch_from_device"] = *rate;
   return link;
 }
@@ -201,24 +202,24 @@ std::optional<Json> tracking_json(const config::Settings& settings, const Memory
 
 }  // namespace
 
-Json machine_rates(runtime::Session& session, const config::Settings& settings, const operation::Host& host,
+Json machine_rates(runtime::DeviceContext& context, const config::Settings& settings, const operation::Host& host,
                    bool quick) {
   Json result = Json::object();
   const auto smallest = Trial::make({decide::Family::gemm, decide::Precision::d}, 16);
-  if (const auto launch = seconds_on_device(session, *smallest, host)) result["launch_seconds"] = *launch;
+  if (const auto launch = seconds_on_device(context, *smallest, host)) result["launch_seconds"] = *launch;
   // If the device has little memory, a single copy may use only a small part of it.
-  const std::size_t most = session.device().properties().total_memory / 32;
+  const std::size_t most = context.device().properties().total_memory / 32;
   const Memory memory(std::min(std::size_t{quick ? 4U : 256U} << 20, most));
   if (!memory) return result;
-  result["link"] = link_json(session, memory);
-  if (const auto pinning = pinning_json(session.device(), memory)) result["pinning"] = *pinning;
+  result["link"] = link_json(context, memory);
+  if (const auto pinning = pinning_json(context.device(), memory)) result["pinning"] = *pinning;
   if (const auto tracking = tracking_json(settings, memory)) result["tracking"] = *tracking;
   return result;
 }
 
-void add_call_rates(Json& result, runtime::Session& session, const operation::Host& host, bool quick) {
-  if (const auto seconds = call_seconds(session, host)) result["call_seconds"] = *seconds;
-  if (const auto rate = rate_of_first_uses(session, host, quick); rate && *rate > 0)
+void add_call_rates(Json& result, runtime::DeviceContext& context, const operation::Host& host, bool quick) {
+  if (const auto seconds = call_seconds(context, host)) result["call_seconds"] = *seconds;
+  if (const auto rate = rate_of_first_uses(context, host, quick); rate && *rate > 0)
     result["link"]["staged_to_device"] = *rate;
 }
 

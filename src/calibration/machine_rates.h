@@ -5,17 +5,18 @@
 
 #include "config/settings.h"
 #include "operation/host.h"
-#include "runtime/session.h"
+#include "runtime/device_context.h"
 
 namespace blastoff::calibration {
 
 /// Returns {"launch_seconds", "link", "pinning", "tracking"}, as in share/machine.schema.json. A value that cannot be
 /// measured here is absent.
-nlohmann::ordered_json machine_rates(runtime::Session& session, const config::Settings& settings,
+nlohmann::ordered_json machine_rates(runtime::DeviceContext& context, const config::Settings& settings,
                                      const operation::Host& host, bool quick);
 
 /// Adds "call_seconds" and the link's "staged_to_device", measured by calls like a program's. To be measured last: such
 /// calls page-lock host memory, and the driver then no longer makes plain copies from parts of that memory.
-void add_call_rates(nlohmann::ordered_json& result, runtime::Session& session, const operation::Host& host, bool quick);
+void add_call_rates(nlohmann::ordered_json& result, runtime::DeviceContext& context, const operation::Host& host,
+                    bool quick);
 
 }  // namespace blastoff::calibration

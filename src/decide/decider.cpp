@@ -48,12 +48,13 @@ class SizeAndDepthDecider : public Decider {
 
   double floor_volume() const override { return floor_volume_.load(std::memory_order_relaxed); }
 
-  Verdict judge(const operation::Operation& operation, operation::Estimator& residency, Grounds* grounds) override {
+  Verdict judge(const operation::Operation& operation, operation::Estimator& residency,
+                PredictedSeconds* predicted) override {
     if (operation.work.volume < floor_volume()) return Verdict::too_small;
     if (operation.work.memory_bound) return judge_memory_bound(operation, residency);
     if (operation.shape != 0) return judge_by_time(operation);
     if (operation.work.depth < min_depth_) return Verdict::too_shallow;
-    return judge_large(operation, residency, grounds);
+    return judge_large(operation, residency, predicted);
   }
 
   double cpu_seconds(const operation::Operation& operation, double device_seconds) const override {
@@ -93,7 +94,7 @@ class SizeAndDepthDecider : public Decider {
   bool takes_all() const { return takes_all_; }
 
   /// Decides for operations that are large and deep enough.
-  virtual Verdict judge_large(const operation::Operation& operation, operation::Estimator&, Grounds*) {
+  virtual Verdict judge_large(const operation::Operation& operation, operation::Estimator&, PredictedSeconds*) {
     return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
   }
   virtual double cpu_seconds_of_large(const operation::Operation&, double) const { return 0; }
@@ -152,8 +153,8 @@ class TimeDecider final : public SizeAndDepthDecider {
 
  protected:
   Verdict judge_large(const operation::Operation& operation, operation::Estimator& residency,
-                      Grounds* grounds) override {
-    return takes_all() ? Verdict::device : times_.judge(operation, residency, grounds);
+                      PredictedSeconds* predicted) override {
+    return takes_all() ? Verdict::device : times_.judge(operation, residency, predicted);
   }
   double cpu_seconds_of_large(const operation::Operation& operation, double device_seconds) const override {
     return times_.cpu_seconds(operation, device_seconds);

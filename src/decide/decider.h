@@ -39,7 +39,7 @@ struct Observation {
 };
 
 /// The predicted times that a verdict rests on, for --explain. 0 where nothing was predicted.
-struct Grounds {
+struct PredictedSeconds {
   double cpu_seconds = 0;       ///< 0: unknown
   double device_seconds = 0;    ///< with all matrices on the device, including the copy of the results to the host
   double bringing_seconds = 0;  ///< time to copy the missing bytes to the device
@@ -63,9 +63,10 @@ class Decider {
   /// use() may change it.
   virtual double floor_volume() const = 0;
 
-  /// Decides for one call. Asks `residency` only if the verdict depends on the answer. Fills in `grounds`, unless it is
-  /// nullptr, if times were predicted.
-  virtual Verdict judge(const operation::Operation& operation, operation::Estimator& residency, Grounds* grounds) = 0;
+  /// Decides for one call. Asks `residency` only if the verdict depends on the answer. Fills in `predicted`, unless it
+  /// is nullptr, if times were predicted.
+  virtual Verdict judge(const operation::Operation& operation, operation::Estimator& residency,
+                        PredictedSeconds* predicted) = 0;
   Verdict judge(const operation::Operation& operation, operation::Estimator& residency) {
     return judge(operation, residency, nullptr);
   }

@@ -211,16 +211,16 @@ PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const ope
 }
 
 Verdict PredictedTimes::judge(const operation::Operation& operation, operation::Estimator& residency,
-                              Grounds* grounds) {
+                              PredictedSeconds* seconds) {
   Class* const times = class_of(operation);
   if (times == nullptr) return by_model(operation);
   const Prediction predicted = predict(*times, operation);
-  if (grounds != nullptr)
-    *grounds = {.cpu_seconds = predicted.cpu,
+  if (seconds != nullptr)
+    *seconds = {.cpu_seconds = predicted.cpu,
                 .device_seconds = predicted.with_all_there,
                 .bringing_seconds = predicted.with_nothing_there - predicted.with_all_there,
                 .missing_bytes = predicted.read_bytes};
-  return decide(*times, operation, residency, predicted, grounds);
+  return decide(*times, operation, residency, predicted, seconds);
 }
 
 /// Decides if there is no room for another class.
@@ -232,7 +232,7 @@ Verdict PredictedTimes::by_model(const operation::Operation& operation) const {
 }
 
 Verdict PredictedTimes::decide(Class& times, const operation::Operation& operation, operation::Estimator& residency,
-                               const Prediction& predicted, Grounds* grounds) {
+                               const Prediction& predicted, PredictedSeconds* seconds) {
   if (predicted.cpu == 0) return first_verdict(times, predicted);
   const double device = static_cast<double>(times.device_seconds.load(relaxed));
   if (device > predicted.min_cpu && spend(times, &Class::for_cpu, predicted.cpu)) return Verdict::not_timed;
@@ -244,9 +244,9 @@ Verdict PredictedTimes::decide(Class& times, const operation::Operation& operati
   const bool known = times.device_calls.load(relaxed) > 0;
   const double expected = known ? static_cast<double>(times.brought.load(relaxed)) : predicted.read_bytes;
   if (!found) found = {.missing = static_cast<std::uint64_t>(expected)};
-  if (grounds != nullptr) {
-    grounds->missing_bytes = static_cast<double>(found->missing + found->dirty);
-    grounds->bringing_seconds = grounds->missing_bytes * predicted.seconds_per_byte;
+  if (seconds != nullptr) {
+    seconds->missing_bytes = static_cast<double>(found->missing + found->dirty);
+    seconds->bringing_seconds = seconds->missing_bytes * predicted.seconds_per_byte;
   }
   return weigh(times, operation, predicted, *found);
 }

@@ -45,8 +45,8 @@ class PredictedTimes {
   /// Replaces the model. The times of earlier calls still count. The model must outlive this object.
   void use(const MachineModel& model) { model_.store(&model, std::memory_order_release); }
 
-  /// Fills in `grounds`, unless it is nullptr.
-  Verdict judge(const operation::Operation& operation, operation::Estimator& residency, Grounds* grounds);
+  /// Fills in `seconds`, unless it is nullptr.
+  Verdict judge(const operation::Operation& operation, operation::Estimator& residency, PredictedSeconds* seconds);
   void observe(const operation::Operation& operation, const Observation& observation);
 
   /// See Decider::settled_calls(). 0 unless the CPU takes less time for this class than the device with all matrices
@@ -112,7 +112,7 @@ class PredictedTimes {
   Prediction predict(const Class& times, const operation::Operation& operation) const;
   Verdict by_model(const operation::Operation& operation) const;
   Verdict decide(Class& times, const operation::Operation& operation, operation::Estimator& residency,
-                 const Prediction& predicted, Grounds* grounds);
+                 const Prediction& predicted, PredictedSeconds* seconds);
   Verdict first_verdict(Class& times, const Prediction& predicted) const;
   Verdict weigh(Class& times, const operation::Operation& operation, const Prediction& predicted,
                 const operation::Estimate& found);

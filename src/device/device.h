@@ -215,7 +215,7 @@ class Device {
 };
 
 /// The three queues of one call: uploads, arithmetic and downloads can overlap.
-struct Lane {
+struct CallQueues {
   std::unique_ptr<Queue> upload;
   std::unique_ptr<Queue> compute;
   std::unique_ptr<Queue> download;

@@ -116,7 +116,7 @@ tl::expected<Json, std::string> predict(const config::Settings& settings, const 
   std::optional<decide::ModelFile> source;
   if (request.contains("source"))
     if (auto read = decide::parse_model(request["source"].get<std::string>())) source = std::move(*read);
-  // Never freed: operations and sessions refer to it.
+  // Never freed: operations and devices refer to it.
   auto& traces = *new std::vector<Trace>();
   for (const Json& path : request.at("traces")) {
     auto trace = read_trace(path);

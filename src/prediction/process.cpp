@@ -54,7 +54,7 @@ double seconds_to_load(const Operation& operation) {
 }
 
 /// Moving pages cannot be replayed; mirrors are used instead.
-config::Settings session_settings(config::Settings settings, const Machine& machine) {
+config::Settings device_settings(config::Settings settings, const Machine& machine) {
   if (machine.access == device::HostAccess::unified && settings.policy != config::PolicyName::copy)
     settings.policy = config::PolicyName::coherent;
   settings.mechanism = config::MechanismName::mirrors;
@@ -88,19 +88,19 @@ tl::expected<void, std::string> Process::add_gpu(Engines& engines, std::size_t m
   mirrors.fingerprint = [told](const operation::Operand& operand) { return told->fingerprint(operand); };
   auto staging = hollow_staging(machine_, clock_, engines, *tracker);
   auto device = hollow_device(machine_, clock_, engines, memory);
-  auto session = runtime::Session::assemble({.device = std::move(device),
-                                             .staging = std::move(staging),
-                                             .ledger = std::make_shared<ledger::Ledger>(std::move(tracker)),
-                                             .mirrors = mirrors},
-                                            session_settings(settings_, machine_));
-  if (!session) return tl::unexpected(session.error().message);
-  gpus_.push_back({&engines, told, session->release()});
+  auto context = runtime::DeviceContext::assemble({.device = std::move(device),
+                                                   .staging = std::move(staging),
+                                                   .ledger = std::make_shared<ledger::Ledger>(std::move(tracker)),
+                                                   .mirrors = mirrors},
+                                                  device_settings(settings_, machine_));
+  if (!context) return tl::unexpected(context.error().message);
+  gpus_.push_back({&engines, told, context->release()});
   chosen_ = &gpus_.front();
   return {};
 }
 
 const char* Process::policy() const {
-  return gpus_.front().session->policies().front()->name();
+  return gpus_.front().context->policies().front()->name();
 }
 
 std::vector<std::uint64_t> Process::peak_memory() const {
@@ -108,7 +108,7 @@ std::vector<std::uint64_t> Process::peak_memory() const {
   for (const Gpu& gpu : gpus_) {
     std::uint64_t bytes = 0;
     for (const device::MemoryClient client : {device::MemoryClient::mirrors, device::MemoryClient::copies})
-      bytes += gpu.session->device().accountant().held(client).most;
+      bytes += gpu.context->device().accountant().held(client).most;
     result.push_back(bytes);
   }
   return result;
@@ -117,7 +117,7 @@ std::vector<std::uint64_t> Process::peak_memory() const {
 void Process::add_copied(std::map<std::string, double>& copied) const {
   for (const Gpu& gpu : gpus_) {
     report::Context context;
-    gpu.session->describe(context);
+    gpu.context->describe(context);
     for (const auto& [reason, calls] : context.copied_operands) copied[reason] += static_cast<double>(calls);
   }
 }
@@ -141,14 +141,14 @@ void Process::tell(const TracedCall& call, bool inside) {
 
 std::optional<operation::Estimate> Process::estimate(const Operation& operation) {
   if (!open_at_ || *open_at_ > clock_.now) return std::nullopt;
-  return chosen_->session->policies().front()->estimate(operation);
+  return chosen_->context->policies().front()->estimate(operation);
 }
 
 /// Chooses the GPU that holds most of the operation's matrices; among equals, the one that is free first.
 void Process::choose_gpu(const Operation& operation) {
   if (gpus_.size() == 1) return;
   const auto resident = [&](const Gpu& gpu) {
-    const auto found = gpu.session->policies().front()->estimate(operation);
+    const auto found = gpu.context->policies().front()->estimate(operation);
     return found ? found->resident : 0;
   };
   std::uint64_t most = 0;
@@ -219,7 +219,7 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
   report::Record record;
   const double loading = std::exchange(loading_, 0);
   clock_.now += loading + machine_.call_seconds(operation);
-  why = runtime::offload(*chosen_->session, operation, NoArithmetic{}, record);
+  why = runtime::offload(*chosen_->context, operation, NoArithmetic{}, record);
   if (why != Refusal::none) return false;
   const double seconds = clock_.now - before - loading;
   const double work = machine_.call_seconds(operation) + chosen_->engines->computed - computed;

@@ -1,4 +1,4 @@
-// One process of a trace on the predicted machine: its sessions, its decisions, its threads.
+// One process of a trace on the predicted machine: its devices, its decisions, its threads.
 #pragma once
 
 #include <array>
@@ -16,15 +16,15 @@
 #include "prediction/replay.h"
 #include "prediction/replayed_tracker.h"
 #include "prediction/timeline.h"
+#include "runtime/device_context.h"
 #include "runtime/open_policy.h"
-#include "runtime/session.h"
 
 namespace blastoff::prediction {
 
 /// How calls are decided on the machine; never `automatic`.
 config::DecideBy decide_by(const config::Settings& settings, const Machine& machine);
 
-/// Never destroyed, like the sessions that it owns.
+/// Never destroyed, like the devices that it owns.
 class Process final : public operation::Estimator {
  public:
   Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source,
@@ -55,7 +55,7 @@ class Process final : public operation::Estimator {
   struct Gpu {
     Engines* engines;
     ReplayedTracker* tracker;
-    runtime::Session* session;
+    runtime::DeviceContext* context;
   };
   void tell(const TracedCall& call, bool inside);
   void choose_gpu(const operation::Operation& operation);

@@ -16,7 +16,7 @@ struct Record {
   const char* policy = "";       ///< policy that ran the call ("first-use", "copy"); "" on the CPU
   bool operands_kept = false;    ///< the policy keeps operands on the device
   int parts = 1;                 ///< number of devices that computed it at once
-  bool lane_at_once = false;     ///< the call found an idle lane of the device
+  bool queues_at_once = false;   ///< the call found an idle set of queues of the device
   const void* caller = nullptr;  ///< where the call returns to
   double seconds = 0;            ///< wall time of the whole call
   double wall_seconds = 0;       ///< the call's part of the process's wall time (report/wall_time.h)

@@ -22,7 +22,7 @@ struct PanelEvents {
   std::unique_ptr<device::Event> home;
 };
 
-/// What a lease needs beside its lane; kept between calls.
+/// What a lease needs beside its queues; kept between calls.
 struct Tools {
   std::array<PanelEvents, copy::panels_in_progress> events;  ///< which the panels use in turn
   std::unique_ptr<CommitLog> log;                            ///< where results were returned directly
@@ -53,15 +53,15 @@ class CopyPolicy : public Policy {
       if (operation::reads(operand.intent) && !operand.transient) result.missing += operand.part_bytes();
     return result;
   }
-  device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override {
-    return begin_shared(call, lane, {});
+  device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::CallQueues& queues) override {
+    return begin_shared(call, queues, {});
   }
-  device::Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::Lane& lane,
+  device::Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::CallQueues& queues,
                                                       const Shared& shared) override {
-    return begin_series({&call, 1}, lane, shared);
+    return begin_series({&call, 1}, queues, shared);
   }
-  device::Result<std::unique_ptr<Lease>> begin_series(std::span<const operation::Operation> calls, device::Lane& lane,
-                                                      const Shared& shared) override;
+  device::Result<std::unique_ptr<Lease>> begin_series(std::span<const operation::Operation> calls,
+                                                      device::CallQueues& queues, const Shared& shared) override;
 
   device::Device& device() { return device_; }
   Staging& staging() { return staging_; }
@@ -87,9 +87,9 @@ class CopyPolicy : public Policy {
 class CopyLease : public Lease {
  public:
   /// `locks`: null, or page locks on operands, which are copied directly then.
-  CopyLease(CopyPolicy& policy, std::span<const operation::Operation> calls, device::Lane& lane, const PageLocks* locks,
-            Tools& tools)
-      : policy_(policy), calls_(calls.begin(), calls.end()), lane_(lane), locks_(locks), tools_(std::move(tools)) {}
+  CopyLease(CopyPolicy& policy, std::span<const operation::Operation> calls, device::CallQueues& queues,
+            const PageLocks* locks, Tools& tools)
+      : policy_(policy), calls_(calls.begin(), calls.end()), queues_(queues), locks_(locks), tools_(std::move(tools)) {}
   ~CopyLease() override {
     if (!settled_) abandon();
     policy_.give_back(std::move(tools_));
@@ -141,7 +141,7 @@ class CopyLease : public Lease {
 
   CopyPolicy& policy_;
   const std::vector<operation::Operation> calls_;
-  device::Lane& lane_;
+  device::CallQueues& queues_;
   const PageLocks* const locks_;
   Tools tools_;
   /// Where a call's operands go; of a series, buffers as large as any of its calls needs.
@@ -184,12 +184,12 @@ device::Result<Tools> CopyPolicy::take_tools() {
 }
 
 device::Result<std::unique_ptr<Lease>> CopyPolicy::begin_series(std::span<const operation::Operation> calls,
-                                                                device::Lane& lane, const Shared& shared) {
+                                                                device::CallQueues& queues, const Shared& shared) {
   auto tools = take_tools();
   if (!tools) return tl::unexpected(tools.error());
   std::unique_ptr<CopyLease> lease;
   if (!platform::contained(
-          [&] { lease = std::make_unique<CopyLease>(*this, calls, lane, shared.page_locks, *tools); })) {
+          [&] { lease = std::make_unique<CopyLease>(*this, calls, queues, shared.page_locks, *tools); })) {
     give_back(std::move(*tools));
     return tl::unexpected(device::no_host_memory());
   }
@@ -265,7 +265,7 @@ std::size_t CopyLease::bytes_needed() const {
 device::Status CopyLease::open_log() {
   if (!locks_ || !calls_.front().updates()) return {};
   if (!tools_.log) {
-    auto log = CommitLog::create(policy_.device(), *lane_.download);
+    auto log = CommitLog::create(policy_.device(), *queues_.download);
     if (!log) return tl::unexpected(log.error());
     tools_.log = std::move(*log);
   }
@@ -343,11 +343,11 @@ device::Status CopyLease::bring_ahead(std::size_t index) {
 device::Status CopyLease::queue_uploads(std::vector<Transfer> transfers) {
   traffic_.bytes_to_device += bytes_of(transfers);
   if (locks_) {
-    const auto direct = copy_directly(transfers, *lane_.upload,
+    const auto direct = copy_directly(transfers, *queues_.upload,
                                       [&](const Transfer& each) { return locks_->readable(host_span(each)); });
     if (!direct) return tl::unexpected(direct.error());
   }
-  return transfers.empty() ? device::Status{} : policy_.staging().upload(transfers, *lane_.upload);
+  return transfers.empty() ? device::Status{} : policy_.staging().upload(transfers, *queues_.upload);
 }
 
 device::Result<operation::Operation> CopyLease::acquire(std::size_t index) {
@@ -382,14 +382,14 @@ device::Result<operation::Operation> CopyLease::acquire(std::size_t index) {
 device::Status CopyLease::upload(std::size_t index, std::vector<Transfer> transfers) {
   const TimeSum waiting(traffic_.transfer_seconds);
   if (auto queued = queue_uploads(std::move(transfers)); !queued) return queued;
-  if (auto recorded = lane_.upload->record(*events(index).uploaded); !recorded) return recorded;
-  return lane_.compute->wait(*events(index).uploaded);
+  if (auto recorded = queues_.upload->record(*events(index).uploaded); !recorded) return recorded;
+  return queues_.compute->wait(*events(index).uploaded);
 }
 
 device::Status CopyLease::release(std::size_t index) {
   device::Event& computed_event = *events(index).computed;
-  if (auto recorded = lane_.compute->record(computed_event); !recorded) return recorded;
-  if (auto ordered = lane_.download->wait(computed_event); !ordered) return ordered;
+  if (auto recorded = queues_.compute->record(computed_event); !recorded) return recorded;
+  if (auto ordered = queues_.download->wait(computed_event); !ordered) return ordered;
   const operation::Operation& panel = panels_[index];
   const Results results = results_of(panel);
   if (may_return_directly(results)) return return_directly(index, results);
@@ -397,7 +397,7 @@ device::Status CopyLease::release(std::size_t index) {
     // Staging may write the first parts of them while the rest is on its way.
     if (auto done = computed(index); !done) return done;
   }
-  auto download = policy_.staging().download(results.span(), *lane_.download);
+  auto download = policy_.staging().download(results.span(), *queues_.download);
   if (!download) return tl::unexpected(download.error());
   states_[index].download = std::move(*download);
   return {};
@@ -420,7 +420,7 @@ bool CopyLease::may_return_directly(const Results& results) const {
 }
 
 device::Status CopyLease::return_directly(std::size_t index, const Results& results) {
-  device::Queue& queue = *lane_.download;
+  device::Queue& queue = *queues_.download;
   CommitLog* const log = calls_.front().updates() ? tools_.log.get() : nullptr;
   states_[index].direct = true;
   if (log)
@@ -465,9 +465,9 @@ device::Status CopyLease::finish() {
 /// Ends the work in flight. After an error nothing more is copied back, because it may be the result of a failed
 /// operation.
 void CopyLease::abandon() {
-  (void)lane_.upload->synchronize();
-  (void)lane_.compute->synchronize();
-  (void)lane_.download->synchronize();
+  (void)queues_.upload->synchronize();
+  (void)queues_.compute->synchronize();
+  (void)queues_.download->synchronize();
   for (std::size_t i = 0; i < states_.size(); ++i) {
     PanelState& state = states_[i];
     if (state.direct && state.host != HostState::complete && calls_.front().updates())

@@ -21,8 +21,8 @@
 #include "residency/mirror/copied_lease.h"
 #include "residency/mirror/mirror_check.h"
 #include "residency/mirror/operand_locks.h"
+#include "residency/mirror/operand_upload.h"
 #include "residency/mirror/return_path.h"
-#include "residency/mirror/supply.h"
 
 namespace blastoff::residency {
 
@@ -35,7 +35,7 @@ using device::Status;
 // unmapped one is not to pay that.
 constexpr double dead_seconds = 0.02;
 
-// What a lease needs beside its lane; kept between calls.
+// What a lease needs beside its queues; kept between calls.
 struct Tools {
   std::unique_ptr<device::Event> uploaded;
   std::unique_ptr<device::Event> computed;
@@ -92,10 +92,10 @@ class FirstUsePolicy final : public Policy {
   std::optional<operation::Estimate> estimate(const operation::Operation& call) override {
     return coherence_.estimate(call);
   }
-  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override {
-    return begin_shared(call, lane, {});
+  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::CallQueues& queues) override {
+    return begin_shared(call, queues, {});
   }
-  Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::Lane& lane,
+  Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::CallQueues& queues,
                                               const Shared& shared) override;
 
   device::Device& device() { return device_; }
@@ -104,8 +104,8 @@ class FirstUsePolicy final : public Policy {
   copy::DeviceBuffers& buffers() { return buffers_; }
   const FirstUseSettings& settings() const { return settings_; }
 
-  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane, const Shared& shared,
-                                       mirror::Copied may_copy);
+  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::CallQueues& queues,
+                                       const Shared& shared, mirror::Copied may_copy);
   Result<std::unique_ptr<Tools>> take_tools();
   void give_back(std::unique_ptr<Tools> tools) {
     const std::lock_guard lock(mutex_);
@@ -181,13 +181,13 @@ operation::Operation mirrored(const operation::Operation& call) {
 
 class FirstUseLease final : public Lease {
  public:
-  FirstUseLease(FirstUsePolicy& policy, device::Lane& lane, const operation::Operation& call, const Shared& shared,
-                std::unique_ptr<Tools>& tools)
+  FirstUseLease(FirstUsePolicy& policy, device::CallQueues& queues, const operation::Operation& call,
+                const Shared& shared, std::unique_ptr<Tools>& tools)
       : policy_(policy),
-        lane_(lane),
+        queues_(queues),
         call_(call),
         shared_(shared),
-        supply_(policy.coherence(), policy.staging(), lane, hold_, shared_,
+        upload_(policy.coherence(), policy.staging(), queues, acquisition_, shared_,
                 {policy.settings().min_borrowed, policy.settings().patience}, traffic_),
         panels_(operation::pieces(call_, panel_bytes(call_, policy.settings().panels))),
         tools_(std::move(tools)) {}
@@ -198,10 +198,10 @@ class FirstUseLease final : public Lease {
   }
 
   /// Takes hold of the operands.
-  Status hold(mirror::Copied may_copy);
+  Status acquire(mirror::Copied may_copy);
   /// Nothing is held, and the call is to be made by copies: bytes of its operands that the CPU has rewritten.
   std::optional<std::uint64_t> past_mirrors() const {
-    return hold_.past_mirrors ? std::optional(hold_.bytes_rewritten) : std::nullopt;
+    return acquisition_.past_mirrors ? std::optional(acquisition_.bytes_rewritten) : std::nullopt;
   }
   Status prepare();
 
@@ -213,7 +213,7 @@ class FirstUseLease final : public Lease {
   const Traffic& traffic() const override { return traffic_; }
 
  private:
-  bool has_mirror(std::size_t index) const { return !call_.operands()[index].transient && !hold_.copied[index]; }
+  bool has_mirror(std::size_t index) const { return !call_.operands()[index].transient && !acquisition_.copied[index]; }
   std::int64_t buffer_leading_dimension(std::size_t index) const {
     return copy::device_leading_dimension(call_.operands()[index]);
   }
@@ -227,13 +227,13 @@ class FirstUseLease final : public Lease {
   void abandon();
 
   FirstUsePolicy& policy_;
-  device::Lane& lane_;
+  device::CallQueues& queues_;
   const operation::Operation call_;
   const Shared shared_;
-  mirror::Hold hold_;  ///< of mirrored(call_)
+  mirror::PageAcquisition acquisition_;  ///< of mirrored(call_)
   bool held_ = false;
   Traffic traffic_;
-  mirror::Supply supply_;
+  mirror::OperandUpload upload_;
   std::array<copy::Buffer, operation::Operation::max_operands> buffers_;  ///< of operands without a mirror
   std::vector<operation::Operation> panels_;
   std::unique_ptr<Tools> tools_;
@@ -255,62 +255,62 @@ struct FirstUseLease::Parcels {
   List staged;
 };
 
-Result<std::unique_ptr<Lease>> FirstUsePolicy::begin_shared(const operation::Operation& call, device::Lane& lane,
-                                                            const Shared& shared) {
+Result<std::unique_ptr<Lease>> FirstUsePolicy::begin_shared(const operation::Operation& call,
+                                                            device::CallQueues& queues, const Shared& shared) {
   // What parts of a call bring together, they bring to mirrors.
   Result<std::unique_ptr<Lease>> lease = tl::unexpected(device::no_host_memory());
   platform::contained(
-      [&] { lease = begin(call, lane, shared, shared.sharing ? mirror::Copied::small : mirror::Copied::any); });
+      [&] { lease = begin(call, queues, shared, shared.sharing ? mirror::Copied::small : mirror::Copied::any); });
   // Mirrors have a budget of their own.
   const bool short_of_memory = !lease && lease.error().kind == device::ErrorKind::out_of_memory;
-  if (short_of_memory) platform::contained([&] { lease = begin(call, lane, shared, mirror::Copied::none); });
+  if (short_of_memory) platform::contained([&] { lease = begin(call, queues, shared, mirror::Copied::none); });
   if (!lease && shared.sharing) shared.sharing->supplied(shared.part, shared.number);  // nobody is to wait for it
   return lease;
 }
 
-Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation& call, device::Lane& lane,
+Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation& call, device::CallQueues& queues,
                                                      const Shared& shared, mirror::Copied may_copy) {
   auto tools = take_tools();
   if (!tools) return tl::unexpected(tools.error());
   std::unique_ptr<FirstUseLease> lease;
-  if (!platform::contained([&] { lease = std::make_unique<FirstUseLease>(*this, lane, call, shared, *tools); })) {
+  if (!platform::contained([&] { lease = std::make_unique<FirstUseLease>(*this, queues, call, shared, *tools); })) {
     give_back(std::move(*tools));
     return tl::unexpected(device::no_host_memory());
   }
-  if (auto held = lease->hold(may_copy); !held) return tl::unexpected(held.error());
+  if (auto held = lease->acquire(may_copy); !held) return tl::unexpected(held.error());
   if (const auto rewritten = lease->past_mirrors()) {
-    auto copied = mirror::CopiedLease::begin(coherence_, *copies_, call, lane, *rewritten);
+    auto copied = mirror::CopiedLease::begin(coherence_, *copies_, call, queues, *rewritten);
     if (copied || copied.error().kind != device::ErrorKind::out_of_memory) return copied;
-    return begin(call, lane, shared, mirror::Copied::small);
+    return begin(call, queues, shared, mirror::Copied::small);
   }
   if (auto prepared = lease->prepare(); !prepared) return tl::unexpected(prepared.error());
   return lease;
 }
 
-Status FirstUseLease::hold(mirror::Copied may_copy) {
-  auto hold = policy_.coherence().hold(mirrored(call_), may_copy);
-  if (!hold) return tl::unexpected(std::move(hold.error()));
-  hold_ = std::move(*hold);
-  held_ = !hold_.past_mirrors;
+Status FirstUseLease::acquire(mirror::Copied may_copy) {
+  auto acquisition = policy_.coherence().acquire(mirrored(call_), may_copy);
+  if (!acquisition) return tl::unexpected(std::move(acquisition.error()));
+  acquisition_ = std::move(*acquisition);
+  held_ = !acquisition_.past_mirrors;
   return {};
 }
 
 Status FirstUseLease::prepare() {
-  traffic_.bytes_reused = hold_.bytes_reused;
-  traffic_.bytes_rewritten = hold_.bytes_rewritten;
-  traffic_.page_faults = hold_.page_faults;
-  traffic_.copied_because = hold_.copied_because;
-  if (panels_.size() > CommitLog::max_panels) policy_.coherence().stage_all(hold_);
+  traffic_.bytes_reused = acquisition_.bytes_reused;
+  traffic_.bytes_rewritten = acquisition_.bytes_rewritten;
+  traffic_.page_faults = acquisition_.page_faults;
+  traffic_.copied_because = acquisition_.copied_because;
+  if (panels_.size() > CommitLog::max_panels) policy_.coherence().stage_all(acquisition_);
   if (auto taken = take_buffers(); !taken) return taken;
-  if (auto brought = supply_.bring(copied()); !brought) return brought;
+  if (auto brought = upload_.bring(copied()); !brought) return brought;
   if (shared_.sharing) shared_.sharing->supplied(shared_.part, shared_.number);
   if (policy_.settings().verify) {
-    auto stale = mirror::repair_stale_pages(hold_, policy_.staging(), *lane_.upload);
+    auto stale = mirror::repair_stale_pages(acquisition_, policy_.staging(), *queues_.upload);
     if (!stale) return tl::unexpected(stale.error());
     traffic_.stale_pages = *stale;
   }
-  if (auto recorded = lane_.upload->record(*tools_->uploaded); !recorded) return recorded;
-  if (auto ordered = lane_.compute->wait(*tools_->uploaded); !ordered) return ordered;
+  if (auto recorded = queues_.upload->record(*tools_->uploaded); !recorded) return recorded;
+  if (auto ordered = queues_.compute->wait(*tools_->uploaded); !ordered) return ordered;
   return open_return_paths();
 }
 
@@ -340,19 +340,19 @@ Status FirstUseLease::open_return_paths() {
   bool direct = false;
   bool staged = false;
   call_.each_result([&](std::size_t i, const operation::Operand&) {
-    ways_[i] = mirror::return_of(hold_, i);
+    ways_[i] = mirror::return_of(acquisition_, i);
     (ways_[i] == mirror::Return::direct ? direct : staged) = true;
   });
   const bool may_tear = call_.updates();
   if (direct && may_tear && !tools_->log) {
-    auto log = CommitLog::create(policy_.device(), *lane_.download);
+    auto log = CommitLog::create(policy_.device(), *queues_.download);
     if (!log) return tl::unexpected(log.error());
     tools_->log = std::move(*log);
   }
   if (direct)
-    direct_ =
-        mirror::direct_return(lane_, *tools_->computed, *tools_->diagonal_home, may_tear ? tools_->log.get() : nullptr);
-  if (staged) staged_ = mirror::staged_return(lane_, *tools_->computed, policy_.staging());
+    direct_ = mirror::direct_return(queues_, *tools_->computed, *tools_->diagonal_home,
+                                    may_tear ? tools_->log.get() : nullptr);
+  if (staged) staged_ = mirror::staged_return(queues_, *tools_->computed, policy_.staging());
   return {};
 }
 
@@ -370,7 +370,7 @@ operation::Operand FirstUseLease::on_device(const operation::Operation& panel, s
   const operation::Operand& whole = call_.operands()[origin];
   if (has_mirror(origin)) {
     const auto offset = static_cast<const std::byte*>(operand.address) - static_cast<const std::byte*>(whole.address);
-    operand.address = reinterpret_cast<void*>(hold_.addresses[origin] + static_cast<std::uintptr_t>(offset));
+    operand.address = reinterpret_cast<void*>(acquisition_.addresses[origin] + static_cast<std::uintptr_t>(offset));
     return operand;
   }
   const std::int64_t leading_dimension = buffer_leading_dimension(origin);
@@ -382,20 +382,20 @@ operation::Operand FirstUseLease::on_device(const operation::Operation& panel, s
 
 // The panel's arithmetic has been queued, so waiting for uploads here does not delay the device.
 Status FirstUseLease::uploads_arrived() {
-  policy_.coherence().look_for_foreign_writers();
-  if (hold_.loading) {
+  policy_.coherence().look_for_dma_writers();
+  if (acquisition_.loading) {
     auto arrived = tools_->uploaded->synchronize();
-    policy_.coherence().loaded(hold_, arrived.has_value());
+    policy_.coherence().loaded(acquisition_, arrived.has_value());
     if (!arrived) return arrived;
   }
-  supply_.arrived();
+  upload_.arrived();
   return {};
 }
 
 Status FirstUseLease::release(std::size_t index) {
   if (auto arrived = uploads_arrived(); !arrived) return arrived;
   const Parcels sent = parcels(index);
-  if (index == 0 && staged_) policy_.coherence().expect_staged_return(hold_);
+  if (index == 0 && staged_) policy_.coherence().expect_staged_return(acquisition_);
   if (sent.direct.count > 0)
     if (auto queued = direct_->send(index, sent.direct.span()); !queued) return queued;
   return sent.staged.count > 0 ? staged_->send(index, sent.staged.span()) : Status{};
@@ -412,13 +412,13 @@ FirstUseLease::Parcels FirstUseLease::parcels(std::size_t index) const {
 }
 
 Status FirstUseLease::finish() {
-  if (direct_) policy_.coherence().prepare_finish(hold_);
-  if (supply_.pinned()) {
+  if (direct_) policy_.coherence().prepare_finish(acquisition_);
+  if (upload_.pinned()) {
     const platform::Stopwatch waiting;
     if (auto arrived = tools_->uploaded->synchronize(); !arrived) return arrived;
     traffic_.transfer_seconds += waiting.seconds();
   }
-  if (auto computed = lane_.compute->synchronize(); !computed) return computed;
+  if (auto computed = queues_.compute->synchronize(); !computed) return computed;
   const platform::Stopwatch stopwatch;
   for (mirror::ReturnPath* path : {staged_.get(), direct_.get()})
     if (path)
@@ -427,8 +427,8 @@ Status FirstUseLease::finish() {
   for (const operation::Operation& panel : panels_)
     panel.each_result(
         [&](std::size_t, const operation::Operand& result) { traffic_.bytes_from_device += result.part_bytes(); });
-  supply_.withdraw();
-  policy_.coherence().finish(hold_);
+  upload_.withdraw();
+  policy_.coherence().finish(acquisition_);
   finished_ = true;
   return {};
 }
@@ -437,15 +437,15 @@ Status FirstUseLease::finish() {
 // current.
 void FirstUseLease::abandon() {
   bool sound = true;
-  for (device::Queue* queue : {lane_.upload.get(), lane_.compute.get(), lane_.download.get()})
+  for (device::Queue* queue : {queues_.upload.get(), queues_.compute.get(), queues_.download.get()})
     sound = queue->synchronize().has_value() && sound;
   for (mirror::ReturnPath* path : {staged_.get(), direct_.get()})
     if (path && sound)
       sound = platform::contained([&] { sound = path->wait().has_value(); }) &&
               sound;  // otherwise it may be the result of what failed
-  supply_.arrived();
-  supply_.withdraw();
-  policy_.coherence().abandon(hold_);
+  upload_.arrived();
+  upload_.withdraw();
+  policy_.coherence().abandon(acquisition_);
   finished_ = true;
 }
 

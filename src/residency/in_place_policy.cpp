@@ -23,14 +23,15 @@ class InPlacePolicy final : public Policy {
   const char* name() const override { return before_ == Before::nothing ? "coherent" : "first-use"; }
   bool keeps_operands() const override { return true; }
   std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
-  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) override;
+  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::CallQueues& queues) override;
   std::optional<Migration> migration() override {
     if (before_ != Before::move) return std::nullopt;
     return moved_.totals();
   }
 
  private:
-  Status prepare(std::span<const operation::Operand> operands, std::size_t index, device::Lane& lane, Traffic& traffic);
+  Status prepare(std::span<const operation::Operand> operands, std::size_t index, device::CallQueues& queues,
+                 Traffic& traffic);
   bool used_before(const operation::Operand& operand);
 
   const Before before_;
@@ -43,8 +44,8 @@ class InPlacePolicy final : public Policy {
 /// The whole call is one panel, on the program's own addresses.
 class InPlaceLease final : public Lease {
  public:
-  InPlaceLease(const operation::Operation& call, device::Lane& lane, const Traffic& traffic)
-      : panels_{call}, lane_(lane), traffic_(traffic) {}
+  InPlaceLease(const operation::Operation& call, device::CallQueues& queues, const Traffic& traffic)
+      : panels_{call}, queues_(queues), traffic_(traffic) {}
   ~InPlaceLease() override { settle(); }
 
   const std::vector<operation::Operation>& panels() const override { return panels_; }
@@ -57,7 +58,7 @@ class InPlaceLease final : public Lease {
     return {};
   }
   Status finish() override {
-    auto computed = lane_.compute->synchronize();
+    auto computed = queues_.compute->synchronize();
     if (computed) {
       in_flight_ = false;
       state_ = HostState::complete;
@@ -75,20 +76,20 @@ class InPlaceLease final : public Lease {
   /// have been written.
   void settle() {
     if (!std::exchange(in_flight_, false)) return;
-    const bool works = lane_.compute->synchronize().has_value();
+    const bool works = queues_.compute->synchronize().has_value();
     state_ = works && !queued_ ? HostState::untouched : HostState::torn;
   }
 
   std::vector<operation::Operation> panels_;
-  device::Lane& lane_;
+  device::CallQueues& queues_;
   Traffic traffic_;
   bool in_flight_ = false;  ///< work may be under way
   bool queued_ = false;     ///< all of it was
   HostState state_ = HostState::untouched;
 };
 
-Status InPlacePolicy::prepare(std::span<const operation::Operand> operands, std::size_t index, device::Lane& lane,
-                              Traffic& traffic) {
+Status InPlacePolicy::prepare(std::span<const operation::Operand> operands, std::size_t index,
+                              device::CallQueues& queues, Traffic& traffic) {
   const operation::Operand& operand = operands[index];
   if (operand.empty() || operand.transient) return {};  // a vector is used from where it is
   bool first = false;
@@ -100,7 +101,7 @@ Status InPlacePolicy::prepare(std::span<const operation::Operand> operands, std:
     moved = use.moved;
   } else {
     if (before_ == Before::prefetch)
-      if (auto asked = lane.compute->prefetch(operand.address, operand.span_bytes());
+      if (auto asked = queues.compute->prefetch(operand.address, operand.span_bytes());
           !asked && asked.error().kind == device::ErrorKind::lost)
         return asked;
     first = !used_before(operand);
@@ -136,15 +137,16 @@ std::optional<operation::Estimate> InPlacePolicy::estimate(const operation::Oper
   return result;
 }
 
-Result<std::unique_ptr<Lease>> InPlacePolicy::begin(const operation::Operation& call, device::Lane& lane) {
+Result<std::unique_ptr<Lease>> InPlacePolicy::begin(const operation::Operation& call, device::CallQueues& queues) {
   // In place, the result of a failure would have destroyed the operands.
   if (call.may_fail)
     return tl::unexpected(
         device::Error{device::ErrorKind::unsupported, std::string(call.name()) + " is not computed in place"});
   Traffic traffic;
   for (std::size_t i = 0; i < call.operands().size(); ++i)
-    if (auto prepared = prepare(call.operands(), i, lane, traffic); !prepared) return tl::unexpected(prepared.error());
-  return std::make_unique<InPlaceLease>(call, lane, traffic);
+    if (auto prepared = prepare(call.operands(), i, queues, traffic); !prepared)
+      return tl::unexpected(prepared.error());
+  return std::make_unique<InPlaceLease>(call, queues, traffic);
 }
 
 }  // namespace

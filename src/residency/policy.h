@@ -50,11 +50,12 @@ class Lease {
   /// The call, or each of a series, cut into panels over host addresses (operation::pieces); at least one.
   virtual const std::vector<operation::Operation>& panels() const = 0;
 
-  /// Panel `index` with device addresses and device leading dimensions. When work that is queued now on lane.compute
+  /// Panel `index` with device addresses and device leading dimensions. When work that is queued now on queues.compute
   /// runs, the operands of the panel are on the device and current. Panels are acquired in order, each once.
   virtual device::Result<operation::Operation> acquire(std::size_t index) = 0;
 
-  /// Called after the panel's operation has been queued on lane.compute. Starts the copy of its result to host memory.
+  /// Called after the panel's operation has been queued on queues.compute. Starts the copy of its result to host
+  /// memory.
   virtual device::Status release(std::size_t index) = 0;
 
   /// Waits until all results are in host memory, and updates the state of their pages.
@@ -87,21 +88,22 @@ class Policy : public operation::Estimator {
   virtual bool keeps_operands() const = 0;
 
   /// Acquires the call's operands; uploads may start. Transient operands are in device memory of the call's own. The
-  /// caller must not use the lane otherwise until the lease is destroyed. An out_of_memory error means that this call
+  /// caller must not use the queues otherwise until the lease is destroyed. An out_of_memory error means that this call
   /// does not fit: try another policy or the CPU.
-  virtual device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::Lane& lane) = 0;
+  virtual device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call,
+                                                       device::CallQueues& queues) = 0;
 
   /// The same for a part of a larger call.
-  virtual device::Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::Lane& lane,
-                                                              const Shared&) {
-    return begin(call, lane);
+  virtual device::Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call,
+                                                              device::CallQueues& queues, const Shared&) {
+    return begin(call, queues);
   }
 
   /// As begin(), for several operations of one routine that do not depend on each other. The lease's panels are those
   /// of all operations. While one operation runs, the operands that the next one needs whole are brought. An
   /// out_of_memory or unsupported error means that the operations have to be made one by one.
-  virtual device::Result<std::unique_ptr<Lease>> begin_series(std::span<const operation::Operation>, device::Lane&,
-                                                              const Shared&) {
+  virtual device::Result<std::unique_ptr<Lease>> begin_series(std::span<const operation::Operation>,
+                                                              device::CallQueues&, const Shared&) {
     return tl::unexpected(device::Error{device::ErrorKind::unsupported, "this policy makes no series"});
   }
 

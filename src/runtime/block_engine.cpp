@@ -38,9 +38,9 @@ blocks::Engine* make_engine(Process& process) {
   if (blocks::Engine* const engine = the_engine) return engine;
   blocks::Setup setup;
   setup.host = &contracting_host();
-  if (Sessions* const sessions = process.sessions_in_use()) {
-    for (Session* const session : sessions->all()) setup.devices.push_back(&session->device());
-    setup.relieve = [sessions] { sessions->release_operands(); };
+  if (DeviceSet* const devices = process.devices_in_use()) {
+    for (DeviceContext* const context : devices->all()) setup.devices.push_back(&context->device());
+    setup.relieve = [devices] { devices->release_operands(); };
     setup.tracker = open_tracker(process.settings()).release();
   }
   the_engine = new blocks::Engine(std::move(setup));

@@ -34,9 +34,9 @@ bool may_stay_open(device::Device& device) {
 
 }  // namespace
 
-bool may_close_later(const Sessions& sessions, std::chrono::steady_clock::duration age) {
-  return age <= longest_age && std::ranges::all_of(sessions.all(), [](Session* session) {
-           return session->working() && may_stay_open(session->device());
+bool may_close_later(const DeviceSet& devices, std::chrono::steady_clock::duration age) {
+  return age <= longest_age && std::ranges::all_of(devices.all(), [](DeviceContext* context) {
+           return context->working() && may_stay_open(context->device());
          });
 }
 
@@ -51,9 +51,9 @@ std::string find_closer() {
   return "";
 }
 
-void close_later(const Sessions& sessions, const std::string& closer) {
+void close_later(const DeviceSet& devices, const std::string& closer) {
   if (closer.empty()) return;
-  const std::string& files = sessions.all().front()->device().properties().driver_files;
+  const std::string& files = devices.all().front()->device().properties().driver_files;
   platform::leave_open(closer, platform::descriptors_of(files));
 }
 

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-#include "runtime/sessions.h"
+#include "runtime/device_set.h"
 
 namespace blastoff::runtime {
 
@@ -14,7 +14,7 @@ namespace blastoff::runtime {
 /// program that runs for long gains nothing. False if the next program may need the device at once: if this one holds
 /// much of its memory, or if the device admits one process at a time. False also if a server opens the device for its
 /// clients: how it treats such files is not known.
-bool may_close_later(const Sessions& sessions, std::chrono::steady_clock::duration age);
+bool may_close_later(const DeviceSet& devices, std::chrono::steady_clock::duration age);
 
 /// Path of blastoff-closer: beside this library, or in the folder `blastoff` there, where a site installs programs that
 /// users do not run. "" if it is in neither place. To be called before the end of the process, which must not wait for
@@ -22,6 +22,6 @@ bool may_close_later(const Sessions& sessions, std::chrono::steady_clock::durati
 std::string find_closer();
 
 /// To be called last. With an empty `closer`, the end of the process closes the devices.
-void close_later(const Sessions& sessions, const std::string& closer);
+void close_later(const DeviceSet& devices, const std::string& closer);
 
 }  // namespace blastoff::runtime

@@ -82,17 +82,17 @@ void report_violation(const Operation& operation, const Comparison& comparison, 
 // Runs the parts on their devices at once, if the CPU could make each part that fails.
 Refusal run_by_devices(Placement& placement, const Operation& operation, const operation::Host& host,
                        report::Record& record, double& seconds) {
-  Sessions& sessions = *Process::instance().sessions_in_use();
+  DeviceSet& devices = *Process::instance().devices_in_use();
   const auto computable = [&](const Part& part) {
     return std::ranges::all_of(part.operations, [&](const Operation& each) { return host.can_compute(each); });
   };
-  if (!std::ranges::all_of(placement.parts, computable)) sessions.unsplit(placement, operation);
+  if (!std::ranges::all_of(placement.parts, computable)) devices.unsplit(placement, operation);
   if (!placement.parts.empty())
-    return offload_parts(placement.parts, sessions.all(), host, sessions.team(), record, seconds);
-  const DeviceStopwatch stopwatch(placement.session->device());
-  const Refusal refusal = offload(*placement.session, operation, host, record);
+    return offload_parts(placement.parts, devices.all(), host, devices.team(), record, seconds);
+  const DeviceStopwatch stopwatch(placement.context->device());
+  const Refusal refusal = offload(*placement.context, operation, host, record);
   seconds = stopwatch.seconds_of(record);
-  if (refusal == Refusal::none) placement.session->count(record, operation.work.flops, seconds);
+  if (refusal == Refusal::none) placement.context->count(record, operation.work.flops, seconds);
   return refusal;
 }
 
@@ -131,7 +131,7 @@ Refusal out_of_memory() {
   return Refusal::no_host_memory;
 }
 
-Refusal judge(const Operation& operation, decide::Grounds& grounds) {
+Refusal judge(const Operation& operation, decide::PredictedSeconds& predicted) {
   Process& process = Process::instance();
   if (!process.model_sought()) {
     platform::undisturbed([&] {
@@ -141,27 +141,28 @@ Refusal judge(const Operation& operation, decide::Grounds& grounds) {
   }
   decide::Verdict verdict{};
   if (!platform::contained([&] {
-        verdict = process.decider().judge(operation, process, report::explains_decisions() ? &grounds : nullptr);
+        verdict = process.decider().judge(operation, process, report::explains_decisions() ? &predicted : nullptr);
       }))
     return out_of_memory();
   return refusal_of(verdict);
 }
 
 // For --explain: describes a judged call that is over.
-void explain(const Operation& operation, const report::Record& record, const decide::Grounds& grounds) {
+void explain(const Operation& operation, const report::Record& record, const decide::PredictedSeconds& predicted) {
   if (!report::explains_decisions()) return;
   platform::undisturbed([&] {
     const CallersEnvironment environment;
-    report::add_decision(operation, record.refusal,
-                         {grounds.cpu_seconds, grounds.device_seconds, grounds.bringing_seconds, grounds.missing_bytes},
-                         record.seconds);
+    report::add_decision(
+        operation, record.refusal,
+        {predicted.cpu_seconds, predicted.device_seconds, predicted.bringing_seconds, predicted.missing_bytes},
+        record.seconds);
   });
 }
 
 // Chooses where the call runs, and opens the device if it is time.
 Placement place_for_call(const Operation& operation, report::Record& record) {
   const CallersEnvironment environment;
-  return Process::instance().enter_session(operation, record.refusal);
+  return Process::instance().enter_device(operation, record.refusal);
 }
 
 // `operation` is nullptr where the arguments were not understood.
@@ -221,11 +222,11 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
       report::memory_gauge().to_device += record.bytes_to_device;
       report::memory_gauge().from_device += record.bytes_from_device;
     }
-    process.leave_session(placement, operation);
+    process.leave_device(placement, operation);
   }
   // If the device has a clock of its own, reports give its seconds.
   if (!done) return;
-  const bool own_clock = placement.session->device().own_time().has_value();
+  const bool own_clock = placement.context->device().own_time().has_value();
   if (own_clock) stopwatch.took(seconds);
   const report::CallTime time = report::end_call(begin);
   time_on_device(record, time, own_clock ? std::optional(seconds) : std::nullopt, measured);
@@ -242,11 +243,11 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
                                        bool& done) {
   for (;;) {
     Placement placement = place_for_call(operation, record);
-    if (!placement.session) return;
+    if (!placement.context) return;
     run_on(placement, intercepted, operation, record, begin, stopwatch, done);
     if (done) return;
-    const bool lost = !placement.session->working() ||
-                      std::ranges::any_of(placement.parts, [](const Part& part) { return !part.session->working(); });
+    const bool lost = !placement.context->working() ||
+                      std::ranges::any_of(placement.parts, [](const Part& part) { return !part.context->working(); });
     if (!lost) return;
   }
 }
@@ -334,7 +335,7 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   if (Process::try_instance() == nullptr) return run_original(intercepted);
   const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
   report::Record record;
-  decide::Grounds grounds;
+  decide::PredictedSeconds predicted;
   const bool understood = parsed && parsed->supported;
   const Operation operation = understood ? parsed->make_operation() : Operation();
   if (!parsed || !parsed->valid)
@@ -348,7 +349,7 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   else if (Process::is_switched_off())
     record.refusal = Refusal::switched_off;
   else if (GatheredSolve::running() == nullptr)  // the gathered problem has been judged already
-    record.refusal = judge(operation, grounds);
+    record.refusal = judge(operation, predicted);
   GatheredSolve* const gathered = GatheredSolve::running();
   const bool judged = understood && parsed->valid && !parsed->trivial && gathered == nullptr;
   Traced traced(operation, intercepted.caller, judged && record.refusal != Refusal::below_min_size);
@@ -361,7 +362,7 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
       record.refusal = out_of_memory();
   if (done) {
     traced.end(std::nullopt, stopwatch.seconds());
-    return explain(operation, record, grounds);
+    return explain(operation, record, predicted);
   }
   if (gathered != nullptr) {
     report::end_call(begin);
@@ -406,7 +407,7 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
     report::recorded_since(time.ended);
   }
   report::log_call(record, counted);
-  if (observed) explain(operation, record, grounds);
+  if (observed) explain(operation, record, predicted);
   if (stands_for > 1)
     report::add_to_call_site(intercepted.caller, intercepted.routine_id(), Refusal::cpu_faster,
                              {stands_for - 1, seconds, operation.work.flops, operation.work.volume});

@@ -107,7 +107,7 @@ class SolvingProcess final : public scalapack::Root {
                                       times_together().least(operation, ranks_));
       };
       // The kind of device may be known only when it is open.
-      const bool unknown = process.sessions_in_use() == nullptr && !decide::knows_device(process.model(), operation);
+      const bool unknown = process.devices_in_use() == nullptr && !decide::knows_device(process.model(), operation);
       if (unknown || pays()) refusal = room_for(problem, operation);
       if (refusal == Refusal::none && unknown && !pays()) refusal = Refusal::distributed;
     });
@@ -119,11 +119,11 @@ class SolvingProcess final : public scalapack::Root {
     constexpr std::size_t matrices_of_work_space = 3;
     Process& process = Process::instance();
     Refusal refusal = Refusal::none;
-    const Placement placement = process.enter_session(operation, refusal);
-    if (placement.session == nullptr) return refusal;
+    const Placement placement = process.enter_device(operation, refusal);
+    if (placement.context == nullptr) return refusal;
     const std::size_t needed = problem.bytes() + matrices_of_work_space * problem.matrix_bytes();
-    if (needed > placement.session->budget()) refusal = Refusal::out_of_memory;
-    process.leave_session(placement, operation);
+    if (needed > placement.context->budget()) refusal = Refusal::out_of_memory;
+    process.leave_device(placement, operation);
     return refusal;
   }
 

@@ -28,11 +28,11 @@ using residency::Lease;
 // --verify=abort.
 constexpr int software_error = 70;
 
-Status run_panels(Lease& lease, device::Lane& lane, const operation::Host& host) {
+Status run_panels(Lease& lease, device::CallQueues& queues, const operation::Host& host) {
   for (std::size_t i = 0; i < lease.panels().size(); ++i) {
     auto panel = lease.acquire(i);
     if (!panel) return tl::unexpected(panel.error());
-    if (auto run = lane.compute->execute(*panel, host); !run) return run;
+    if (auto run = queues.compute->execute(*panel, host); !run) return run;
     if (auto sent = lease.release(i); !sent) return sent;
   }
   return lease.finish();
@@ -100,38 +100,38 @@ void note(report::Record& record, std::span<const operation::Operation> operatio
 }
 
 // As run_by(). Exceptions come only before host memory has changed.
-std::optional<Error> run_under_lease(residency::Policy& policy, Session& session,
+std::optional<Error> run_under_lease(residency::Policy& policy, DeviceContext& context,
                                      std::span<const operation::Operation> operations, const operation::Host& host,
                                      report::Record& record, const residency::Shared& shared) {
   const operation::Operation& first = operations.front();
-  if (auto prepared = session.device().prepare(first); !prepared) return prepared.error();
-  auto lane = session.lanes().acquire();
-  if (!lane) return lane.error();
-  const auto without_pins = session.without_pins(*(*lane)->compute, first);
+  if (auto prepared = context.device().prepare(first); !prepared) return prepared.error();
+  auto queues = context.queue_pool().acquire();
+  if (!queues) return queues.error();
+  const auto without_pins = context.without_pins(*(*queues)->compute, first);
   if (!without_pins) return without_pins.error();
-  record.lane_at_once = lane->at_once();
-  auto lease = operations.size() == 1 ? policy.begin_shared(first, **lane, shared)
-                                      : policy.begin_series(operations, **lane, shared);
+  record.queues_at_once = queues->at_once();
+  auto lease = operations.size() == 1 ? policy.begin_shared(first, **queues, shared)
+                                      : policy.begin_series(operations, **queues, shared);
   if (!lease) return lease.error();
   std::vector<HostState> states;
   states.reserve((*lease)->panels().size());
   Status run = tl::unexpected(device::no_host_memory());
-  platform::contained([&] { run = run_panels(**lease, **lane, host); });
+  platform::contained([&] { run = run_panels(**lease, **queues, host); });
   note(record, operations, **lease, policy);
   const std::string& reason = (*lease)->traffic().copied_because;
-  if (run && !reason.empty()) platform::contained([&] { session.count_copied(reason); });
+  if (run && !reason.empty()) platform::contained([&] { context.count_copied(reason); });
   if (run) return std::nullopt;
-  if (run.error().kind == ErrorKind::lost) session.lost(run.error().message);
+  if (run.error().kind == ErrorKind::lost) context.lost(run.error().message);
   if (complete_on_host(**lease, first, host, run.error(), states)) return std::nullopt;
   return std::move(run.error());
 }
 
 // The policy runs the operations: one, or a series. nullopt if they are done; otherwise host memory is unchanged.
-std::optional<Error> run_by(residency::Policy& policy, Session& session,
+std::optional<Error> run_by(residency::Policy& policy, DeviceContext& context,
                             std::span<const operation::Operation> operations, const operation::Host& host,
                             report::Record& record, const residency::Shared& shared) {
   std::optional<Error> error;
-  if (!platform::contained([&] { error = run_under_lease(policy, session, operations, host, record, shared); }))
+  if (!platform::contained([&] { error = run_under_lease(policy, context, operations, host, record, shared); }))
     error = device::no_host_memory();
   return error;
 }
@@ -143,15 +143,16 @@ bool another_way_may(const Error& error) {
 /// Runs an operation that does not fit the device: block after block by copies.
 class BlockRun {
  public:
-  BlockRun(Session& session, const residency::PageLocks* locks, const operation::Host& host, report::Record& record)
-      : session_(session), shared_{.page_locks = locks}, host_(host), record_(record) {}
+  BlockRun(DeviceContext& context, const residency::PageLocks* locks, const operation::Host& host,
+           report::Record& record)
+      : context_(context), shared_{.page_locks = locks}, host_(host), record_(record) {}
 
   /// Takes at most `room` bytes of device memory. nullopt if the operation is done; otherwise host memory is unchanged.
   /// The results of finished blocks are in host memory, so the CPU can compute the rest.
   std::optional<Error> run(const operation::Operation& operation, std::size_t room, Error too_large) {
     BlockPlan plan;
     if (!platform::contained(
-            [&] { plan = plan_blocks(operation, room, session_.model(), shared_.page_locks != nullptr); }))
+            [&] { plan = plan_blocks(operation, room, context_.model(), shared_.page_locks != nullptr); }))
       return device::no_host_memory();
     const auto computable = [&](const auto& series) {
       return std::ranges::all_of(series, [&](const auto& block) { return host_.can_compute(block); });
@@ -174,7 +175,7 @@ class BlockRun {
 
  private:
   std::optional<Error> run_by_copies(std::span<const operation::Operation> operations) {
-    return run_by(*session_.policies().back(), session_, operations, host_, record_, shared_);
+    return run_by(*context_.policies().back(), context_, operations, host_, record_, shared_);
   }
 
   /// Returns an error only if the first block of all fails.
@@ -191,49 +192,49 @@ class BlockRun {
     return std::nullopt;
   }
 
-  Session& session_;
+  DeviceContext& context_;
   const residency::Shared shared_;
   const operation::Host& host_;
   report::Record& record_;
 };
 
 /// Tries the policy that keeps operands, if there is one; then copies; then copies block by block. Returns as run_by().
-std::optional<Error> run(Session& session, const operation::Operation& operation, const operation::Host& host,
+std::optional<Error> run(DeviceContext& context, const operation::Operation& operation, const operation::Host& host,
                          report::Record& record, residency::Shared shared) {
-  residency::Policy& preferred = *session.policies().front();
-  residency::Policy& copies = *session.policies().back();
+  residency::Policy& preferred = *context.policies().front();
+  residency::Policy& copies = *context.policies().back();
   std::unique_ptr<residency::PageLocks> locks;
   std::string why_copied;
   if (&preferred != &copies) {
-    auto error = run_by(preferred, session, {&operation, 1}, host, record, shared);
+    auto error = run_by(preferred, context, {&operation, 1}, host, record, shared);
     if (!error || !another_way_may(*error)) return error;
     why_copied = error->message;
     const bool large = error->kind == ErrorKind::out_of_memory && operation.cutting != operation::Cutting::none;
     if (large) locks = preferred.lock_operands(operation);
     shared.page_locks = locks.get();
   }
-  auto error = run_by(copies, session, {&operation, 1}, host, record, shared);
-  if (!error && !why_copied.empty()) platform::contained([&] { session.count_copied(why_copied); });
+  auto error = run_by(copies, context, {&operation, 1}, host, record, shared);
+  if (!error && !why_copied.empty()) platform::contained([&] { context.count_copied(why_copied); });
   if (!error || error->kind != ErrorKind::out_of_memory) return error;
-  error = BlockRun(session, locks.get(), host, record).run(operation, session.room_for_copies(), *error);
-  if (!error) platform::contained([&] { session.count_copied("too large for the device: computed block by block"); });
+  error = BlockRun(context, locks.get(), host, record).run(operation, context.room_for_copies(), *error);
+  if (!error) platform::contained([&] { context.count_copied("too large for the device: computed block by block"); });
   return error;
 }
 
 }  // namespace
 
-Refusal offload(Session& session, const operation::Operation& operation, const operation::Host& host,
+Refusal offload(DeviceContext& context, const operation::Operation& operation, const operation::Host& host,
                 report::Record& record, const residency::Shared& shared) {
   std::optional<Error> error;
-  if (!platform::contained([&] { error = run(session, operation, host, record, shared); }))
+  if (!platform::contained([&] { error = run(context, operation, host, record, shared); }))
     error = device::no_host_memory();
   if (!error) return Refusal::none;
   if (error->kind == ErrorKind::lost || error->kind == ErrorKind::unavailable)
-    session.lost(error->message);
+    context.lost(error->message);
   else if (error->kind == ErrorKind::no_host_memory)
     platform::say_out_of_memory();
   else if (error->kind != ErrorKind::failed)
-    platform::contained([&] { session.say_once(error->message); });
+    platform::contained([&] { context.say_once(error->message); });
   return refusal_of(error->kind);
 }
 

@@ -3,7 +3,7 @@
 
 #include "operation/host.h"
 #include "report/record.h"
-#include "runtime/session.h"
+#include "runtime/device_context.h"
 
 namespace blastoff::runtime {
 
@@ -12,7 +12,7 @@ namespace blastoff::runtime {
 /// is unchanged and the call must still be made. In one case neither is possible: the device was lost while it
 /// overwrote an operand that the call also reads. The process then ends with a message (end_torn()). `shared`: data
 /// that this operation shares with others that run at the same time on other devices.
-report::Refusal offload(Session& session, const operation::Operation& operation, const operation::Host& host,
+report::Refusal offload(DeviceContext& context, const operation::Operation& operation, const operation::Host& host,
                         report::Record& record, const residency::Shared& shared = {});
 
 }  // namespace blastoff::runtime

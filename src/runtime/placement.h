@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "operation/operation.h"
-#include "runtime/session.h"
+#include "runtime/device_context.h"
 
 namespace blastoff::runtime {
 
 /// The part that one device computes of a call that several devices compute together.
 struct Part {
-  Session* session = nullptr;
+  DeviceContext* context = nullptr;
   std::vector<operation::Operation> operations;  ///< to be made in this order
 
   double flops() const {
@@ -22,8 +22,8 @@ struct Part {
 
 /// A call's place: one device, or several at once.
 struct Placement {
-  Session* session = nullptr;  ///< runs the whole call; nullptr if no device does
-  std::vector<Part> parts;     ///< of a split call, one for each device; else empty
+  DeviceContext* context = nullptr;  ///< runs the whole call; nullptr if no device does
+  std::vector<Part> parts;           ///< of a split call, one for each device; else empty
 };
 
 }  // namespace blastoff::runtime

@@ -230,7 +230,7 @@ const decide::MachineModel& Process::model_of_devices() {
   const bool decided_by_size = config::decide_by(settings_) != config::DecideBy::time;
   if (!decided_by_size || settings_.model == "none") return *model_;
   const auto found = settings_.model.empty()
-                         ? model_of_gpu(model_folders(), sessions_.load()->front().device().properties().name)
+                         ? model_of_gpu(model_folders(), devices_.load()->front().device().properties().name)
                          : read_model(settings_.model);
   return found ? *complete_model(assumed_, &*found, nullptr) : *model_;
 }
@@ -242,15 +242,14 @@ void Process::use_model(const FoundModel* device) {
   open_policy_.expect(model->open_seconds);
   model_ = model;
   decide_by_model();
-  if (Sessions* const sessions = sessions_) sessions->use(*model);
+  if (DeviceSet* const devices = devices_) devices->use(*model);
 }
 
 /// Processes that share a device share its time. A decision refers to the model for as long as the process lives.
 void Process::decide_by_model() {
   if (config::decide_by(settings_) != config::DecideBy::time) return;
-  Sessions* const sessions = sessions_;
-  const int processes =
-      sessions != nullptr ? sessions->front().device().properties().sharers : expected_sharers_.load();
+  DeviceSet* const devices = devices_;
+  const int processes = devices != nullptr ? devices->front().device().properties().sharers : expected_sharers_.load();
   const decide::MachineModel* const model = model_;
   own_share_ = processes > 1 ? new decide::MachineModel(model->shared_by(processes)) : model;
   decider_->use(*own_share_);
@@ -262,31 +261,31 @@ Refusal Process::refusal() const {
   if (switched_off) return Refusal::switched_off;
   if (forked) return Refusal::forked;
   if (exiting) return Refusal::exiting;
-  const Sessions* const sessions = sessions_;
-  if (tried_ && !sessions) return Refusal::no_device;
-  return sessions && !sessions->working() ? Refusal::device_lost : Refusal::none;
+  const DeviceSet* const devices = devices_;
+  if (tried_ && !devices) return Refusal::no_device;
+  return devices && !devices->working() ? Refusal::device_lost : Refusal::none;
 }
 
 // Signals are blocked: a handler that never returns must not leave a lock taken.
 std::optional<operation::Estimate> Process::estimate(const operation::Operation& operation) {
   std::optional<operation::Estimate> result;
   platform::undisturbed([&] {
-    Sessions* const sessions = sessions_;
-    if (sessions && refusal() == Refusal::none) result = sessions->estimate(operation);
+    DeviceSet* const devices = devices_;
+    if (devices && refusal() == Refusal::none) result = devices->estimate(operation);
   });
   return result;
 }
 
 void Process::leave_to_cpu(const operation::Operation& operation) {
-  if (sessions_ == nullptr || !met_.may_hold_result(operation) || in_forked_child() || refusal() != Refusal::none)
+  if (devices_ == nullptr || !met_.may_hold_result(operation) || in_forked_child() || refusal() != Refusal::none)
     return;
   platform::undisturbed([&] {
     const CallersEnvironment environment;
-    sessions_.load()->leave_to_cpu(operation);
+    devices_.load()->leave_to_cpu(operation);
   });
 }
 
-Placement Process::enter_session(const operation::Operation& operation, Refusal& why) {
+Placement Process::enter_device(const operation::Operation& operation, Refusal& why) {
   why = in_forked_child() ? Refusal::forked : refusal();
   if (!first_call_noted_.load(std::memory_order_relaxed)) note_first_call();
   if (why == Refusal::none && !tried_ && !open_for(operation)) why = Refusal::not_open;
@@ -295,15 +294,15 @@ Placement Process::enter_session(const operation::Operation& operation, Refusal&
   calls_in_flight_.fetch_add(1);
   ++own_calls_in_flight;
   if (why == Refusal::none) why = refusal();
-  Sessions* const sessions = sessions_;
-  if (why == Refusal::none && (!sessions || !ready_for(operation))) why = Refusal::not_open;
+  DeviceSet* const devices = devices_;
+  if (why == Refusal::none && (!devices || !ready_for(operation))) why = Refusal::not_open;
   if (why == Refusal::none) {
     Placement placement;
-    if (!platform::contained([&] { placement = sessions->take(operation); }))
+    if (!platform::contained([&] { placement = devices->take(operation); }))
       why = Refusal::no_host_memory;
-    else if (!placement.session)
+    else if (!placement.context)
       why = Refusal::device_lost;
-    if (placement.session) {
+    if (placement.context) {
       met_.meet(operation);
       return placement;
     }
@@ -317,7 +316,7 @@ bool Process::enter_for_blocks(Refusal& why) {
   why = in_forked_child() ? Refusal::forked : exiting ? Refusal::exiting : Refusal::none;
   if (why == Refusal::none && !tried_ && settings_.device != "none")
     start_in_turn_or_late(nullptr, longest_turn_of_others);
-  // The call is counted before the last check, as in enter_session().
+  // The call is counted before the last check, as in enter_device().
   calls_in_flight_.fetch_add(1);
   ++own_calls_in_flight;
   if (why == Refusal::none && exiting) why = Refusal::exiting;
@@ -328,12 +327,12 @@ bool Process::enter_for_blocks(Refusal& why) {
 }
 
 void Process::share_driver() {
-  Sessions* const sessions = sessions_;
-  if (sessions && !in_forked_child()) sessions->release_pins();
+  DeviceSet* const devices = devices_;
+  if (devices && !in_forked_child()) devices->release_pins();
 }
 
-void Process::leave_session(const Placement& placement, const operation::Operation& operation) {
-  sessions_.load()->give_back(placement, operation);
+void Process::leave_device(const Placement& placement, const operation::Operation& operation) {
+  devices_.load()->give_back(placement, operation);
   leave();
 }
 
@@ -374,8 +373,8 @@ void Process::switch_off() {
   if (process == nullptr || process->in_forked_child()) return;
   const auto deadline = Clock::now() + longest_wait;
   while (!inside_a_call() && process->calls_in_flight_ > 0 && Clock::now() < deadline) usleep(50);
-  Sessions* const sessions = process->sessions_;
-  if (sessions && !exiting) platform::undisturbed([&] { sessions->release_operands(); });
+  DeviceSet* const devices = process->devices_;
+  if (devices && !exiting) platform::undisturbed([&] { devices->release_operands(); });
 }
 
 void Process::leave_device() {
@@ -387,16 +386,16 @@ void Process::leave_device() {
   const bool opened = end_opening();
   const platform::Stopwatch stopwatch;
   wait_for_calls();
-  if (opened && calls_in_flight_ == 0 && !inside_a_call() && sessions_)
-    platform::contained([&] { sessions_.load()->stop(); });
+  if (opened && calls_in_flight_ == 0 && !inside_a_call() && devices_)
+    platform::contained([&] { devices_.load()->stop(); });
   seconds_at_end_ = seconds_at_end_ + stopwatch.seconds();
 }
 
 void Process::close_devices() {
-  const Sessions* const sessions = sessions_;
-  if (config::end_mode(settings_) != config::EndMode::background || sessions == nullptr || in_forked_child()) return;
+  const DeviceSet* const devices = devices_;
+  if (config::end_mode(settings_) != config::EndMode::background || devices == nullptr || in_forked_child()) return;
   platform::contained([&] {  // otherwise the end of the process closes them
-    if (may_close_later(*sessions, Clock::now() - loaded_at())) close_later(*sessions, closer_);
+    if (may_close_later(*devices, Clock::now() - loaded_at())) close_later(*devices, closer_);
   });
 }
 

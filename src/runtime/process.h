@@ -18,12 +18,12 @@
 #include "platform/process_mark.h"
 #include "report/context.h"
 #include "report/record.h"
+#include "runtime/device_set.h"
 #include "runtime/earlier_rates.h"
 #include "runtime/met_memory.h"
 #include "runtime/model_search.h"
 #include "runtime/open_policy.h"
 #include "runtime/run_history.h"
-#include "runtime/sessions.h"
 #include "runtime/tracing.h"
 
 namespace blastoff::runtime {
@@ -74,20 +74,20 @@ class Process final : public operation::Estimator {
 
   /// Where the call is to run: on the device that suits it, on several devices, or, with the reason in `why`, on none.
   /// If no device is open yet, this call or one of Blastoff's threads opens them, as OpenPolicy decides. Every
-  /// placement with a session must be given back by leave_session().
-  Placement enter_session(const operation::Operation& operation, report::Refusal& why);
-  void leave_session(const Placement& placement, const operation::Operation& operation);
+  /// placement with a device context must be given back by leave_device().
+  Placement enter_device(const operation::Operation& operation, report::Refusal& why);
+  void leave_device(const Placement& placement, const operation::Operation& operation);
 
   bool traces() const { return tracing_.wanted(); }
   /// Records calls. nullptr without --trace, and in children that did not come from fork(). Changes errno.
   trace::Tracer* tracer();
 
-  /// For a call of the block interface: opens the devices if nobody has. sessions_in_use() then returns them; nullptr
+  /// For a call of the block interface: opens the devices if nobody has. devices_in_use() then returns them; nullptr
   /// if there are none. Returns false, with the reason in `why`, if the process was forked or is ending, so that no
   /// device may be used. After true, leave() must follow.
   bool enter_for_blocks(report::Refusal& why);
   void leave();
-  Sessions* sessions_in_use() { return sessions_; }
+  DeviceSet* devices_in_use() { return devices_; }
 
   /// The CPU has made a call because the device was not open yet.
   void add_spent_before_opening(SpentOnCpu call, SpentOnCpu before) { open_policy_.add_spent(call, before); }
@@ -160,8 +160,8 @@ class Process final : public operation::Estimator {
   static constexpr std::chrono::seconds longest_turn_in_background{60};
   bool start_in_turn(const operation::Operation* first, std::chrono::duration<double> longest);
   void start_in_turn_or_late(const operation::Operation* first, std::chrono::seconds longest);
-  void start_session(const operation::Operation* first);
-  void find_session(const operation::Operation* first);
+  void start_devices(const operation::Operation* first);
+  void find_devices(const operation::Operation* first);
   void recall_earlier_runs();
   void recall_earlier_rates();
   void open_as_foreseen();
@@ -219,7 +219,7 @@ class Process final : public operation::Estimator {
   std::atomic<int> expected_sharers_{1};  // processes of each device, as far as that is known before one is open
   std::mutex turn_mutex_;                 // held in the process's turn; taken before mutex_
   std::mutex mutex_;
-  std::atomic<Sessions*> sessions_{nullptr};
+  std::atomic<DeviceSet*> devices_{nullptr};
   std::optional<report::DeviceOpening> opened_;  // written before tried_ is set
   std::atomic<bool> tried_{false};
   std::atomic<bool> opening_begun_{false};
@@ -232,8 +232,8 @@ class Process final : public operation::Estimator {
   std::atomic<std::chrono::steady_clock::time_point> description_due_;
   std::atomic<bool> first_call_over_{false};
   std::atomic<bool> waited_{false};  // the end of the process has waited for calls in flight
-  std::string failure_;              // why there is no session
-  std::string closer_;               // path of blastoff-closer; set before sessions_
+  std::string failure_;              // why there is no device context
+  std::string closer_;               // path of blastoff-closer; set before devices_
 };
 
 /// A call whose blas::volume() is below this goes straight to the original: Decider::floor_volume(). Minus infinity,

@@ -81,7 +81,7 @@ bool Process::start_in_turn(const operation::Operation* first, std::chrono::dura
       if (opening_takes_long(settings_))
         turn.emplace(platform::Peers(report::run_directory()), std::chrono::milliseconds(0));
       if (!turn || turn->came()) {
-        start_session(first);
+        start_devices(first);
         return true;
       }
     }
@@ -94,34 +94,34 @@ bool Process::start_in_turn(const operation::Operation* first, std::chrono::dura
 void Process::start_in_turn_or_late(const operation::Operation* first, std::chrono::seconds longest) {
   if (start_in_turn(first, longest)) return;
   const std::lock_guard lock(turn_mutex_);
-  start_session(first);
+  start_devices(first);
 }
 
 /// To be called in the process's turn.
-void Process::start_session(const operation::Operation* first) {
+void Process::start_devices(const operation::Operation* first) {
   // The guard is needed, since opening a device loads libraries.
   const platform::ForkGuard guard;
   const std::lock_guard lock(mutex_);
   if (tried_ || unwanted_) return;
   const auto begin = Clock::now();
-  find_session(first);
+  find_devices(first);
   const std::chrono::duration<double> since_loading = begin - loaded_at();
   const std::chrono::duration<double> real = Clock::now() - begin;
   const double after = since_loading.count() + report::seconds_ahead();
   const double taken = has_own_clock() ? simulated_rates_->start : real.count();
   if (has_own_clock() && !platform::is_own_thread())
     report::set_seconds_ahead(report::seconds_ahead() + taken - real.count());
-  if (sessions_ != nullptr) opened_ = report::DeviceOpening{after, taken, open_policy_.foresees_gain()};
+  if (devices_ != nullptr) opened_ = report::DeviceOpening{after, taken, open_policy_.foresees_gain()};
   tried_ = !unwanted_;
   platform::contained([&] { keep_description(); });
 }
 
-void Process::find_session(const operation::Operation* first) {
+void Process::find_devices(const operation::Operation* first) {
   if (const std::string copies = intercept::describe_copies(); !copies.empty())
     platform::log_line("%s", copies.c_str());
-  auto sessions = Sessions::start(settings_, [this] { return unwanted_ || is_exiting(); });
-  if (sessions) {
-    Sessions& opened = *sessions->release();  // never destroyed, whatever fails from here on
+  auto devices = DeviceSet::start(settings_, [this] { return unwanted_ || is_exiting(); });
+  if (devices) {
+    DeviceSet& opened = *devices->release();  // never destroyed, whatever fails from here on
     platform::contained([&] {
       if (first == nullptr || !opening_begun_) return;
       opened.make_ready(*first);
@@ -132,7 +132,7 @@ void Process::find_session(const operation::Operation* first) {
     platform::contained([&] {
       if (const RunHistory* const earlier = run_history_) opened.expect_used_once(earlier->used_once());
     });
-    sessions_ = &opened;
+    devices_ = &opened;
     platform::contained([&] { opened.use(model_of_devices()); });
     platform::contained([&] {
       const std::lock_guard model_lock(model_mutex_);
@@ -142,10 +142,10 @@ void Process::find_session(const operation::Operation* first) {
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
     // called.
     std::atexit([] { instance().leave_device(); });
-  } else if (sessions.error().kind == device::ErrorKind::no_host_memory) {
+  } else if (devices.error().kind == device::ErrorKind::no_host_memory) {
     throw std::bad_alloc();  // the next call tries again
   } else if (!unwanted_ && !is_exiting()) {
-    failure_ = sessions.error().message;
+    failure_ = devices.error().message;
     platform::log_line("%s; all calls run on the CPU", failure_.c_str());
   }
 }
@@ -269,7 +269,7 @@ bool Process::ready_for(const operation::Operation& operation) {
     return true;
   }
   const std::function<void()> prepare = [this, operation, &readiness] {
-    if (!unwanted_) sessions_.load()->make_ready(operation);
+    if (!unwanted_) devices_.load()->make_ready(operation);
     readiness = Readiness::ready;
   };
   const std::function<void()> failed = [&readiness] { readiness = Readiness::ready; };  // the next call loads them
@@ -315,7 +315,7 @@ bool Process::end_opening() {
   while (in_background_ > 0 && Clock::now() < begin + longest_wait) usleep(200);
   seconds_at_end_ = seconds_at_end_ + std::chrono::duration<double>(Clock::now() - begin).count();
   unwanted_ = false;
-  opening_begun_ = sessions_ != nullptr;  // the main thread may have ended while the process goes on
+  opening_begun_ = devices_ != nullptr;  // the main thread may have ended while the process goes on
   return in_background_ == 0;
 }
 

@@ -73,8 +73,8 @@ report::Context Process::describe() {
   // A child was patched with its parent. A simulated clock stands still meanwhile.
   if (!was_forked() && !has_own_clock())
     context.cost_seconds = seconds_of_launcher() + context.interception.seconds + seconds_at_end_;
-  Sessions* const sessions = sessions_;
-  if (sessions && !was_forked() && !inside_a_call()) sessions->describe(context);
+  DeviceSet* const devices = devices_;
+  if (devices && !was_forked() && !inside_a_call()) devices->describe(context);
   if (!was_forked() && !inside_a_call()) context.blocks = describe_blocks();
   return context;
 }
@@ -124,7 +124,7 @@ bool Process::wants_summary(bool any_device, bool worked) const {
 
 /// Whether a report or a summary will tell of this process if it has made calls.
 bool Process::is_read_of() const {
-  return report::counters_are_kept() || !settings_.report.empty() || wants_summary(sessions_ != nullptr, true);
+  return report::counters_are_kept() || !settings_.report.empty() || wants_summary(devices_ != nullptr, true);
 }
 
 /// Keeps the times for the next run of the same command. All ranks of a job run the same command, so one rank writes
@@ -134,12 +134,12 @@ void Process::keep_times(const report::Totals& totals) const {
   if (earlier == nullptr || was_forked() || platform::global_rank() > 0) return;
   const double seconds = tried_ && opened_ ? opened_->seconds : 0;
   const platform::ErrnoGuard errno_stays;
-  Sessions* const sessions = sessions_;
+  DeviceSet* const devices = devices_;
   RunTimes times = times_of_run(open_policy_.spent(), totals, seconds, age(), earlier->times());
   times.opened_at_once = open_policy_.foresees_gain();
   times.lead = lead_;
   earlier->keep(times, open_policy_.price(),
-                sessions == nullptr || inside_a_call() ? std::nullopt : sessions->used_once());
+                devices == nullptr || inside_a_call() ? std::nullopt : devices->used_once());
 }
 
 /// Keeps what the CPU took for this run's calls, for the next run of the same command, whatever device it has.

@@ -16,7 +16,7 @@
 #include "platform/process.h"
 #include "platform/reserve.h"
 #include "report/file.h"
-#include "residency/mirror/usage.h"
+#include "residency/mirror/tracking_heuristic.h"
 #include "runtime/user_cache.h"
 
 namespace blastoff::runtime {
@@ -109,7 +109,7 @@ std::optional<Known> parse(const std::string& text, std::uint64_t command) {
   if (right && ahead > 0 && !runs_still(ahead.get<std::int64_t>())) run.lead = 0;
   std::vector<std::uint64_t> used_once;
   const Json kinds = file.value("used_once", Json());
-  right = right && kinds.is_array() && kinds.size() <= residency::mirror::Usage::max_kinds;
+  right = right && kinds.is_array() && kinds.size() <= residency::mirror::TrackingHeuristic::max_kinds;
   for (std::size_t i = 0; right && i < kinds.size(); ++i) {
     right = kinds[i].is_number_unsigned();
     if (right) used_once.push_back(kinds[i].get<std::uint64_t>());

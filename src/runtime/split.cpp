@@ -56,13 +56,14 @@ void add_traffic(Record& sum, const Record& record) {
 }
 
 /// Runs the rest of a part on one device. `shared`: for the first of these operations.
-void run_rest(const Part& part, Session& session, const Host& host, Progress& progress, residency::Shared shared = {}) {
-  const DeviceStopwatch stopwatch(session.device());
+void run_rest(const Part& part, DeviceContext& context, const Host& host, Progress& progress,
+              residency::Shared shared = {}) {
+  const DeviceStopwatch stopwatch(context.device());
   Record record;
   double flops = 0;
   for (; progress.done < part.operations.size(); ++progress.done) {
     const Operation& operation = part.operations[progress.done];
-    progress.refusal = offload(session, operation, host, record, shared);
+    progress.refusal = offload(context, operation, host, record, shared);
     if (progress.refusal != Refusal::none) break;
     flops += operation.work.flops;
     ++shared.number;
@@ -73,16 +74,16 @@ void run_rest(const Part& part, Session& session, const Host& host, Progress& pr
   progress.record.transfer_seconds += record.transfer_seconds;
   progress.record.policy = record.policy;
   progress.record.operands_kept = record.operands_kept;
-  progress.record.lane_at_once = record.lane_at_once;
-  if (flops > 0) session.count_part(record, flops, seconds);
+  progress.record.queues_at_once = record.queues_at_once;
+  if (flops > 0) context.count_part(record, flops, seconds);
 }
 
 /// Does what the part's own device has not done. The operands are intact, since only finished operations change host
 /// memory.
-void take_over(const Part& part, std::span<Session* const> devices, const Host& host, Progress& progress) {
-  for (Session* const session : devices) {
+void take_over(const Part& part, std::span<DeviceContext* const> devices, const Host& host, Progress& progress) {
+  for (DeviceContext* const context : devices) {
     if (progress.done == part.operations.size()) return;
-    if (session != part.session && session->working()) run_rest(part, *session, host, progress);
+    if (context != part.context && context->working()) run_rest(part, *context, host, progress);
   }
   for (; progress.done < part.operations.size(); ++progress.done) host.compute(part.operations[progress.done]);
 }
@@ -105,7 +106,7 @@ class Environment {
 
 }  // namespace
 
-Refusal offload_parts(std::span<const Part> parts, std::span<Session* const> devices, const Host& program,
+Refusal offload_parts(std::span<const Part> parts, std::span<DeviceContext* const> devices, const Host& program,
                       platform::WorkerPool& team, Record& record, double& seconds) {
   const OneAtATime host(program);
   const Environment environment;
@@ -115,7 +116,7 @@ Refusal offload_parts(std::span<const Part> parts, std::span<Session* const> dev
   team.run(parts.size(), [&](std::size_t i) {
     environment.enter();
     const residency::Shared first{&sharing, i, 0};
-    if (!platform::run_with_ample_stack([&] { run_rest(parts[i], *parts[i].session, host, progress[i], first); }))
+    if (!platform::run_with_ample_stack([&] { run_rest(parts[i], *parts[i].context, host, progress[i], first); }))
       progress[i].refusal = Refusal::no_host_memory;
     sharing.leave(i);
   });
@@ -124,17 +125,17 @@ Refusal offload_parts(std::span<const Part> parts, std::span<Session* const> dev
   for (std::size_t i = 0; i < parts.size(); ++i) take_over(parts[i], devices, host, progress[i]);
 
   record.parts = static_cast<int>(parts.size());
-  record.operands_kept = record.lane_at_once = true;
+  record.operands_kept = record.queues_at_once = true;
   double longest = 0;
   for (const Progress& each : progress) {
     add_traffic(record, each.record);
     if (*record.policy == '\0') record.policy = each.record.policy;
     record.transfer_seconds = std::max(record.transfer_seconds, each.record.transfer_seconds);
     record.operands_kept = record.operands_kept && each.record.operands_kept;
-    record.lane_at_once = record.lane_at_once && each.record.lane_at_once;
+    record.queues_at_once = record.queues_at_once && each.record.queues_at_once;
     longest = std::max(longest, each.seconds);
   }
-  seconds = parts.front().session->device().own_time() ? longest : stopwatch.seconds();
+  seconds = parts.front().context->device().own_time() ? longest : stopwatch.seconds();
   return Refusal::none;
 }
 

@@ -16,7 +16,7 @@ namespace blastoff::runtime {
 /// of `devices` does it, or else `host`. Refusal::none: the whole result is in host memory. Any other refusal: no part
 /// has been done, host memory is unchanged and the call must still be made. `host` must be able to compute all
 /// operations of the parts; only one thread uses it at a time. Torn results as in offload().
-report::Refusal offload_parts(std::span<const Part> parts, std::span<Session* const> devices,
+report::Refusal offload_parts(std::span<const Part> parts, std::span<DeviceContext* const> devices,
                               const operation::Host& host, platform::WorkerPool& team, report::Record& record,
                               double& seconds);
 

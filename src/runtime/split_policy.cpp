@@ -48,9 +48,9 @@ struct Need {
   operation::Estimate found;
 };
 
-Need need_of(const operation::Operation& operation, Session& session) {
-  const auto found = session.policies().front()->estimate(operation);
-  return {bytes_to_bring(session, operation, found),
+Need need_of(const operation::Operation& operation, DeviceContext& context) {
+  const auto found = context.policies().front()->estimate(operation);
+  return {bytes_to_bring(context, operation, found),
           found.value_or(operation::Estimate{.missing = bytes_read(operation)})};
 }
 
@@ -59,14 +59,14 @@ Need need_of(const operation::Operation& operation, Session& session) {
 Need need_of(const Part& part, const operation::Operation& whole) {
   Need sum;
   for (const operation::Operation& operation : part.operations) {
-    const Need need = need_of(operation, *part.session);
+    const Need need = need_of(operation, *part.context);
     sum.bytes += need.bytes;
     sum.found.resident += need.found.resident;
     sum.found.missing += need.found.missing;
     sum.found.dirty += need.found.dirty;
   }
   if (part.operations.size() == 1) return sum;
-  const Need most = need_of(whole, *part.session);
+  const Need most = need_of(whole, *part.context);
   return sum.bytes > most.bytes ? most : sum;
 }
 
@@ -100,8 +100,8 @@ bool SplitPolicy::Forecast::gains() const {
   return split.now < worth_it * alone.now;
 }
 
-std::vector<Part> SplitPolicy::parts(const operation::Operation& operation, std::span<Session* const> working,
-                                     Session& alone) {
+std::vector<Part> SplitPolicy::parts(const operation::Operation& operation, std::span<DeviceContext* const> working,
+                                     DeviceContext& alone) {
   const bool quiet = is_quiet(working);
   if (mode_ != config::SplitMode::always && !quiet) return {};
   std::vector<Part> parts = cut(operation, working);
@@ -110,7 +110,8 @@ std::vector<Part> SplitPolicy::parts(const operation::Operation& operation, std:
 }
 
 std::optional<operation::Estimate> SplitPolicy::estimate(const operation::Operation& operation,
-                                                         std::span<Session* const> working, Session& alone) const {
+                                                         std::span<DeviceContext* const> working,
+                                                         DeviceContext& alone) const {
   if (mode_ != config::SplitMode::always && quiet_calls_ < enough_quiet_calls) return std::nullopt;
   const std::vector<Part> parts = cut(operation, working);
   if (parts.empty()) return std::nullopt;
@@ -121,14 +122,15 @@ std::optional<operation::Estimate> SplitPolicy::estimate(const operation::Operat
 
 /// Whether no call is in flight, and none was when the last few were made. One look is not enough: threads that take
 /// turns find the devices idle now and then.
-bool SplitPolicy::is_quiet(std::span<Session* const> working) {
-  const bool idle = std::ranges::all_of(working, &Session::idle);
+bool SplitPolicy::is_quiet(std::span<DeviceContext* const> working) {
+  const bool idle = std::ranges::all_of(working, &DeviceContext::idle);
   quiet_calls_ = idle ? std::min(quiet_calls_.load() + 1, enough_quiet_calls) : 0;
   return quiet_calls_ == enough_quiet_calls;
 }
 
 /// Cuts the call into as many parts as are worth a device; the first part is for the first device, and so on.
-std::vector<Part> SplitPolicy::cut(const operation::Operation& operation, std::span<Session* const> working) const {
+std::vector<Part> SplitPolicy::cut(const operation::Operation& operation,
+                                   std::span<DeviceContext* const> working) const {
   if (mode_ == config::SplitMode::never || working.size() < 2) return {};
   std::size_t count = working.size();
   if (mode_ == config::SplitMode::automatic) {
@@ -144,7 +146,7 @@ std::vector<Part> SplitPolicy::cut(const operation::Operation& operation, std::s
 }
 
 SplitPolicy::Forecast SplitPolicy::forecast(const operation::Operation& operation, std::span<const Part> parts,
-                                            Session& alone) const {
+                                            DeviceContext& alone) const {
   const decide::MachineModel& model = *model_.load(std::memory_order_acquire);
   const std::span<const operation::Operation> whole{&operation, 1};
   const Need need_alone = need_of(operation, alone);

@@ -35,12 +35,13 @@ class SplitPolicy {
 
   /// The parts of a call that is about to be made, on some of the `working` devices. Empty if the call runs as a whole
   /// on `alone`, the device where it takes least time. For one thread at a time.
-  std::vector<Part> parts(const operation::Operation& operation, std::span<Session* const> working, Session& alone);
+  std::vector<Part> parts(const operation::Operation& operation, std::span<DeviceContext* const> working,
+                          DeviceContext& alone);
 
   /// What the part with most bytes to bring would find on its device, if the call is expected to be split; else
   /// nullopt. Thread-safe.
-  std::optional<operation::Estimate> estimate(const operation::Operation& operation, std::span<Session* const> working,
-                                              Session& alone) const;
+  std::optional<operation::Estimate> estimate(const operation::Operation& operation,
+                                              std::span<DeviceContext* const> working, DeviceContext& alone) const;
 
  private:
   /// Expected seconds of a call, now and when it is repeated. Then only the matrices that the CPU keeps rewriting have
@@ -56,9 +57,9 @@ class SplitPolicy {
     bool gains() const;
   };
 
-  std::vector<Part> cut(const operation::Operation& operation, std::span<Session* const> working) const;
-  Forecast forecast(const operation::Operation& operation, std::span<const Part> parts, Session& alone) const;
-  bool is_quiet(std::span<Session* const> working);
+  std::vector<Part> cut(const operation::Operation& operation, std::span<DeviceContext* const> working) const;
+  Forecast forecast(const operation::Operation& operation, std::span<const Part> parts, DeviceContext& alone) const;
+  bool is_quiet(std::span<DeviceContext* const> working);
   bool pays_now(const operation::Operation& operation, const Forecast& forecast);
 
   static constexpr int enough_quiet_calls = 8;

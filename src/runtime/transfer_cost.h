@@ -6,7 +6,7 @@
 
 #include "operation/estimate.h"
 #include "operation/operation.h"
-#include "runtime/session.h"
+#include "runtime/device_context.h"
 
 namespace blastoff::runtime {
 
@@ -27,12 +27,12 @@ inline std::uint64_t bytes_of(const operation::Operation& operation) {
 
 /// The bytes that would cross the link of this device before the operation can run. Operands that do not fit into the
 /// free device memory drive out other matrices, which have to be brought again.
-inline double bytes_to_bring(Session& session, const operation::Operation& operation,
+inline double bytes_to_bring(DeviceContext& context, const operation::Operation& operation,
                              const std::optional<operation::Estimate>& found) {
   const std::uint64_t missing = found ? found->missing + found->dirty : bytes_read(operation);
   double bytes = static_cast<double>(missing);
-  if (!session.device().accountant().fits(device::MemoryClient::mirrors, missing)) bytes *= 2;
-  if (bytes_of(operation) > session.budget()) bytes += 8 * static_cast<double>(bytes_of(operation));
+  if (!context.device().accountant().fits(device::MemoryClient::mirrors, missing)) bytes *= 2;
+  if (bytes_of(operation) > context.budget()) bytes += 8 * static_cast<double>(bytes_of(operation));
   return bytes;
 }
 

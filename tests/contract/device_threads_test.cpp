@@ -1,4 +1,4 @@
-// Many threads at once, each with its own lane.
+// Many threads at once, each with its own queues.
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "device/lane_pool.h"
+#include "device/queue_pool.h"
 #include "device_fixture.h"
 #include "reference_blas.h"
 #include "test_call.h"
@@ -17,8 +17,8 @@ namespace {
 class DeviceThreadsTest : public DeviceTest {};
 BLASTOFF_EVERY_DEVICE(DeviceThreadsTest);
 
-/// Runs one product through a lane's three queues, as a policy does. Returns "" if the result is right.
-std::string run_product(device::Device& device, device::Lane& lane, std::uint64_t seed) {
+/// Runs one product through a call's three queues, as a policy does. Returns "" if the result is right.
+std::string run_product(device::Device& device, device::CallQueues& queues, std::uint64_t seed) {
   const reference::ReferenceRoutine host;
   const TestCall test(blas::Routine::dgemm, {}, 40, 30, 20, 1, 0.5, seed);
   blas::Call on_device = test.call();
@@ -34,17 +34,17 @@ std::string run_product(device::Device& device, device::Lane& lane, std::uint64_
     auto address = device.allocate(device::MemoryClient::copies, operand.span_bytes());
     if (!address) return address.error().message;
     addresses.push_back(*address);
-    note(lane.upload->copy_to_device(*address, operand.address, run_of(operand.span_bytes())));
+    note(queues.upload->copy_to_device(*address, operand.address, run_of(operand.span_bytes())));
     operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(*address));
   }
-  note(lane.upload->record(**uploaded));
-  note(lane.compute->wait(**uploaded));
-  note(lane.compute->execute(on_device, host));
-  note(lane.compute->record(**computed));
-  note(lane.download->wait(**computed));
+  note(queues.upload->record(**uploaded));
+  note(queues.compute->wait(**uploaded));
+  note(queues.compute->execute(on_device, host));
+  note(queues.compute->record(**computed));
+  note(queues.download->wait(**computed));
   auto actual = test.result();
-  note(lane.download->copy_to_host(actual.data(), addresses.back(), run_of(test.call().result().span_bytes())));
-  note(lane.download->synchronize());
+  note(queues.download->copy_to_host(actual.data(), addresses.back(), run_of(test.call().result().span_bytes())));
+  note(queues.download->synchronize());
   for (const auto address : addresses) device.free(address);
   auto expected = test.result();
   reference::compute(test.with_result(expected));
@@ -52,15 +52,15 @@ std::string run_product(device::Device& device, device::Lane& lane, std::uint64_
   return problem;
 }
 
-TEST_P(DeviceThreadsTest, EachThreadComputesInItsOwnLane) {
-  device::LanePool pool(*device_, 64);
+TEST_P(DeviceThreadsTest, EachThreadComputesInItsOwnQueues) {
+  device::QueuePool pool(*device_, 64);
   std::vector<std::thread> threads;
   std::vector<std::string> problems(8);
   for (std::size_t t = 0; t < problems.size(); ++t) {
     threads.emplace_back([&, t] {
       for (std::uint64_t call = 0; call < 20 && problems[t].empty(); ++call) {
-        auto lane = pool.acquire();
-        problems[t] = lane ? run_product(*device_, **lane, 100 * t + call) : lane.error().message;
+        auto queues = pool.acquire();
+        problems[t] = queues ? run_product(*device_, **queues, 100 * t + call) : queues.error().message;
       }
     });
   }
@@ -68,50 +68,50 @@ TEST_P(DeviceThreadsTest, EachThreadComputesInItsOwnLane) {
   for (const auto& problem : problems) EXPECT_EQ(problem, "");
 }
 
-TEST_P(DeviceThreadsTest, ManyThreadsShareAFewLanes) {
+TEST_P(DeviceThreadsTest, ManyThreadsShareAFewQueues) {
   constexpr std::size_t most = 3;
-  device::LanePool pool(*device_, most);
+  device::QueuePool pool(*device_, most);
   std::mutex mutex;
-  std::set<const device::Lane*> lanes;
+  std::set<const device::CallQueues*> queue_pool;
   std::vector<std::thread> threads;
   for (int t = 0; t < 24; ++t) {
     threads.emplace_back([&] {
       for (int call = 0; call < 10; ++call) {
-        auto lane = pool.acquire();
+        auto queues = pool.acquire();
         const std::lock_guard lock(mutex);
-        EXPECT_TRUE(lane);
-        if (lane) lanes.insert(&**lane);
+        EXPECT_TRUE(queues);
+        if (queues) queue_pool.insert(&**queues);
       }
     });
   }
   for (auto& thread : threads) thread.join();
-  EXPECT_GE(lanes.size(), 1u);
-  EXPECT_LE(lanes.size(), most);
+  EXPECT_GE(queue_pool.size(), 1u);
+  EXPECT_LE(queue_pool.size(), most);
 }
 
-TEST_P(DeviceThreadsTest, ShortWaitsAreWorthNoLane) {
-  device::LanePool pool(*device_, 64);
+TEST_P(DeviceThreadsTest, ShortWaitsAreWorthNoQueues) {
+  device::QueuePool pool(*device_, 64);
   std::mutex mutex;
-  std::set<const device::Lane*> lanes;
+  std::set<const device::CallQueues*> queue_pool;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int call = 0; call < 5; ++call) {
-        auto lane = pool.acquire();
-        ASSERT_OK(lane);
+        auto queues = pool.acquire();
+        ASSERT_OK(queues);
         const std::lock_guard lock(mutex);
-        lanes.insert(&**lane);
+        queue_pool.insert(&**queues);
       }
     });
   }
   for (auto& thread : threads) thread.join();
-  EXPECT_EQ(lanes.size(), 1U);
+  EXPECT_EQ(queue_pool.size(), 1U);
 }
 
 TEST_P(DeviceThreadsTest, AThreadGetsItsLaneBack) {
-  device::LanePool pool(*device_, 64);
-  const device::Lane* mine = nullptr;
-  const device::Lane* other = nullptr;
+  device::QueuePool pool(*device_, 64);
+  const device::CallQueues* mine = nullptr;
+  const device::CallQueues* other = nullptr;
   {
     auto held = pool.acquire();
     ASSERT_OK(held);

@@ -57,7 +57,7 @@ class ResidencyBytes : public testing::TestWithParam<Flavour> {
     options.budget = std::size_t{64} << 20;
     rig_ = Rig::create(GetParam(), options, reason);
     if (!rig_) GTEST_SKIP() << reason;
-    lane_ = rig_->lane();
+    queues_ = rig_->queues();
     for (std::int64_t i = 0; i < largest_; ++i) *identity_.at(static_cast<std::size_t>(i * largest_ + i)) = 1;
   }
 
@@ -82,7 +82,7 @@ class ResidencyBytes : public testing::TestWithParam<Flavour> {
     blas::Call shadow = call;
     shadow.result().address = expected.data();
     reference::compute(shadow);
-    const Outcome outcome = support::run_call(rig_->policy(), lane_, call);
+    const Outcome outcome = support::run_call(rig_->policy(), queues_, call);
     EXPECT_FALSE(outcome.error) << outcome.error->message;
     std::int64_t wrong = 0;
     for (std::int64_t j = 0; j < result.columns; ++j) {
@@ -107,12 +107,12 @@ class ResidencyBytes : public testing::TestWithParam<Flavour> {
     reference::compute(shadow);
     static const reference::ReferenceRoutine host;
     const auto run = [&]() -> device::Status {
-      auto lease = rig_->policy().begin(call, lane_);
+      auto lease = rig_->policy().begin(call, queues_);
       if (!lease) return tl::unexpected(lease.error());
       for (std::size_t i = 0; i < (*lease)->panels().size(); ++i) {
         const auto panel = (*lease)->acquire(i);
         if (!panel) return tl::unexpected(panel.error());
-        if (auto executed = lane_.compute->execute(*panel, host); !executed) return executed;
+        if (auto executed = queues_.compute->execute(*panel, host); !executed) return executed;
         if (i == 0) meanwhile();
         if (auto sent = (*lease)->release(i); !sent) return sent;
       }
@@ -146,7 +146,7 @@ class ResidencyBytes : public testing::TestWithParam<Flavour> {
   static constexpr std::int64_t largest_ = 200;
   const std::size_t page_ = platform::page_size();
   std::unique_ptr<Rig> rig_;
-  device::Lane lane_;
+  device::CallQueues queues_;
   Arena identity_{largest_ * largest_ * sizeof(double)};
   Arena result_{largest_ * largest_ * sizeof(double)};
 };
@@ -383,7 +383,7 @@ TEST_P(ResidencyBytes, ALargeCallThatCopiesItsOperandsGoesPanelByPanel) {
     blas::Call call = options_of(Routine::dgemm, n, n, 1, 1);
     blas::shape_operands(call, std::array<void*, 3>{narrow.at(0), narrow.at(0), arena.at(0)},
                          std::array<std::int64_t, 3>{n, 1, n});
-    const Outcome outcome = support::run_call(rig_->policy(), lane_, call);
+    const Outcome outcome = support::run_call(rig_->policy(), queues_, call);
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     EXPECT_GE(outcome.traffic.bytes_to_device, bytes);
     EXPECT_EQ(outcome.panels.size() > 1, round > 0) << "round " << round;

@@ -77,7 +77,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
       std::string reason;
       rigs_.push_back(Rig::create({policy_, kind}, options, reason, &shared_));
       if (!rigs_.back()) GTEST_SKIP() << reason;
-      lanes_.push_back(rigs_.back()->lane());
+      queue_pool_.push_back(rigs_.back()->queues());
     }
     shadow_.resize(elements);
     fill({0, 0, rows, columns});
@@ -104,7 +104,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
   /// device may have left it half written.
   bool call(std::size_t device, const Block& a, const Block& b, const Block& c, double beta) {
     reference::compute(product(shadow_.data(), a, b, c, beta));
-    const Outcome outcome = run_call(rigs_[device]->policy(), lanes_[device], product(matrix(), a, b, c, beta));
+    const Outcome outcome = run_call(rigs_[device]->policy(), queue_pool_[device], product(matrix(), a, b, c, beta));
     traffic_ = outcome.traffic;
     if (outcome.error)
       for (std::int64_t j = c.column; j < c.column + c.columns; ++j)
@@ -122,7 +122,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < parts.size(); ++i)
       threads.emplace_back([&, i] {
-        outcomes[i] = support::run_operation(rigs_[i]->policy(), lanes_[i], operations[i], host, {&sharing, i, 0});
+        outcomes[i] = support::run_operation(rigs_[i]->policy(), queue_pool_[i], operations[i], host, {&sharing, i, 0});
         sharing.leave(i);
       });
     for (std::thread& thread : threads) thread.join();
@@ -143,7 +143,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
   std::mt19937 random_;
   support::SharedByDevices shared_;
   std::vector<std::unique_ptr<Rig>> rigs_;
-  std::vector<device::Lane> lanes_;
+  std::vector<device::CallQueues> queue_pool_;
   residency::Traffic traffic_;  ///< traffic of the last call
   std::optional<std::size_t> max_copied_;
   std::string policy_ = "first-use";
@@ -327,7 +327,7 @@ TEST_P(ResidencyDevices, KeepWhatTheyLendUntilTheCallEnds) {
     return rigs_[0]->device().accountant().held(device::MemoryClient::mirrors).now;
   };
   {
-    auto lease = rigs_[1]->policy().begin(product(matrix(), a, b, c, 0), lanes_[1]);
+    auto lease = rigs_[1]->policy().begin(product(matrix(), a, b, c, 0), queue_pool_[1]);
     ASSERT_TRUE(lease) << lease.error().message;
     EXPECT_GT((*lease)->traffic().bytes_between_devices, 0U);
     EXPECT_GT(bytes_left(), 0U);
@@ -341,7 +341,7 @@ TEST_P(ResidencyDevices, BringFromTheHostWhatAnotherDeviceDoesNotGive) {
   for (const bool trial : {true, false}) {
     const std::string fault = "between:" + std::to_string(trial ? 1 : std::get<1>(GetParam())) + ":unsupported";
     rigs_.clear();
-    lanes_.clear();
+    queue_pool_.clear();
     START(fault);
     for (std::size_t device = 0; device < rigs_.size(); ++device) {
       ASSERT_TRUE(call(device, {0, 0, 96, 30}, {0, 32, 30, 20}, {0, 62, 96, 20}, 0)) << fault;
@@ -366,7 +366,7 @@ TEST_P(ResidencyDevices, GoOnWhenOneIsLost) {
   for (const char* operation : {"execute", "to-host", "to-device"}) {
     for (const int number : {2, 5}) {
       rigs_.clear();
-      lanes_.clear();
+      queue_pool_.clear();
       START(std::string(operation) + ":" + std::to_string(number));
       std::size_t working = rigs_.size();
       for (int step = 0; step < 60; ++step) {
@@ -390,7 +390,7 @@ TEST_P(ResidencyDevices, ServeThreadsWhoseBlocksMeetOnPages) {
   for (std::size_t who = 0; who < rigs_.size(); ++who)
     threads.emplace_back([&, who] {
       std::mt19937 random(static_cast<unsigned>(who));
-      device::Lane lane = rigs_[who]->lane();
+      device::CallQueues queues = rigs_[who]->queues();
       const auto top = static_cast<std::int64_t>(who) * band;
       const Block b = {0, 31, 8, 20};
       std::vector<double> own(shadow_);
@@ -404,7 +404,7 @@ TEST_P(ResidencyDevices, ServeThreadsWhoseBlocksMeetOnPages) {
           }
         const double beta = random() % 2 == 0 ? 1 : 0;
         reference::compute(product(own.data(), a, b, c, beta));
-        const Outcome outcome = run_call(rigs_[who]->policy(), lane, product(matrix(), a, b, c, beta));
+        const Outcome outcome = run_call(rigs_[who]->policy(), queues, product(matrix(), a, b, c, beta));
         ASSERT_FALSE(outcome.error) << outcome.error->message;
         for (std::int64_t j = 60; j < 80; ++j) {
           const auto at = static_cast<std::size_t>(top + j * rows);
@@ -474,7 +474,7 @@ class ResidencyDevicesRewritten : public ResidencyDevices {
       return product_of({base, base + behind, base + result + 8 * 1024}, {small, small, small});
     };
     reference::compute(of(shadow()));
-    ASSERT_FALSE(run_call(rigs_[device]->policy(), lanes_[device], of(own())).error);
+    ASSERT_FALSE(run_call(rigs_[device]->policy(), queue_pool_[device], of(own())).error);
   }
 
   void expect_own_right() { ASSERT_EQ(std::memcmp(own(), shadow(), all * sizeof(double)), 0); }
@@ -538,7 +538,7 @@ TEST_P(ResidencyDevicesRewritten, TakeNothingOlderThanWhatTheyHold) {
   const auto make = [&](std::size_t part) {
     static const reference::ReferenceRoutine host;
     const Outcome outcome =
-        support::run_operation(rigs_[part]->policy(), lanes_[part], made[part], host, {&sharing, part, 0});
+        support::run_operation(rigs_[part]->policy(), queue_pool_[part], made[part], host, {&sharing, part, 0});
     sharing.leave(part);
     EXPECT_FALSE(outcome.error);
   };
@@ -590,7 +590,7 @@ TEST_P(ResidencyDevicesRewritten, OverwriteNothingThatACallInFlightReads) {
   for (int step = 0; step < 4; ++step) {  // the policy learns that both matrices are rewritten
     write_anew(first, second);
     reference::compute(of_first(expected.data()));
-    ASSERT_FALSE(run_call(rigs_[last]->policy(), lanes_[last], of_first(base)).error);
+    ASSERT_FALSE(run_call(rigs_[last]->policy(), queue_pool_[last], of_first(base)).error);
     write_anew(second, second + m * k);
     make_together(parts_of_second());
   }
@@ -602,7 +602,7 @@ TEST_P(ResidencyDevicesRewritten, OverwriteNothingThatACallInFlightReads) {
   static const reference::ReferenceRoutine host;
   const auto make = [&](std::size_t part) {
     const Outcome outcome =
-        support::run_operation(rigs_[part]->policy(), lanes_[part], made[part], host, {&sharing, part, 0});
+        support::run_operation(rigs_[part]->policy(), queue_pool_[part], made[part], host, {&sharing, part, 0});
     sharing.leave(part);
     EXPECT_FALSE(outcome.error);
     if (part == last) {
@@ -620,14 +620,14 @@ TEST_P(ResidencyDevicesRewritten, OverwriteNothingThatACallInFlightReads) {
   write_anew(first, second);
   reference::compute(of_first(expected.data()));
   {
-    device::Lane lane = rigs_[last]->lane();
-    auto lease = rigs_[last]->policy().begin(operation::Operation(of_first(base)), lane);
+    device::CallQueues queues = rigs_[last]->queues();
+    auto lease = rigs_[last]->policy().begin(operation::Operation(of_first(base)), queues);
     ASSERT_TRUE(lease) << lease.error().message;
     ASSERT_GT((*lease)->panels().size(), 1U);
     for (std::size_t i = 0; i < (*lease)->panels().size(); ++i) {
       auto panel = (*lease)->acquire(i);
       ASSERT_TRUE(panel);
-      ASSERT_TRUE(lane.compute->execute(*panel, host));
+      ASSERT_TRUE(queues.compute->execute(*panel, host));
       ASSERT_TRUE((*lease)->release(i));
       if (i == 0) make(last);
     }

@@ -22,7 +22,7 @@ class ResidencyEstimate : public testing::Test {
     std::string reason;
     rig_ = Rig::create(flavour, options, reason);
     if (!rig_) GTEST_SKIP() << reason;
-    lane_ = rig_->lane();
+    queues_ = rig_->queues();
   }
 
   operation::Estimate estimate(const Case& test) {
@@ -33,7 +33,7 @@ class ResidencyEstimate : public testing::Test {
 
   void run(Case& test) {
     test.expect();
-    const auto outcome = support::run_call(rig_->policy(), lane_, test.call());
+    const auto outcome = support::run_call(rig_->policy(), queues_, test.call());
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     test.expect_right("between estimates");
   }
@@ -47,7 +47,7 @@ class ResidencyEstimate : public testing::Test {
   }
 
   std::unique_ptr<Rig> rig_;
-  device::Lane lane_;
+  device::CallQueues queues_;
 };
 
 #define START(...)    \
@@ -93,7 +93,7 @@ TEST_F(ResidencyEstimate, OfMirrorsPartWritten) {
   blas::Call half_of_other = half;
   blas::shape_operands(half, addresses, leading);
   blas::shape_operands(half_of_other, others, leading);
-  ASSERT_FALSE(support::run_call(rig_->policy(), lane_, half_of_other).error);
+  ASSERT_FALSE(support::run_call(rig_->policy(), queues_, half_of_other).error);
   expect(other, matrix_bytes / 2, matrix_bytes / 2, 0, "half of it used");
   expect(whole, matrix_bytes, 0, 0, "all of it used");
 }

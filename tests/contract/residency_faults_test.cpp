@@ -55,18 +55,18 @@ class ResidencyFaults : public testing::TestWithParam<Fault> {
     std::string reason;
     auto rig = Rig::create(GetParam().flavour, options, reason);
     if (!rig) return;  // the fault came before the policy was made
-    device::Lane lane = rig->lane();
-    if (!lane.upload || !lane.compute || !lane.download) return;
+    device::CallQueues queues = rig->queues();
+    if (!queues.upload || !queues.compute || !queues.download) return;
     Case test(call, 3, Edge::last_element);
     for (int round = 0; round < 3; ++round) {
       const std::string what = options.fault + ", call " + std::to_string(round);
       test.expect();
-      const Outcome outcome = run_call(rig->policy(), lane, test.call());
+      const Outcome outcome = run_call(rig->policy(), queues, test.call());
       check(test, outcome, what);
       failures_ += outcome.error.has_value();
       test.take_back();
       if (!lost() && outcome.error) {
-        const Outcome again = run_call(rig->policy(), lane, test.call());
+        const Outcome again = run_call(rig->policy(), queues, test.call());
         EXPECT_FALSE(again.error) << what << ", again: " << again.error->message;
         if (!again.error) test.expect_right(what + ", again");
         test.take_back();

@@ -66,7 +66,7 @@ class ResidencyMemory : public testing::TestWithParam<Flavour> {
     std::string reason;
     rig_ = Rig::create(GetParam(), options, reason);
     if (!rig_) GTEST_SKIP() << reason;
-    lane_ = rig_->lane();
+    queues_ = rig_->queues();
   }
 
   /// C = A * B + beta * C of matrices of order n.
@@ -84,7 +84,7 @@ class ResidencyMemory : public testing::TestWithParam<Flavour> {
     blas::Call shadow = call;
     shadow.result().address = expected.data();
     reference::compute(shadow);
-    const Outcome outcome = support::run_call(rig_->policy(), lane_, call);
+    const Outcome outcome = support::run_call(rig_->policy(), queues_, call);
     if (outcome.error) return outcome;
     for (std::int64_t j = 0; j < call.n; ++j) {
       const std::size_t at = static_cast<std::size_t>(j * call.result().leading_dimension);
@@ -100,7 +100,7 @@ class ResidencyMemory : public testing::TestWithParam<Flavour> {
   static constexpr std::int64_t n_ = 60;
   static constexpr std::size_t bytes_ = 16 * 4096;  // whole pages for a matrix of order n_
   std::unique_ptr<Rig> rig_;
-  device::Lane lane_;
+  device::CallQueues queues_;
 };
 
 #define START(...)    \
@@ -462,12 +462,12 @@ TEST_P(ResidencyMemory, PinsEndOnceNothingMayBePinned) {
   for (int round = 0; round < 4; ++round) ASSERT_FALSE(run(call).error);
   ASSERT_GT(rig_->pin_count(), 0U);
   {
-    auto lease = rig_->policy().begin(call, lane_);
+    auto lease = rig_->policy().begin(call, queues_);
     ASSERT_TRUE(lease) << lease.error().message;
     static const reference::ReferenceRoutine host;
     auto panel = (*lease)->acquire(0);
     ASSERT_TRUE(panel);
-    ASSERT_TRUE(lane_.compute->execute(*panel, host));
+    ASSERT_TRUE(queues_.compute->execute(*panel, host));
     ASSERT_TRUE((*lease)->release(0));
     rig_->forbid_pins();
     EXPECT_FALSE(rig_->policy().release_pins()) << "the result is being written through a pin";
@@ -505,12 +505,12 @@ TEST_P(ResidencyMemory, NoDeviceWritesWhatTheProgramMayNot) {
   fill(c, bytes_, 5);
   ASSERT_EQ(mprotect(reinterpret_cast<char*>(c) + 4096, 4096, PROT_READ), 0);
   {
-    auto lease = rig_->policy().begin(call, lane_);
+    auto lease = rig_->policy().begin(call, queues_);
     ASSERT_TRUE(lease) << lease.error().message;
     static const reference::ReferenceRoutine host;
     auto panel = (*lease)->acquire(0);
     ASSERT_TRUE(panel);
-    ASSERT_TRUE(lane_.compute->execute(*panel, host));
+    ASSERT_TRUE(queues_.compute->execute(*panel, host));
     ASSERT_TRUE((*lease)->release(0));
     struct sigaction action = {}, old = {};
     action.sa_handler = leave;

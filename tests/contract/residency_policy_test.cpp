@@ -29,12 +29,12 @@ class ResidencyPolicy : public testing::TestWithParam<Flavour> {
     std::string reason;
     rig_ = Rig::create(GetParam(), options, reason);
     if (!rig_) GTEST_SKIP() << reason;
-    lane_ = rig_->lane();
+    queues_ = rig_->queues();
   }
   bool first_use() const { return GetParam().policy == "first-use"; }
   bool in_place() const { return GetParam().in_place(); }
 
-  Outcome run(const blas::Call& call) { return run_call(rig_->policy(), lane_, call); }
+  Outcome run(const blas::Call& call) { return run_call(rig_->policy(), queues_, call); }
   void run_and_check(Case& test, const std::string& what) {
     test.expect();
     const Outcome outcome = run(test.call());
@@ -43,7 +43,7 @@ class ResidencyPolicy : public testing::TestWithParam<Flavour> {
   }
 
   std::unique_ptr<Rig> rig_;
-  device::Lane lane_;
+  device::CallQueues queues_;
 };
 
 /// For tests of copies to and from the device.
@@ -348,7 +348,7 @@ TEST_P(ResidencyPolicy, ServesThreadsThatWriteRowsOfOneMatrix) {
   std::vector<std::thread> team;
   for (int thread = 0; thread < threads; ++thread) {
     team.emplace_back([&, thread] {
-      device::Lane lane = rig_->lane();
+      device::CallQueues queues = rig_->queues();
       std::vector<double> expected(rows * columns);
       for (int round = 0; round < rounds; ++round) {
         const std::int64_t first = rows * thread;
@@ -366,7 +366,7 @@ TEST_P(ResidencyPolicy, ServesThreadsThatWriteRowsOfOneMatrix) {
         for (std::int64_t j = 0; j < columns; ++j)
           std::memcpy(&expected[static_cast<std::size_t>(j * rows)], c.element(first, j), rows * 8);
         reference::compute(shadow);
-        const Outcome outcome = run_call(rig_->policy(), lane, call);
+        const Outcome outcome = run_call(rig_->policy(), queues, call);
         if (outcome.error) {
           ADD_FAILURE() << outcome.error->message;
           return;
@@ -393,8 +393,8 @@ TEST_P(ResidencyPolicy, ServesThreadsThatShareOneProduct) {
   const auto rewrite = [&](std::vector<double>& matrix) {
     for (double& element : matrix) element = static_cast<double>(engine() % 9) - 4;
   };
-  std::vector<device::Lane> lanes;
-  for (int thread = 0; thread < threads; ++thread) lanes.push_back(rig_->lane());
+  std::vector<device::CallQueues> queue_pool;
+  for (int thread = 0; thread < threads; ++thread) queue_pool.push_back(rig_->queues());
   const auto slice = [&](int thread, double* result) {
     blas::Call call = options_of(Routine::dgemm, rows, columns, inner, 0);
     const std::array<void*, 3> addresses{a.data(), &b[static_cast<std::size_t>(inner * columns * thread)],
@@ -410,7 +410,7 @@ TEST_P(ResidencyPolicy, ServesThreadsThatShareOneProduct) {
     for (int thread = 0; thread < threads; ++thread) {
       team.emplace_back([&, thread] {
         const Outcome outcome =
-            run_call(rig_->policy(), lanes[static_cast<std::size_t>(thread)], slice(thread, c.data()));
+            run_call(rig_->policy(), queue_pool[static_cast<std::size_t>(thread)], slice(thread, c.data()));
         if (outcome.error) ADD_FAILURE() << outcome.error->message;
       });
     }
@@ -477,13 +477,13 @@ TEST_P(ResidencyPolicy, GivesEverythingBackWhenALeaseIsDropped) {
     for (int round = 0; round < 3; ++round) {
       test.expect();
       {
-        auto lease = rig_->policy().begin(test.call(), lane_);
+        auto lease = rig_->policy().begin(test.call(), queues_);
         ASSERT_TRUE(lease) << lease.error().message;
         if (stage > 0) {
           auto panel = (*lease)->acquire(0);
           ASSERT_TRUE(panel) << panel.error().message;
           if (stage > 1) {
-            ASSERT_TRUE(lane_.compute->execute(*panel, host));
+            ASSERT_TRUE(queues_.compute->execute(*panel, host));
           }
           if (stage > 2) {
             ASSERT_TRUE((*lease)->release(0));
@@ -553,7 +553,7 @@ TEST_P(ResidencyPolicy, SaysSoWhenOperandsDoNotFit) {
     small.refill_result();
     run_and_check(small, "after");
   }
-  lane_ = {};
+  queues_ = {};
   rig_->end_policy();
   EXPECT_EQ(rig_->free_memory(), rig_->free_at_start());
 }

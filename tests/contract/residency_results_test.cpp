@@ -96,10 +96,10 @@ class ResidencyResults : public testing::TestWithParam<Flavour> {
     std::string reason;
     rig_ = Rig::create(GetParam(), options, reason);
     if (!rig_) GTEST_SKIP() << reason;
-    lane_ = rig_->lane();
+    queues_ = rig_->queues();
   }
 
-  Outcome run(const Operation& operation) { return support::run_operation(rig_->policy(), lane_, operation, host); }
+  Outcome run(const Operation& operation) { return support::run_operation(rig_->policy(), queues_, operation, host); }
 
   void run_and_check(Matrices& matrices, const Operation& operation, const std::string& what) {
     const std::vector<char> expected = matrices.expected(operation, GetParam().in_place());
@@ -109,7 +109,7 @@ class ResidencyResults : public testing::TestWithParam<Flavour> {
   }
 
   std::unique_ptr<Rig> rig_;
-  device::Lane lane_;
+  device::CallQueues queues_;
   Outcome outcome_;
 };
 
@@ -205,14 +205,14 @@ TEST_P(ResidencyResultsFaults, StatesSpeakOfAllResults) {
     std::string reason;
     const auto rig = Rig::create(GetParam().flavour, options, reason);
     if (!rig) continue;
-    device::Lane lane = rig->lane();
-    if (!lane.upload || !lane.compute || !lane.download) continue;
+    device::CallQueues queues = rig->queues();
+    if (!queues.upload || !queues.compute || !queues.download) continue;
     Matrices matrices(90, 70, 3);
     const Operation operation = matrices.operation(2, Part::full, operation::Cutting::none);
     for (int round = 0; round < 3; ++round) {
       const std::vector<char> before = matrices.bytes();
       const std::vector<char> after = matrices.expected(operation, false);
-      const Outcome outcome = support::run_operation(rig->policy(), lane, operation, host);
+      const Outcome outcome = support::run_operation(rig->policy(), queues, operation, host);
       const std::string what = options.fault + ", round " + std::to_string(round);
       failures += outcome.error.has_value();
       if (!outcome.error) {

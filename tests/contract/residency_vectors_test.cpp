@@ -32,7 +32,7 @@ class ResidencyVectors : public testing::TestWithParam<Flavour> {
     std::string reason;
     rig_ = Rig::create(GetParam(), {}, reason);
     if (!rig_) GTEST_SKIP() << reason;
-    lane_ = rig_->lane();
+    queues_ = rig_->queues();
     for (std::size_t i = 0; i < memory_.bytes() / sizeof(double); ++i) at(static_cast<std::int64_t>(i)) = integer();
   }
 
@@ -72,7 +72,7 @@ class ResidencyVectors : public testing::TestWithParam<Flavour> {
   Outcome run(const blas::Call& call, const char* what) {
     std::vector<char> expected = bytes();
     reference::compute(shadow(call, expected));
-    Outcome outcome = support::run_call(rig_->policy(), lane_, call);
+    Outcome outcome = support::run_call(rig_->policy(), queues_, call);
     if (outcome.error) ADD_FAILURE() << what << ": " << outcome.error->message;
     EXPECT_TRUE(bytes() == expected) << what;
     return outcome;
@@ -92,7 +92,7 @@ class ResidencyVectors : public testing::TestWithParam<Flavour> {
   std::mt19937 engine_{1};
   GuardedPages memory_{4 * matrix_bytes};
   std::unique_ptr<Rig> rig_;
-  device::Lane lane_;
+  device::CallQueues queues_;
 };
 
 TEST_P(ResidencyVectors, AreNewInEveryCallWhileTheirMatrixStays) {
@@ -158,9 +158,9 @@ TEST_P(ResidencyVectors, OfThreadsThatWriteElementsOfOneColumn) {
   std::vector<std::thread> running;
   for (std::int64_t t = 0; t < threads; ++t) {
     running.emplace_back([&, t] {
-      device::Lane lane = rig_->lane();
+      device::CallQueues queues = rig_->queues();
       for (int i = 0; i < 20; ++i)
-        EXPECT_FALSE(support::run_call(rig_->policy(), lane, calls[static_cast<std::size_t>(t)]).error);
+        EXPECT_FALSE(support::run_call(rig_->policy(), queues, calls[static_cast<std::size_t>(t)]).error);
     });
   }
   for (std::thread& thread : running) thread.join();

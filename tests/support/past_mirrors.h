@@ -22,10 +22,10 @@ class PastMirrors final : public residency::Policy {
     return mirrors_->estimate(call);
   }
   device::Result<std::unique_ptr<residency::Lease>> begin(const operation::Operation& call,
-                                                          device::Lane& lane) override {
-    if (calls_++ % 2 == 0) return mirrors_->begin(call, lane);
+                                                          device::CallQueues& queues) override {
+    if (calls_++ % 2 == 0) return mirrors_->begin(call, queues);
     auto locks = mirrors_->lock_operands(call);
-    auto copied = copies_->begin_shared(call, lane, {.page_locks = locks.get()});
+    auto copied = copies_->begin_shared(call, queues, {.page_locks = locks.get()});
     if (!copied) return tl::unexpected(copied.error());
     return std::make_unique<Locked>(std::move(locks), std::move(*copied));
   }

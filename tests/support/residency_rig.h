@@ -180,13 +180,13 @@ class Rig {
     staging_.reset();
   }
 
-  device::Lane lane() {
-    device::Lane lane;
-    for (auto* queue : {&lane.upload, &lane.compute, &lane.download}) {
+  device::CallQueues queues() {
+    device::CallQueues queues;
+    for (auto* queue : {&queues.upload, &queues.compute, &queues.download}) {
       auto created = device_->create_queue();
       if (created) *queue = std::move(*created);
     }
-    return lane;
+    return queues;
   }
 
  private:
@@ -211,7 +211,7 @@ struct Outcome {
   residency::Traffic traffic;
 };
 
-inline Outcome run_lease(device::Result<std::unique_ptr<residency::Lease>> begun, device::Lane& lane,
+inline Outcome run_lease(device::Result<std::unique_ptr<residency::Lease>> begun, device::CallQueues& queues,
                          const operation::Host& host) {
   Outcome outcome;
   if (!begun) {
@@ -225,7 +225,7 @@ inline Outcome run_lease(device::Result<std::unique_ptr<residency::Lease>> begun
     for (std::size_t i = 0; i < outcome.panels.size(); ++i) {
       auto panel = lease.acquire(i);
       if (!panel) return tl::unexpected(panel.error());
-      if (auto executed = lane.compute->execute(*panel, host); !executed) return executed;
+      if (auto executed = queues.compute->execute(*panel, host); !executed) return executed;
       if (auto released = lease.release(i); !released) return released;
     }
     return lease.finish();
@@ -238,20 +238,21 @@ inline Outcome run_lease(device::Result<std::unique_ptr<residency::Lease>> begun
   return outcome;
 }
 
-inline Outcome run_operation(residency::Policy& policy, device::Lane& lane, const operation::Operation& operation,
-                             const operation::Host& host, const residency::Shared& shared = {}) {
-  return run_lease(policy.begin_shared(operation, lane, shared), lane, host);
+inline Outcome run_operation(residency::Policy& policy, device::CallQueues& queues,
+                             const operation::Operation& operation, const operation::Host& host,
+                             const residency::Shared& shared = {}) {
+  return run_lease(policy.begin_shared(operation, queues, shared), queues, host);
 }
 
-inline Outcome run_call(residency::Policy& policy, device::Lane& lane, const blas::Call& call) {
+inline Outcome run_call(residency::Policy& policy, device::CallQueues& queues, const blas::Call& call) {
   static const reference::ReferenceRoutine host;
-  return run_operation(policy, lane, call, host);
+  return run_operation(policy, queues, call, host);
 }
 
-inline Outcome run_series(residency::Policy& policy, device::Lane& lane, const std::vector<blas::Call>& calls) {
+inline Outcome run_series(residency::Policy& policy, device::CallQueues& queues, const std::vector<blas::Call>& calls) {
   static const reference::ReferenceRoutine host;
   const std::vector<operation::Operation> series(calls.begin(), calls.end());
-  return run_lease(policy.begin_series(series, lane, {}), lane, host);
+  return run_lease(policy.begin_series(series, queues, {}), queues, host);
 }
 
 }  // namespace blastoff::support

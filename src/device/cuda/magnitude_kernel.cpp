@@ -80,7 +80,7 @@ constexpr std::size_t max_blocks_along_y = 64;
   "  bra next_real;\n"                                                                                     \
   "column_done:\n"                                                                                         \
   "  add.u32 %column, %column, %column_step;\n"                                                            \
-  "  bra next_column;\n" /* one lane of each warp gets its largest */                                      \
+  "  bra next_column;\n" /* one queues of each warp gets its largest */                                      \
   "reduce:\n" BLASTOFF_EXCHANGE("16") BLASTOFF_EXCHANGE("8") BLASTOFF_EXCHANGE("4") BLASTOFF_EXCHANGE("2") \
       BLASTOFF_EXCHANGE("1")                                                                               \
   "  mov.u32 %lane, %laneid;\n"                                                                            \

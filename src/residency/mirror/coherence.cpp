@@ -9,7 +9,7 @@
 #include "platform/own_stack.h"
 #include "residency/footprint.h"
 #include "residency/matrices_read.h"
-#include "tracking/foreign_writer.h"
+#include "tracking/dma_writer.h"
 
 namespace blastoff::residency::mirror {
 
@@ -60,14 +60,14 @@ void each_sample(const operation::Operand& operand, Visit&& visit) {
 
 Coherence::Coherence(device::Device& device, ledger::Ledger& ledger, std::shared_ptr<Pins> pins,
                      std::shared_ptr<device::DirectCopies> direct_copies, std::size_t max_copied,
-                     Usage::Fingerprint fingerprint)
+                     TrackingHeuristic::Fingerprint fingerprint)
     : device_(device),
       max_copied_(max_copied),
       place_(ledger),
       mirrors_(device, place_, mutex_),
       pins_(std::move(pins)),
       direct_copies_(std::move(direct_copies)),
-      usage_(max_copied, std::move(fingerprint)) {
+      heuristic_(max_copied, std::move(fingerprint)) {
   if (direct_copies_) direct_copies_->join(place_.number(), device_);
 }
 
@@ -84,13 +84,13 @@ void Coherence::apply_events() {
     for (const tracking::MemoryEvent& event : events_) {
       mirrors_.forget(event.span);
       pins_->forget(event.span);
-      usage_.forget(event.span);
+      heuristic_.forget(event.span);
     }
   });
   if (applied && heard) return;
   mirrors_.forget(everything);
   pins_->forget({0, UINTPTR_MAX});
-  platform::contained([&] { usage_.forget({0, UINTPTR_MAX}); });
+  platform::contained([&] { heuristic_.forget({0, UINTPTR_MAX}); });
 }
 
 bool Coherence::tidy(double seconds) {
@@ -105,12 +105,12 @@ std::optional<std::vector<std::uint64_t>> Coherence::used_once() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return std::nullopt;
   apply_events();
-  return usage_.used_once();
+  return heuristic_.used_once();
 }
 
 void Coherence::expect_used_once(std::span<const std::uint64_t> kinds) {
   const std::lock_guard lock(mutex_);
-  usage_.expect_used_once(kinds);
+  heuristic_.expect_used_once(kinds);
 }
 
 void Coherence::release_mirrors() {
@@ -119,7 +119,7 @@ void Coherence::release_mirrors() {
   mirrors_.release_idle();
 }
 
-void Coherence::survey_run(Survey& survey, Span run, bool read, bool scribbled, Currency& currency) {
+void Coherence::survey_run(Survey& survey, Span run, bool read, bool scribbled, Validity& validity) {
   const bool backed = mirrors_.each_backing(run, [&](Backing& backing) {
     if (survey.backings.empty() || survey.backings.back() != &backing) survey.backings.push_back(&backing);
     if (!backing.made) survey.conflict = true;
@@ -130,36 +130,36 @@ void Coherence::survey_run(Survey& survey, Span run, bool read, bool scribbled, 
     if (scribbled) keep_writers(chunk);
     const PageNumbers numbers = page_numbers(pages);
     if (chunk.copy->arriving.any(numbers.first, numbers.last)) survey.conflict = true;
-    if (!read || !chunk.writers || currency.known(chunk, pages)) return;
+    if (!read || !chunk.writers || validity.known(chunk, pages)) return;
     for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
       const Span one{at, at + page};
-      if (chunk.writers[page_numbers(one).first] > 0 && !currency.on_page(*chunk.copy, one)) survey.conflict = true;
+      if (chunk.writers[page_numbers(one).first] > 0 && !validity.on_page(*chunk.copy, one)) survey.conflict = true;
     }
   });
 }
 
-Coherence::Survey Coherence::survey(const Hold& hold) {
+Coherence::Survey Coherence::survey(const PageAcquisition& acquisition) {
   Survey result;
-  each_mirrored(hold, [&](std::size_t i, const operation::Operand& operand) {
+  each_mirrored(acquisition, [&](std::size_t i, const operation::Operand& operand) {
     if (!mirrors_.placed(platform::outward_to_pages(bounds(operand)))) result.needs_memory = true;
     const bool scribbled = scribbles(operand.intent);
     const bool read = operation::reads(operand.intent);
-    Currency currency(operand, hold.tracked[i]);
-    each_covered_run(operand, [&](Span run) { survey_run(result, run, read, scribbled, currency); });
+    Validity validity(operand, acquisition.tracked[i]);
+    each_covered_run(operand, [&](Span run) { survey_run(result, run, read, scribbled, validity); });
   });
   return result;
 }
 
 // Others wait for what is being mapped; while the driver does so, the lock is given back.
-device::Status Coherence::back(Hold& hold) {
+device::Status Coherence::back(PageAcquisition& acquisition) {
   operation::Operand largest;
-  each_mirrored(hold, [&](std::size_t, const operation::Operand& operand) {
+  each_mirrored(acquisition, [&](std::size_t, const operation::Operand& operand) {
     if (operand.payload_bytes() > largest.payload_bytes()) largest = operand;
   });
   const std::uintptr_t aligned = bounds(largest).begin;
   device::Status placed;
   std::vector<Span> runs;
-  each_mirrored(hold, [&](std::size_t, const operation::Operand& operand) {
+  each_mirrored(acquisition, [&](std::size_t, const operation::Operand& operand) {
     if (placed) placed = mirrors_.place(platform::outward_to_pages(bounds(operand)), aligned);
     each_covered_run(operand, [&](Span run) { runs.push_back(run); });
   });
@@ -167,7 +167,7 @@ device::Status Coherence::back(Hold& hold) {
   auto backed = mirrors_.back(runs, aligned);
   changed_.notify_all();
   if (!backed) return tl::unexpected(backed.error());
-  hold.backings = std::move(*backed);
+  acquisition.backings = std::move(*backed);
   return {};
 }
 
@@ -179,83 +179,88 @@ bool Coherence::has_memory(const operation::Operand& operand) const {
 }
 
 // A large matrix that has device memory in its mirror goes there, and is not current afterwards.
-bool Coherence::may_copy(const Hold& hold, const operation::Operand& operand) const {
-  if (hold.may_copy == Copied::none || operand.empty() || operand.intent == operation::Intent::scratch) return false;
-  return operand.payload_bytes() <= max_copied_ || (hold.may_copy == Copied::any && !has_memory(operand));
+bool Coherence::may_copy(const PageAcquisition& acquisition, const operation::Operand& operand) const {
+  if (acquisition.may_copy == Copied::none || operand.empty() || operand.intent == operation::Intent::scratch)
+    return false;
+  return operand.payload_bytes() <= max_copied_ || (acquisition.may_copy == Copied::any && !has_memory(operand));
 }
 
-void Coherence::choose_copied(Hold& hold) const {
-  const auto operands = hold.call.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i) hold.copied[i] = !hold.tracked[i] && may_copy(hold, operands[i]);
+void Coherence::choose_copied(PageAcquisition& acquisition) const {
+  const auto operands = acquisition.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    acquisition.copied[i] = !acquisition.tracked[i] && may_copy(acquisition, operands[i]);
 }
 
 // Whether nearly all that the call reads is to be copied: then the copies may go on while the device computes, and the
 // little that is left is not worth mirrors. Small calls have pieces of device memory at hand either way.
-bool Coherence::goes_past_mirrors(const Hold& hold) const {
+bool Coherence::goes_past_mirrors(const PageAcquisition& acquisition) const {
   constexpr std::size_t worth_copies = std::size_t{1} << 20;
   constexpr std::size_t times_the_rest = 4;
-  if (hold.may_copy != Copied::any || hold.call.cutting == operation::Cutting::none) return false;
+  if (acquisition.may_copy != Copied::any || acquisition.call.cutting == operation::Cutting::none) return false;
   std::size_t copied = 0;
   std::size_t kept = 0;
   bool watched = true;
-  each_matrix(hold.call, [&](std::size_t i, std::size_t first) {
-    const operation::Operand& operand = hold.call.operands()[i];
-    watched = watched && !hold.unwatched[i];
-    if (i == first && operation::reads(operand.intent)) (hold.tracked[i] ? kept : copied) += operand.payload_bytes();
+  each_matrix(acquisition.call, [&](std::size_t i, std::size_t first) {
+    const operation::Operand& operand = acquisition.call.operands()[i];
+    watched = watched && !acquisition.unwatched[i];
+    if (i == first && operation::reads(operand.intent))
+      (acquisition.tracked[i] ? kept : copied) += operand.payload_bytes();
   });
   return watched && copied >= worth_copies && copied >= times_the_rest * kept;
 }
 
 // From here on the bytes count as current for all calls, as soon as they have arrived. Operands that are not tracked do
 // not become current.
-void Coherence::claim_uploads(Hold& hold) {
-  each_mirrored(hold, [&](std::size_t i, const operation::Operand& operand) {
+void Coherence::claim_uploads(PageAcquisition& acquisition) {
+  each_mirrored(acquisition, [&](std::size_t i, const operation::Operand& operand) {
     if (!operation::reads(operand.intent)) return;
-    Currency currency(operand, hold.tracked[i]);
+    Validity validity(operand, acquisition.tracked[i]);
     std::uint64_t bytes = 0;
-    const std::size_t first_own = hold.uploads.size();
+    const std::size_t first_own = acquisition.uploads.size();
     examined_.begin();
     each_covered_run(operand, [&](Span run) {
       mirrors_.each_part(
-          run, [&](Chunk& chunk, Span pages) { bytes += claim_part(hold, first_own, chunk, pages, currency); });
+          run, [&](Chunk& chunk, Span pages) { bytes += claim_part(acquisition, first_own, chunk, pages, validity); });
     });
     examined_.end(operand);
-    if (reads_matrix(hold.call.operands(), i) && operand.payload_bytes() > bytes)
-      hold.bytes_reused += operand.payload_bytes() - bytes;
+    if (reads_matrix(acquisition.call.operands(), i) && operand.payload_bytes() > bytes)
+      acquisition.bytes_reused += operand.payload_bytes() - bytes;
   });
-  hold.loading = !hold.uploads.empty();
+  acquisition.loading = !acquisition.uploads.empty();
 }
 
 // Returns the bytes to upload. If this call already uploads the page for another operand, that upload also brings the
 // bytes of this operand. `first_own`: the operand's first upload.
-std::uint64_t Coherence::claim_part(Hold& hold, std::size_t first_own, Chunk& chunk, Span pages, Currency& currency) {
-  if (currency.known(chunk, pages)) return 0;
-  if (currency.tracked()) examined_.add(chunk);
+std::uint64_t Coherence::claim_part(PageAcquisition& acquisition, std::size_t first_own, Chunk& chunk, Span pages,
+                                    Validity& validity) {
+  if (validity.known(chunk, pages)) return 0;
+  if (validity.tracked()) examined_.add(chunk);
   const std::size_t page = platform::page_size();
   std::uint64_t bytes = 0;
   ledger::Copy& copy = *chunk.copy;
   const auto lock = copy.lock();
   for (std::uintptr_t at = pages.begin; at < pages.end; at += page) {
     const Span one{at, at + page};
-    if (currency.on_page(copy, one)) continue;
+    if (validity.on_page(copy, one)) continue;
     const std::size_t number = page_numbers(one).first;
     const bool fresh = !copy.current.test(number);
-    if (currency.tracked()) make_current(chunk, one, currency.operand());
+    if (validity.tracked()) make_current(chunk, one, validity.operand());
     if (copy.arriving.test(number)) continue;
     const device::Address address = mirrors_.device_address(at);
-    Hold::Upload* const before = hold.uploads.size() > first_own ? &hold.uploads.back() : nullptr;
+    PageAcquisition::Upload* const before =
+        acquisition.uploads.size() > first_own ? &acquisition.uploads.back() : nullptr;
     if (before && before->fresh == fresh && before->run.end == at && before->device + before->run.bytes() == address)
       before->run.end += page;
     else
-      hold.uploads.push_back({one, address, fresh, currency.tracked()});
+      acquisition.uploads.push_back({one, address, fresh, validity.tracked()});
     copy.arriving.set(number, number + 1);
     bytes += page;
   }
   return bytes;
 }
 
-void Coherence::count_writer(const Hold& hold, int change) {
-  each_mirrored(hold, [&](std::size_t, const operation::Operand& operand) {
+void Coherence::count_writer(const PageAcquisition& acquisition, int change) {
+  each_mirrored(acquisition, [&](std::size_t, const operation::Operand& operand) {
     if (!scribbles(operand.intent)) return;
     each_covered_run(operand, [&](Span run) {
       mirrors_.each_chunk(run, [&](Chunk& chunk, std::size_t first, std::size_t last) {
@@ -267,107 +272,107 @@ void Coherence::count_writer(const Hold& hold, int change) {
 }
 
 // Asking the kernel takes long, so no lock is held.
-std::optional<std::string> Coherence::foreign_writer() {
+std::optional<std::string> Coherence::dma_writer() {
   if (!place_.foreign() && !place_.unasked()) return std::nullopt;
   const std::uint64_t findings = place_.findings();
-  auto writer = tracking::foreign_writer(pins_->others_pin());
+  auto writer = tracking::dma_writer(pins_->others_pin());
   if (place_.answer(findings, writer.has_value()))
     platform::log_line("%s; until this ends, matrices are copied at every call", writer->c_str());
   return writer;
 }
 
-device::Result<Hold> Coherence::hold(const operation::Operation& call, Copied may_copy) {
+device::Result<PageAcquisition> Coherence::acquire(const operation::Operation& call, Copied may_copy) {
   const auto operands = call.operands();
   if (std::any_of(operands.begin(), operands.end(), not_worth_a_chunk))
     return tl::unexpected(Error{ErrorKind::unsupported, "a small matrix on a thread's stack"});
-  Hold hold;
-  hold.call = call;
-  hold.may_copy = may_copy;
-  if (const auto writer = foreign_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
+  PageAcquisition acquisition;
+  acquisition.call = call;
+  acquisition.may_copy = may_copy;
+  if (const auto writer = dma_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
   std::unique_lock lock(mutex_);
   apply_events();
   device::Status held = tl::unexpected(device::no_host_memory());
-  const bool complete = platform::contained([&] { held = hold_pages(hold, lock); });
+  const bool complete = platform::contained([&] { held = hold_pages(acquisition, lock); });
   if (complete && held) {
-    if (platform::contained([&] { drop_pins_not_to_be_used(hold, lock); })) return hold;
+    if (platform::contained([&] { drop_pins_not_to_be_used(acquisition, lock); })) return acquisition;
     if (lock) lock.unlock();
-    abandon(hold);
+    abandon(acquisition);
     return tl::unexpected(device::no_host_memory());
   }
   if (!lock) lock.lock();
-  if (!complete) let_go(hold);
-  release_pins_of(hold);
+  if (!complete) let_go(acquisition);
+  release_pins_of(acquisition);
   return tl::unexpected(std::move(held.error()));
 }
 
 // An exception has ended hold_pages(). What a scan had found by then is lost, and what the call would have brought
 // never comes.
-void Coherence::let_go(Hold& hold) {
-  for (const Hold::Upload& upload : hold.uploads) mirrors_.change(upload.run, arrive);
-  hold.uploads.clear();
+void Coherence::let_go(PageAcquisition& acquisition) {
+  for (const PageAcquisition::Upload& upload : acquisition.uploads) mirrors_.change(upload.run, arrive);
+  acquisition.uploads.clear();
   place_.take(everything);
-  mirrors_.unhold(hold.backings);
-  hold.backings.clear();
+  mirrors_.unhold(acquisition.backings);
+  acquisition.backings.clear();
   changed_.notify_all();
 }
 
-device::Status Coherence::hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock) {
-  const operation::Operation& call = hold.call;
+device::Status Coherence::hold_pages(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock) {
+  const operation::Operation& call = acquisition.call;
   each_matrix(call, [&](std::size_t i, std::size_t first) {
-    hold.tracked[i] = i == first ? usage_.worth_tracking(call, i) : hold.tracked[first];
+    acquisition.tracked[i] = i == first ? heuristic_.worth_tracking(call, i) : acquisition.tracked[first];
     const operation::Operand& operand = call.operands()[i];
-    if (i == first && !hold.tracked[i] && operation::reads(operand.intent) && usage_.refilled(operand))
-      hold.bytes_rewritten += operand.payload_bytes();
+    if (i == first && !acquisition.tracked[i] && operation::reads(operand.intent) && heuristic_.refilled(operand))
+      acquisition.bytes_rewritten += operand.payload_bytes();
   });
 
-  if (goes_past_mirrors(hold)) {
-    hold.past_mirrors = true;
+  if (goes_past_mirrors(acquisition)) {
+    acquisition.past_mirrors = true;
     return {};
   }
   constexpr int max_replacements = 8;
   bool pins_asked_for = false;
   Runs written;
   for (int replaced = 0;;) {
-    if (auto usable = check_memory(hold); !usable) return tl::unexpected(usable.error());
-    if (!std::exchange(pins_asked_for, true)) take_pins(hold, lock);
-    const auto intact = look(hold, lock, written) ? protect(hold, written) : false;
+    if (auto usable = check_memory(acquisition); !usable) return tl::unexpected(usable.error());
+    if (!std::exchange(pins_asked_for, true)) take_pins(acquisition, lock);
+    const auto intact = look(acquisition, lock, written) ? protect(acquisition, written) : false;
     if (!intact) return tl::unexpected(intact.error());
     if (!*intact) {
       if (++replaced == max_replacements)
         return tl::unexpected(Error{ErrorKind::unsupported, "memory that is replaced during the call"});
       continue;
     }
-    if (goes_past_mirrors(hold)) {
-      hold.past_mirrors = true;
-      release_pins_of(hold);
+    if (goes_past_mirrors(acquisition)) {
+      acquisition.past_mirrors = true;
+      release_pins_of(acquisition);
       return {};
     }
-    choose_copied(hold);
-    Survey found = survey(hold);
+    choose_copied(acquisition);
+    Survey found = survey(acquisition);
     if (found.needs_memory && !found.conflict) {
-      if (auto backed = back(hold); !backed) return backed;
-      found = survey(hold);
+      if (auto backed = back(acquisition); !backed) return backed;
+      found = survey(acquisition);
     } else if (!found.conflict) {
-      hold.backings = found.backings;
-      for (Backing* backing : hold.backings) mirrors_.hold(*backing);
+      acquisition.backings = found.backings;
+      for (Backing* backing : acquisition.backings) mirrors_.hold(*backing);
     }
     if (found.conflict) {
-      mirrors_.let_go(std::exchange(hold.backings, {}));
+      mirrors_.let_go(std::exchange(acquisition.backings, {}));
       changed_.wait(lock);
       apply_events();
       continue;
     }
-    each_mirrored(hold, [&](std::size_t i, const operation::Operand& operand) {
-      hold.addresses[i] = mirrors_.device_address(bounds(operand).begin);
+    each_mirrored(acquisition, [&](std::size_t i, const operation::Operand& operand) {
+      acquisition.addresses[i] = mirrors_.device_address(bounds(operand).begin);
     });
-    claim_uploads(hold);
-    count_writer(hold, +1);
+    claim_uploads(acquisition);
+    count_writer(acquisition, +1);
     return {};
   }
 }
 
 double Coherence::current_share(const operation::Operand& operand) const {
-  Currency currency(operand, true);
+  Validity validity(operand, true);
   std::size_t looked_at = 0;
   std::size_t current = 0;
   each_sample(operand, [&](Span pages) {
@@ -377,7 +382,7 @@ double Coherence::current_share(const operation::Operand& operand) const {
       PageBitmap whole = chunk.copy->current;
       whole.clear(chunk.copy->partial);
       current +=
-          currency.known(chunk, part) ? part.bytes() : whole.count(numbers.first, numbers.last) * platform::page_size();
+          validity.known(chunk, part) ? part.bytes() : whole.count(numbers.first, numbers.last) * platform::page_size();
     });
   });
   return static_cast<double>(current) / static_cast<double>(looked_at);
@@ -392,7 +397,7 @@ std::optional<operation::Estimate> Coherence::estimate(const operation::Operatio
     const operation::Operand& operand = operands[i];
     if (operand.empty() || operand.transient || !operation::reads(operand.intent)) continue;
     const std::uint64_t bytes = operand.part_bytes();
-    if (usage_.copied(call, i)) {
+    if (heuristic_.copied(call, i)) {
       result.dirty += bytes;
       continue;
     }
@@ -404,58 +409,58 @@ std::optional<operation::Estimate> Coherence::estimate(const operation::Operatio
   return result;
 }
 
-void Coherence::loaded(Hold& hold, bool arrived) {
-  if (!hold.loading) return;
+void Coherence::loaded(PageAcquisition& acquisition, bool arrived) {
+  if (!acquisition.loading) return;
   {
     const std::lock_guard lock(mutex_);
-    for (const Hold::Upload& upload : hold.uploads) {
+    for (const PageAcquisition::Upload& upload : acquisition.uploads) {
       mirrors_.change(upload.run, [&](ledger::Copy& copy, std::size_t first, std::size_t last) {
         arrive(copy, first, last);
         if (!arrived) copy.current.clear(first, last);
       });
     }
-    hold.loading = false;
+    acquisition.loading = false;
   }
   changed_.notify_all();
 }
 
-void Coherence::loaded(Hold& hold, const std::vector<Span>& pages) {
+void Coherence::loaded(PageAcquisition& acquisition, const std::vector<Span>& pages) {
   platform::IntervalSet arrived;
   for (const Span run : pages) arrived.add(run);
-  std::vector<Hold::Upload> rest;
-  for (const Hold::Upload& upload : hold.uploads)
+  std::vector<PageAcquisition::Upload> rest;
+  for (const PageAcquisition::Upload& upload : acquisition.uploads)
     arrived.each_gap(upload.run, [&](Span run) {
       rest.push_back({run, upload.device + (run.begin - upload.run.begin), upload.fresh, upload.tracked});
     });
   {
     const std::lock_guard lock(mutex_);
-    for (const Hold::Upload& upload : hold.uploads)
+    for (const PageAcquisition::Upload& upload : acquisition.uploads)
       arrived.each_common(upload.run, [&](Span run) { mirrors_.change(run, arrive); });
-    hold.uploads = std::move(rest);
-    hold.loading = !hold.uploads.empty();
+    acquisition.uploads = std::move(rest);
+    acquisition.loading = !acquisition.uploads.empty();
   }
   changed_.notify_all();
 }
 
 // What another device holds may be out of date if a writer that nobody has asked about bypasses the page table.
-ledger::Loan Coherence::who_else_has(const Hold& hold, const std::vector<Span>& pages) {
-  if (foreign_writer()) return {};
+ledger::Loan Coherence::who_else_has(const PageAcquisition& acquisition, const std::vector<Span>& pages) {
+  if (dma_writer()) return {};
   return place_.who_has(pages, direct_copies_->reached_by(device_), [&](const ledger::Copy& copy, Span page) {
-    return std::ranges::all_of(hold.call.operands(), [&](const operation::Operand& operand) {
-      return operand.empty() || !operation::reads(operand.intent) || Currency(operand, true).on_page(copy, page);
+    return std::ranges::all_of(acquisition.call.operands(), [&](const operation::Operand& operand) {
+      return operand.empty() || !operation::reads(operand.intent) || Validity(operand, true).on_page(copy, page);
     });
   });
 }
 
 void Coherence::learn_bringing(std::size_t bytes, double seconds) {
-  if (bytes < Usage::tells_rate) return;
+  if (bytes < TrackingHeuristic::tells_rate) return;
   const std::lock_guard lock(mutex_);
-  usage_.learn_bringing(bytes, seconds);
+  heuristic_.learn_bringing(bytes, seconds);
 }
 
-void Coherence::stage_all(Hold& hold) {
+void Coherence::stage_all(PageAcquisition& acquisition) {
   const std::lock_guard lock(mutex_);
-  release_pins_of(hold);
+  release_pins_of(acquisition);
 }
 
 }  // namespace blastoff::residency::mirror

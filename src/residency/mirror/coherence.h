@@ -8,8 +8,8 @@
 // not yet returned. A call takes hold of all its pages at once, or waits while it holds nothing, so calls cannot wait
 // for each other in a circle.
 //
-// A hold's way: examination.cpp and pinned_operands.cpp before it, coherence.cpp while it is taken, settlement.cpp at
-// its end. The ledger keeps which pages are current here, so that other devices find there what they can copy.
+// An acquisition's way: write_scan.cpp and pinned_operands.cpp before it, coherence.cpp while it is taken, commit.cpp
+// at its end. The ledger keeps which pages are current here, so that other devices find there what they can copy.
 #pragma once
 
 #include <array>
@@ -27,15 +27,15 @@
 #include "ledger/ledger.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
-#include "residency/mirror/currency.h"
-#include "residency/mirror/hold.h"
 #include "residency/mirror/mirror_memory.h"
+#include "residency/mirror/page_acquisition.h"
 #include "residency/mirror/pins.h"
-#include "residency/mirror/usage.h"
+#include "residency/mirror/tracking_heuristic.h"
+#include "residency/mirror/validity.h"
 
 namespace blastoff::residency::mirror {
 
-/// Every hold ends by finish() or abandon(); the other functions only save time. Thread-safe.
+/// Every acquisition ends by finish() or abandon(); the other functions only save time. Thread-safe.
 class Coherence {
  public:
   /// `pins`, `direct_copies`: shared by the devices of the process; without the latter, they give each other nothing.
@@ -43,7 +43,7 @@ class Coherence {
   /// though it has a mirror.
   Coherence(device::Device& device, ledger::Ledger& ledger, std::shared_ptr<Pins> pins,
             std::shared_ptr<device::DirectCopies> direct_copies, std::size_t max_copied,
-            Usage::Fingerprint fingerprint = residency::fingerprint);
+            TrackingHeuristic::Fingerprint fingerprint = residency::fingerprint);
   ~Coherence();
   Coherence(const Coherence&) = delete;
   Coherence& operator=(const Coherence&) = delete;
@@ -51,49 +51,50 @@ class Coherence {
   device::Device& device() { return device_; }
 
   /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. For a call that would
-  /// copy nearly all that it reads, nothing is held (Hold::past_mirrors): copies go on while the device computes, where
-  /// mirrors are brought before. Such a call ends by passed(). unsupported: memory that
-  /// cannot be mirrored (the message says why). out_of_memory: the operands do not fit the budget.
-  device::Result<Hold> hold(const operation::Operation& call, Copied may_copy = Copied::any);
+  /// copy nearly all that it reads, nothing is held (PageAcquisition::past_mirrors): copies go on while the device
+  /// computes, where mirrors are brought before. Such a call ends by passed(). unsupported: memory that cannot be
+  /// mirrored (the message says why). out_of_memory: the operands do not fit the budget.
+  device::Result<PageAcquisition> acquire(const operation::Operation& call, Copied may_copy = Copied::any);
 
   /// What is known about the operands without asking the kernel. Only a sample of the pages of large operands is
   /// examined. Nothing if another thread holds the lock.
   std::optional<operation::Estimate> estimate(const operation::Operation& call);
 
-  /// Checks for writers that bypass the page table. To be called between hold() and finish(), best while the device is
-  /// at work. If there is one, nothing is current from here on, and hold() refuses until the writer has gone.
-  void look_for_foreign_writers() {
-    if (place_.unasked()) foreign_writer();
+  /// Checks for writers that bypass the page table. To be called between acquire() and finish(), best while the device
+  /// is at work. If there is one, nothing is current from here on, and acquire() refuses until the writer has gone.
+  void look_for_dma_writers() {
+    if (place_.unasked()) dma_writer();
   }
 
-  /// The uploads of the hold have arrived or, with `arrived` false, have failed.
-  void loaded(Hold& hold, bool arrived);
+  /// The uploads of the acquisition have arrived or, with `arrived` false, have failed.
+  void loaded(PageAcquisition& acquisition, bool arrived);
 
-  /// Some of the uploads have arrived. They are taken off the hold's list, since other calls may use them from here on.
-  void loaded(Hold& hold, const std::vector<platform::Span>& pages);
+  /// Some of the uploads have arrived. They are taken off the acquisition's list, since other calls may use them from
+  /// here on.
+  void loaded(PageAcquisition& acquisition, const std::vector<platform::Span>& pages);
 
-  /// What other devices have of these pages, fresh and tracked ones that the hold has to upload: all is current there
-  /// that the call reads. Waits for no call. To be asked where can_borrow().
-  ledger::Loan who_else_has(const Hold& hold, const std::vector<platform::Span>& pages);
+  /// What other devices have of these pages, fresh and tracked ones that the acquisition has to upload: all is current
+  /// there that the call reads. Waits for no call. To be asked where can_borrow().
+  ledger::Loan who_else_has(const PageAcquisition& acquisition, const std::vector<platform::Span>& pages);
   /// Whether there is another device that could.
   bool can_borrow() { return direct_copies_ && !direct_copies_->reached_by(device_).empty(); }
   bool can_copy_from(device::Device& lender) { return direct_copies_ && direct_copies_->possible(device_, lender); }
 
   /// From here on all copies to and from the operands are staged. To be called before the first one.
-  void stage_all(Hold& hold);
+  void stage_all(PageAcquisition& acquisition);
 
   /// Results are about to be returned: prepares the pages, so that the CPU does not take a fault for each page that it
   /// writes.
-  void expect_staged_return(const Hold& hold);
+  void expect_staged_return(const PageAcquisition& acquisition);
 
   /// Does a part of the work of finish() while the device is still computing.
-  void prepare_finish(Hold& hold);
+  void prepare_finish(PageAcquisition& acquisition);
 
   /// The call is over and every result is in host memory, as return_of() says. Other calls may go on.
-  void finish(Hold& hold) { end(hold, true); }
+  void finish(PageAcquisition& acquisition) { end(acquisition, true); }
 
   /// The call is over, but not every result returned: none of its results is taken as current.
-  void abandon(Hold& hold) { end(hold, false); }
+  void abandon(PageAcquisition& acquisition) { end(acquisition, false); }
 
   /// A call that was made past the mirrors is over.
   void passed(const operation::Operation& call);
@@ -101,10 +102,10 @@ class Coherence {
   /// So many bytes were brought through host memory in so many seconds.
   void learn_bringing(std::size_t bytes, double seconds);
 
-  /// Page-locks operands of a call that goes past the mirrors, as far as that may be and pays. The hold has pins, and
-  /// nothing else; it ends by unlock_operands(). From then on results are as if the CPU had written them.
-  Hold lock_operands(const operation::Operation& call);
-  void unlock_operands(Hold& hold);
+  /// Page-locks operands of a call that goes past the mirrors, as far as that may be and pays. The acquisition has
+  /// pins, and nothing else; it ends by unlock_operands(). From then on results are as if the CPU had written them.
+  PageAcquisition lock_operands(const operation::Operation& call);
+  void unlock_operands(PageAcquisition& acquisition);
 
   /// Ends the page-locking of the program's memory; pins of calls in flight end with these calls. Called from within
   /// dlopen(), so it waits only briefly for the lock. What it cannot end, the next call ends. True: none is left.
@@ -113,8 +114,8 @@ class Coherence {
   /// Gives back all device memory behind mirrors, and the pins, except those of calls in flight.
   void release_mirrors();
 
-  /// What Usage tells later runs of the program, and is told by an earlier one. Nothing if another thread holds the
-  /// lock.
+  /// What TrackingHeuristic tells later runs of the program, and is told by an earlier one. Nothing if another thread
+  /// holds the lock.
   std::optional<std::vector<std::uint64_t>> used_once();
   void expect_used_once(std::span<const std::uint64_t> kinds);
 
@@ -140,59 +141,60 @@ class Coherence {
   };
 
   double current_share(const operation::Operand& operand) const;
-  std::optional<std::string> foreign_writer();
+  std::optional<std::string> dma_writer();
   void apply_events();
-  device::Status hold_pages(Hold& hold, std::unique_lock<std::mutex>& lock);
+  device::Status hold_pages(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock);
   bool registered_by_program(platform::Span span) { return pins_->registered_by_program(device_, span); }
   bool any_registered(const std::vector<platform::Span>& written);
-  void take_pins(Hold& hold, std::unique_lock<std::mutex>& lock);
+  void take_pins(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock);
   bool is_what_is_watched(const operation::Operand& operand);
-  void drop_pins_not_to_be_used(Hold& hold, std::unique_lock<std::mutex>& lock);
-  void release_pin(Hold& hold, std::size_t operand);
-  void release_pins_of(Hold& hold);
+  void drop_pins_not_to_be_used(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock);
+  void release_pin(PageAcquisition& acquisition, std::size_t operand);
+  void release_pins_of(PageAcquisition& acquisition);
   tl::expected<void, std::string> watch(const operation::Operand& operand);
-  device::Status check_memory(Hold& hold);
-  void copy_unwatched(Hold& hold, std::size_t index);
+  device::Status check_memory(PageAcquisition& acquisition);
+  void copy_unwatched(PageAcquisition& acquisition, std::size_t index);
   using Runs = std::array<std::vector<platform::Span>, operation::Operation::max_operands>;  // per operand
-  bool look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written);
-  const operation::Operand* look_unlocked(const Hold& hold, Runs& written);
+  bool look(const PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock, Runs& written);
+  const operation::Operand* look_unlocked(const PageAcquisition& acquisition, Runs& written);
   void lose(const operation::Operand& operand);
-  device::Result<bool> protect(Hold& hold, const Runs& runs);
+  device::Result<bool> protect(PageAcquisition& acquisition, const Runs& runs);
   void stop_tracking(const operation::Operand& operand);
-  void stop_tracking(const Hold& hold, std::size_t index);
-  using Looks = Hold::PerOperand<Look>;
-  void count_written(const Hold& hold, Looks& looks) const;
-  void judge(Hold& hold, Looks& looks);
+  void stop_tracking(const PageAcquisition& acquisition, std::size_t index);
+  using Looks = PageAcquisition::PerOperand<Look>;
+  void count_written(const PageAcquisition& acquisition, Looks& looks) const;
+  void judge(PageAcquisition& acquisition, Looks& looks);
   void count_kept(const operation::Operand& operand, Look& look) const;
   bool has_memory(const operation::Operand& operand) const;
-  bool may_copy(const Hold& hold, const operation::Operand& operand) const;
-  void choose_copied(Hold& hold) const;
-  bool goes_past_mirrors(const Hold& hold) const;
+  bool may_copy(const PageAcquisition& acquisition, const operation::Operand& operand) const;
+  void choose_copied(PageAcquisition& acquisition) const;
+  bool goes_past_mirrors(const PageAcquisition& acquisition) const;
   void judge_uses(const operation::Operation& call);
-  Survey survey(const Hold& hold);
-  void survey_run(Survey& survey, platform::Span run, bool read, bool scribbled, Currency& currency);
-  device::Status back(Hold& hold);
-  void claim_uploads(Hold& hold);
-  std::uint64_t claim_part(Hold& hold, std::size_t first_own, Chunk& chunk, platform::Span pages, Currency& currency);
-  void let_go(Hold& hold);
-  void count_writer(const Hold& hold, int change);
-  void find_result_pages(Hold& hold);
+  Survey survey(const PageAcquisition& acquisition);
+  void survey_run(Survey& survey, platform::Span run, bool read, bool scribbled, Validity& validity);
+  device::Status back(PageAcquisition& acquisition);
+  void claim_uploads(PageAcquisition& acquisition);
+  std::uint64_t claim_part(PageAcquisition& acquisition, std::size_t first_own, Chunk& chunk, platform::Span pages,
+                           Validity& validity);
+  void let_go(PageAcquisition& acquisition);
+  void count_writer(const PageAcquisition& acquisition, int change);
+  void find_result_pages(PageAcquisition& acquisition);
   bool settle_staged(const operation::Operand& result);
   void settle_triangle(const operation::Operand& result);
-  void settle_direct(const Hold& hold, std::size_t operand);
-  void tell_other_devices(const Hold& hold);
-  void settle(const Hold& hold, bool home);
-  void end(Hold& hold, bool home);
+  void settle_direct(const PageAcquisition& acquisition, std::size_t operand);
+  void tell_other_devices(const PageAcquisition& acquisition);
+  void settle(const PageAcquisition& acquisition, bool home);
+  void end(PageAcquisition& acquisition, bool home);
 
   device::Device& device_;
   const std::size_t max_copied_;
   std::mutex mutex_;
-  std::condition_variable changed_;  // a hold ended or an upload arrived
+  std::condition_variable changed_;  // an acquisition ended or an upload arrived
   ledger::Place place_;
   MirrorMemory mirrors_;
   const std::shared_ptr<Pins> pins_;
   const std::shared_ptr<device::DirectCopies> direct_copies_;
-  Usage usage_;
+  TrackingHeuristic heuristic_;
   // Scratch, under the lock. Not thread-local: calls may come from exit handlers, after a thread's own data are gone.
   std::vector<platform::Span> written_;
   std::vector<platform::Span> faulted_;

@@ -5,10 +5,10 @@
 namespace blastoff::residency::mirror {
 
 device::Result<std::unique_ptr<Lease>> CopiedLease::begin(Coherence& coherence, Policy& copies,
-                                                          const operation::Operation& call, device::Lane& lane,
+                                                          const operation::Operation& call, device::CallQueues& queues,
                                                           std::uint64_t rewritten) {
   std::unique_ptr<CopiedLease> lease(new CopiedLease(coherence, call, rewritten));
-  auto begun = copies.begin_shared(call, lane, {.page_locks = &lease->locks_});
+  auto begun = copies.begin_shared(call, queues, {.page_locks = &lease->locks_});
   if (!begun) return tl::unexpected(std::move(begun.error()));
   lease->copies_ = std::move(*begun);
   return lease;

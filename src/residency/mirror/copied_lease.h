@@ -16,7 +16,7 @@ class CopiedLease final : public Lease {
  public:
   /// `rewritten`: bytes that the CPU has written since an earlier use.
   static device::Result<std::unique_ptr<Lease>> begin(Coherence& coherence, Policy& copies,
-                                                      const operation::Operation& call, device::Lane& lane,
+                                                      const operation::Operation& call, device::CallQueues& queues,
                                                       std::uint64_t rewritten);
 
   const std::vector<operation::Operation>& panels() const override { return copies_->panels(); }

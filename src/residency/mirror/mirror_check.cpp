@@ -28,16 +28,17 @@ std::uint64_t differing_pages(std::uintptr_t begin, const char* copy, std::size_
 
 }  // namespace
 
-device::Result<std::uint64_t> repair_stale_pages(const Hold& hold, Staging& staging, device::Queue& queue) {
+device::Result<std::uint64_t> repair_stale_pages(const PageAcquisition& acquisition, Staging& staging,
+                                                 device::Queue& queue) {
   std::uint64_t stale = 0;
-  const auto operands = hold.call.operands();
+  const auto operands = acquisition.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const operation::Operand& operand = operands[i];
-    if (!operation::reads(operand.intent) || operand.empty() || hold.copied[i]) continue;
+    if (!operation::reads(operand.intent) || operand.empty() || acquisition.copied[i]) continue;
     std::vector<char> copy(operand.payload_bytes());
     const auto columns = static_cast<std::size_t>(operand.columns);
     Transfer back{copy.data(),
-                  hold.addresses[i],
+                  acquisition.addresses[i],
                   {operand.column_bytes(), columns, operand.column_bytes(), operand.stride_bytes()}};
     auto download = staging.download({&back, 1}, queue);
     if (!download) return tl::unexpected(download.error());

@@ -11,6 +11,7 @@ namespace blastoff::residency::mirror {
 
 /// Downloads every mirrored operand that the call reads and compares its own bytes (other threads may be writing the
 /// neighbouring ones). Returns the number of pages that differ; their operands are uploaded again on `queue`.
-device::Result<std::uint64_t> repair_stale_pages(const Hold& hold, Staging& staging, device::Queue& queue);
+device::Result<std::uint64_t> repair_stale_pages(const PageAcquisition& acquisition, Staging& staging,
+                                                 device::Queue& queue);
 
 }  // namespace blastoff::residency::mirror

@@ -140,7 +140,7 @@ class MirrorMemory {
   /// From here until unhold(), the memory stays.
   void hold(Backing& backing);
   void unhold(const std::vector<Backing*>& backings);
-  /// The same after a hold without a use.
+  /// The same after an acquisition without a use.
   void let_go(const std::vector<Backing*>& backings);
 
   /// Gives back the device memory that no call in flight uses, here or at another device.

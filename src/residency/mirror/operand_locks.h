@@ -10,8 +10,8 @@ namespace blastoff::residency::mirror {
 class OperandLocks final : public PageLocks {
  public:
   OperandLocks(Coherence& coherence, const operation::Operation& call)
-      : coherence_(coherence), hold_(coherence.lock_operands(call)) {}
-  ~OperandLocks() override { coherence_.unlock_operands(hold_); }
+      : coherence_(coherence), acquisition_(coherence.lock_operands(call)) {}
+  ~OperandLocks() override { coherence_.unlock_operands(acquisition_); }
   OperandLocks(const OperandLocks&) = delete;
   OperandLocks& operator=(const OperandLocks&) = delete;
 
@@ -20,9 +20,9 @@ class OperandLocks final : public PageLocks {
 
  private:
   bool locked(platform::Span host, bool results_only) const {
-    const auto operands = hold_.call.operands();
+    const auto operands = acquisition_.call.operands();
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      const Pins::Pin* const pin = hold_.pins[i];
+      const Pins::Pin* const pin = acquisition_.pins[i];
       if (!pin || pin->gone || (results_only && !operation::writes(operands[i].intent))) continue;
       if (bounds(operands[i]).contains(host)) return true;
     }
@@ -30,7 +30,7 @@ class OperandLocks final : public PageLocks {
   }
 
   Coherence& coherence_;
-  Hold hold_;  ///< of page locks, and of nothing else
+  PageAcquisition acquisition_;  ///< of page locks, and of nothing else
 };
 
 }  // namespace blastoff::residency::mirror

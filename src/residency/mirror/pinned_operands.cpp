@@ -29,19 +29,19 @@ bool dense_enough_to_pin(const operation::Operand& operand) {
 // Called before the pages are protected, because otherwise the pinning would look like a write by the program at their
 // next use. That holds for each device that comes to use the pin. Results are pinned, what is copied at every use, and
 // what comes back after it made room for others. While the driver locks memory, the lock is given back.
-void Coherence::take_pins(Hold& hold, std::unique_lock<std::mutex>& lock) {
+void Coherence::take_pins(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock) {
   if (!place_.tracker().allows_pinning()) return;
-  const auto operands = hold.call.operands();
+  const auto operands = acquisition.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const operation::Operand& operand = operands[i];
-    if (operand.empty() || hold.unwatched[i] || !dense_enough_to_pin(operand)) continue;
+    if (operand.empty() || acquisition.unwatched[i] || !dense_enough_to_pin(operand)) continue;
     const bool moves = operation::writes(operand.intent) ||
                        (operation::reads(operand.intent) &&
-                        (!hold.tracked[i] || mirrors_.evicted(platform::outward_to_pages(bounds(operand)))));
+                        (!acquisition.tracked[i] || mirrors_.evicted(platform::outward_to_pages(bounds(operand)))));
     if (!moves) continue;
     bool met = false;
-    hold.pins[i] = pins_->hold(device_, bounds(operand), met, lock);
-    if (met) place_.take(hold.pins[i]->span);
+    acquisition.pins[i] = pins_->hold(device_, bounds(operand), met, lock);
+    if (met) place_.take(acquisition.pins[i]->span);
   }
 }
 
@@ -57,29 +57,29 @@ bool Coherence::is_what_is_watched(const operation::Operand& operand) {
 // tracked operand has found that out; for others this is done here. If the program may not write to a result now, the
 // CPU must do the copy, so that it fails as it would without Blastoff. Asking the kernel takes long, so the lock is
 // given back. The pins do not end meanwhile.
-void Coherence::drop_pins_not_to_be_used(Hold& hold, std::unique_lock<std::mutex>& lock) {
-  const auto operands = hold.call.operands();
+void Coherence::drop_pins_not_to_be_used(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock) {
+  const auto operands = acquisition.call.operands();
   lock.unlock();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const operation::Operand& operand = operands[i];
-    if (!hold.pins[i]) continue;
-    const bool lost = !hold.tracked[i] && !is_what_is_watched(operand);
+    if (!acquisition.pins[i]) continue;
+    const bool lost = !acquisition.tracked[i] && !is_what_is_watched(operand);
     const bool usable =
-        !lost && !hold.pins[i]->gone &&
+        !lost && !acquisition.pins[i]->gone &&
         (!operation::writes(operand.intent) ||
          platform::writable(bounds(operand), operand.payload_bytes() >= worth_reading_mappings).value_or(false));
     if (usable) continue;
     lock.lock();
     if (lost) lose(operand);
-    release_pin(hold, i);
+    release_pin(acquisition, i);
     lock.unlock();
   }
 }
 
-Hold Coherence::lock_operands(const operation::Operation& call) {
-  Hold hold;
-  hold.call = call;
-  if (foreign_writer()) return hold;
+PageAcquisition Coherence::lock_operands(const operation::Operation& call) {
+  PageAcquisition acquisition;
+  acquisition.call = call;
+  if (dma_writer()) return acquisition;
   std::unique_lock lock(mutex_);
   apply_events();
   const bool complete = platform::contained([&] {
@@ -87,34 +87,34 @@ Hold Coherence::lock_operands(const operation::Operation& call) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].empty()) continue;
       const Span whole = bounds(operands[i]);
-      hold.unwatched[i] = !watch(operands[i]) || registered_by_program({whole.begin, whole.begin + 1}) ||
-                          registered_by_program({whole.end - 1, whole.end});
+      acquisition.unwatched[i] = !watch(operands[i]) || registered_by_program({whole.begin, whole.begin + 1}) ||
+                                 registered_by_program({whole.end - 1, whole.end});
     }
-    take_pins(hold, lock);
-    drop_pins_not_to_be_used(hold, lock);
+    take_pins(acquisition, lock);
+    drop_pins_not_to_be_used(acquisition, lock);
   });
-  if (complete) return hold;
+  if (complete) return acquisition;
   if (!lock) lock.lock();
-  release_pins_of(hold);
-  return hold;
+  release_pins_of(acquisition);
+  return acquisition;
 }
 
-void Coherence::unlock_operands(Hold& hold) {
+void Coherence::unlock_operands(PageAcquisition& acquisition) {
   {
     const std::lock_guard lock(mutex_);
-    tell_other_devices(hold);
-    settle(hold, false);
-    release_pins_of(hold);
+    tell_other_devices(acquisition);
+    settle(acquisition, false);
+    release_pins_of(acquisition);
   }
   changed_.notify_all();
 }
 
-void Coherence::release_pin(Hold& hold, std::size_t operand) {
-  if (Pins::Pin* const pin = std::exchange(hold.pins[operand], nullptr)) pins_->unhold(pin);
+void Coherence::release_pin(PageAcquisition& acquisition, std::size_t operand) {
+  if (Pins::Pin* const pin = std::exchange(acquisition.pins[operand], nullptr)) pins_->unhold(pin);
 }
 
-void Coherence::release_pins_of(Hold& hold) {
-  for (std::size_t i = 0; i < hold.pins.size(); ++i) release_pin(hold, i);
+void Coherence::release_pins_of(PageAcquisition& acquisition) {
+  for (std::size_t i = 0; i < acquisition.pins.size(); ++i) release_pin(acquisition, i);
 }
 
 bool Coherence::release_pins() {

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "platform/contained.h"
-#include "tracking/foreign_writer.h"
+#include "tracking/dma_writer.h"
 
 namespace blastoff::residency::mirror {
 

@@ -45,15 +45,15 @@ Operand part_of(Operand operand, std::int64_t row, std::int64_t column, std::int
   return operand;
 }
 
-Status after_compute(device::Lane& lane, device::Event& computed) {
-  if (auto recorded = lane.compute->record(computed); !recorded) return recorded;
-  return lane.download->wait(computed);
+Status after_compute(device::CallQueues& queues, device::Event& computed) {
+  if (auto recorded = queues.compute->record(computed); !recorded) return recorded;
+  return queues.download->wait(computed);
 }
 
 class DirectReturn final : public ReturnPath {
  public:
-  DirectReturn(device::Lane& lane, device::Event& computed, device::Event& diagonal_home, CommitLog* log)
-      : lane_(lane), computed_(computed), diagonal_home_(diagonal_home), log_(log) {
+  DirectReturn(device::CallQueues& queues, device::Event& computed, device::Event& diagonal_home, CommitLog* log)
+      : queues_(queues), computed_(computed), diagonal_home_(diagonal_home), log_(log) {
     if (log_) log_->clear();
   }
 
@@ -63,7 +63,7 @@ class DirectReturn final : public ReturnPath {
   }
 
   Status wait() override {
-    return lane_.download->synchronize().and_then([&] { return lane_.upload->synchronize(); });
+    return queues_.download->synchronize().and_then([&] { return queues_.upload->synchronize(); });
   }
   HostState state(std::size_t panel) override { return log_ ? log_->state(panel) : HostState::untouched; }
 
@@ -71,8 +71,8 @@ class DirectReturn final : public ReturnPath {
   static bool is_triangle(const Returned& result) { return result.host->part != operation::Part::full; }
 
   Status send_rectangles(std::size_t panel, std::span<const Returned> results) {
-    device::Queue& queue = *lane_.download;
-    return after_compute(lane_, computed_)
+    device::Queue& queue = *queues_.download;
+    return after_compute(queues_, computed_)
         .and_then([&] { return log_ ? log_->begin(queue, panel) : Status{}; })
         .and_then([&] { return copy_all(queue, results); })
         .and_then([&] { return log_ ? log_->end(queue, panel) : Status{}; });
@@ -88,10 +88,10 @@ class DirectReturn final : public ReturnPath {
   // only the blocks on the diagonal, while the copy engine copies the rest. The kernel runs in the upload queue, whose
   // uploads are all over by now, so it delays neither the copies nor the arithmetic of the next panel.
   Status send_with_triangles(std::size_t panel, std::span<const Returned> results) {
-    device::Queue& copies = *lane_.download;
-    device::Queue& kernels = *lane_.upload;
-    return (log_ ? log_->begin(*lane_.compute, panel) : Status{})
-        .and_then([&] { return after_compute(lane_, computed_); })
+    device::Queue& copies = *queues_.download;
+    device::Queue& kernels = *queues_.upload;
+    return (log_ ? log_->begin(*queues_.compute, panel) : Status{})
+        .and_then([&] { return after_compute(queues_, computed_); })
         .and_then([&] { return kernels.wait(computed_); })
         .and_then([&] { return copy_parts(kernels, copies, results); })
         .and_then([&] { return kernels.record(diagonal_home_); })
@@ -133,7 +133,7 @@ class DirectReturn final : public ReturnPath {
     return {};
   }
 
-  device::Lane& lane_;
+  device::CallQueues& queues_;
   device::Event& computed_;
   device::Event& diagonal_home_;
   CommitLog* log_;
@@ -141,16 +141,16 @@ class DirectReturn final : public ReturnPath {
 
 class StagedReturn final : public ReturnPath {
  public:
-  StagedReturn(device::Lane& lane, device::Event& computed, Staging& staging)
-      : lane_(lane), computed_(computed), staging_(staging) {}
+  StagedReturn(device::CallQueues& queues, device::Event& computed, Staging& staging)
+      : queues_(queues), computed_(computed), staging_(staging) {}
 
   Status send(std::size_t panel, std::span<const Returned> results) override {
-    if (auto ready = after_compute(lane_, computed_); !ready) return ready;
+    if (auto ready = after_compute(queues_, computed_); !ready) return ready;
     // Only one panel is returned at a time: the next one needs its slots, and the device computes meanwhile.
     if (auto earlier = wait(); !earlier) return earlier;
     std::array<Transfer, operation::Operation::max_operands> transfers;
     std::transform(results.begin(), results.end(), transfers.begin(), transfer_of);
-    auto download = staging_.download({transfers.data(), results.size()}, *lane_.download);
+    auto download = staging_.download({transfers.data(), results.size()}, *queues_.download);
     if (!download) return tl::unexpected(download.error());
     downloads_.resize(panel + 1);
     downloads_[panel].under_way = std::move(*download);
@@ -196,7 +196,7 @@ class StagedReturn final : public ReturnPath {
     HostState state = HostState::untouched;
   };
 
-  device::Lane& lane_;
+  device::CallQueues& queues_;
   device::Event& computed_;
   Staging& staging_;
   std::vector<Panel> downloads_;
@@ -204,13 +204,13 @@ class StagedReturn final : public ReturnPath {
 
 }  // namespace
 
-std::unique_ptr<ReturnPath> direct_return(device::Lane& lane, device::Event& computed, device::Event& diagonal_home,
-                                          CommitLog* log) {
-  return std::make_unique<DirectReturn>(lane, computed, diagonal_home, log);
+std::unique_ptr<ReturnPath> direct_return(device::CallQueues& queues, device::Event& computed,
+                                          device::Event& diagonal_home, CommitLog* log) {
+  return std::make_unique<DirectReturn>(queues, computed, diagonal_home, log);
 }
 
-std::unique_ptr<ReturnPath> staged_return(device::Lane& lane, device::Event& computed, Staging& staging) {
-  return std::make_unique<StagedReturn>(lane, computed, staging);
+std::unique_ptr<ReturnPath> staged_return(device::CallQueues& queues, device::Event& computed, Staging& staging) {
+  return std::make_unique<StagedReturn>(queues, computed, staging);
 }
 
 }  // namespace blastoff::residency::mirror

@@ -22,7 +22,7 @@ struct Returned {
 class ReturnPath {
  public:
   virtual ~ReturnPath() = default;
-  /// Queues the copies of a panel's results, after the panel's operation has been queued on lane.compute.
+  /// Queues the copies of a panel's results, after the panel's operation has been queued on queues.compute.
   virtual device::Status send(std::size_t panel, std::span<const Returned> results) = 0;
   /// Blocks until all panels sent are in host memory.
   virtual device::Status wait() = 0;
@@ -30,13 +30,13 @@ class ReturnPath {
   virtual HostState state(std::size_t panel) = 0;
 };
 
-/// Returns into pinned memory. `computed` and `diagonal_home` order the lane's queues. Each is recorded by one queue
+/// Returns into pinned memory. `computed` and `diagonal_home` order the call's queues. Each is recorded by one queue
 /// only, because an event that two queues record may go back in time. `log` may be nullptr if a partly written result
 /// does no harm, since the call reads none of its results.
-std::unique_ptr<ReturnPath> direct_return(device::Lane& lane, device::Event& computed, device::Event& diagonal_home,
-                                          CommitLog* log);
+std::unique_ptr<ReturnPath> direct_return(device::CallQueues& queues, device::Event& computed,
+                                          device::Event& diagonal_home, CommitLog* log);
 
 /// Returns through staging.
-std::unique_ptr<ReturnPath> staged_return(device::Lane& lane, device::Event& computed, Staging& staging);
+std::unique_ptr<ReturnPath> staged_return(device::CallQueues& queues, device::Event& computed, Staging& staging);
 
 }  // namespace blastoff::residency::mirror

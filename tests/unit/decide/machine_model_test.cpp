@@ -181,10 +181,10 @@ TEST(MachineModel, TellsWithoutATrialWhereACallRuns) {
   known.cpu_rates = *file->cpu_rates_on(1);
   times.use(known);
   link.assume(known);
-  Grounds grounds;
-  EXPECT_EQ(times.judge(call, residency, &grounds), Verdict::device);
-  EXPECT_NEAR(grounds.cpu_seconds, 1.28e9 / 5e10, 1e-5);
-  EXPECT_NEAR(grounds.bringing_seconds, 129.28e6 / 4e10, 1e-6);
+  PredictedSeconds predicted;
+  EXPECT_EQ(times.judge(call, residency, &predicted), Verdict::device);
+  EXPECT_NEAR(predicted.cpu_seconds, 1.28e9 / 5e10, 1e-5);
+  EXPECT_NEAR(predicted.bringing_seconds, 129.28e6 / 4e10, 1e-6);
   known.cpu_rates = *file->cpu_rates_on(8);
   EXPECT_EQ(times.judge(call, residency, nullptr), Verdict::not_reused) << "bringing it has to pay first";
   // Measured times of calls take precedence over the model.
@@ -198,8 +198,8 @@ TEST(MachineModel, ItsLinkIsReplacedByWhatUploadsShow) {
   PredictedTimes times(model, link);
   Unknown residency;
   const auto call = product_of(Routine::dgemm, 4000, 4000, 4000);
-  Grounds before;
-  Grounds after;
+  PredictedSeconds before;
+  PredictedSeconds after;
   times.judge(call, residency, &before);
   link.learn({.on_device = true,
               .operands_kept = true,

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <thread>
 
-#include "tracking/foreign_writer.h"
+#include "tracking/dma_writer.h"
 
 namespace blastoff::platform {
 namespace {
@@ -90,7 +90,7 @@ TEST(ForkGuard, AChildCanAskTheLinkerWhateverOtherThreadsWereAsking) {
 
 TEST(ForkGuard, TheSearchForForeignWritersKeepsForksWaiting) {
   pause_under_lock = 2000;  // at nearly every moment some thread holds the lock
-  expect_children_that_end(5, [] { tracking::foreign_writer(tracking::pinned_kilobytes() > 0); });
+  expect_children_that_end(5, [] { tracking::dma_writer(tracking::pinned_kilobytes() > 0); });
   pause_under_lock = 0;
 }
 

@@ -18,7 +18,7 @@
 
 #include "mapped_memory.h"
 #include "platform/mappings.h"
-#include "tracking/foreign_writer.h"
+#include "tracking/dma_writer.h"
 #include "tracking/page_tracker.h"
 
 namespace blastoff::platform {
@@ -277,14 +277,14 @@ class PinnedPage {
   bool pinned_ = false;
 };
 
-std::optional<std::string> foreign_writer(std::size_t own_pins = 0) {
-  return tracking::foreign_writer(tracking::pinned_kilobytes() > own_pins);
+std::optional<std::string> dma_writer(std::size_t own_pins = 0) {
+  return tracking::dma_writer(tracking::pinned_kilobytes() > own_pins);
 }
 
 TEST(ForeignWriter, NobodyWhereNothingIsPinned) {
-  EXPECT_EQ(foreign_writer(), std::nullopt);
+  EXPECT_EQ(dma_writer(), std::nullopt);
   const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < 1000; ++i) foreign_writer();
+  for (int i = 0; i < 1000; ++i) dma_writer();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::printf("foreign_writer: %.3f us\n", seconds * 1e3);
 }
@@ -294,21 +294,21 @@ TEST(ForeignWriter, PinnedMemoryWithoutAnyLibrary) {
   {
     const PinnedPage page;
     if (!page.pinned()) GTEST_SKIP() << "no io_uring here to pin a page with";
-    const auto writer = foreign_writer(before);
+    const auto writer = dma_writer(before);
     ASSERT_TRUE(writer);
     EXPECT_NE(writer->find("VmPin"), std::string::npos);
     EXPECT_EQ(tracking::pinned_kilobytes(), before + page_size() / 1024);
   }
-  EXPECT_EQ(foreign_writer(before), std::nullopt);
+  EXPECT_EQ(dma_writer(before), std::nullopt);
 }
 
 TEST(ForeignWriter, ALibraryWithoutItsDevice) {
   const LoadedAs library("libxpmem");
   ASSERT_TRUE(library.loaded());
   if (access("/dev/xpmem", F_OK) != 0)
-    EXPECT_EQ(foreign_writer(tracking::pinned_kilobytes()), std::nullopt);
+    EXPECT_EQ(dma_writer(tracking::pinned_kilobytes()), std::nullopt);
   else
-    EXPECT_TRUE(foreign_writer(tracking::pinned_kilobytes()));
+    EXPECT_TRUE(dma_writer(tracking::pinned_kilobytes()));
 }
 
 TEST(MemoryMap, SaysWhetherAllOfItMayBeWritten) {

@@ -82,14 +82,14 @@ class CopyPolicyTest : public ::testing::Test {
     std::string reason;
     rig_ = Rig::create({"copy", device}, options, reason);
     ASSERT_NE(rig_, nullptr) << reason;
-    lane_ = rig_->lane();
+    queues_ = rig_->queues();
   }
 
   /// Runs the call on a copy of the result and compares with the CPU.
   Traffic run_and_compare(const TestCall& test) {
     auto computed = test.result();
     auto expected = test.result();
-    const auto outcome = run_call(rig_->policy(), lane_, test.with_result(computed));
+    const auto outcome = run_call(rig_->policy(), queues_, test.with_result(computed));
     EXPECT_FALSE(outcome.error) << outcome.error->message;
     reference::compute(test.with_result(expected));
     EXPECT_LE(test.difference(computed, expected), test::rounding) << test::describe(test.call());
@@ -97,7 +97,7 @@ class CopyPolicyTest : public ::testing::Test {
   }
 
   std::unique_ptr<Rig> rig_;
-  device::Lane lane_;
+  device::CallQueues queues_;
 };
 
 TEST_F(CopyPolicyTest, TheSameMatrixTwiceIsUploadedOnce) {
@@ -105,7 +105,7 @@ TEST_F(CopyPolicyTest, TheSameMatrixTwiceIsUploadedOnce) {
   TestCall test(Routine::dgemm, {}, 60, 60, 60, 1, 0);
   blas::Call call = test.call();
   call.operands()[1] = call.operands()[0];
-  const auto outcome = run_call(rig_->policy(), lane_, call);
+  const auto outcome = run_call(rig_->policy(), queues_, call);
   ASSERT_FALSE(outcome.error);
   EXPECT_EQ(outcome.traffic.bytes_to_device, call.operands()[0].payload_bytes());
 
@@ -121,7 +121,7 @@ TEST_F(CopyPolicyTest, TrianglesTravelAsLittleMoreThanTriangles) {
   start({});
   const std::int64_t n = 1024;
   const TestCall test(Routine::ssymm, {}, n, 8, n, 1, 0);
-  const auto outcome = run_call(rig_->policy(), lane_, test.call());
+  const auto outcome = run_call(rig_->policy(), queues_, test.call());
   ASSERT_FALSE(outcome.error);
   const std::uint64_t triangle = n * (n + 1) / 2 * 4;
   const std::uint64_t other = test.call().operands()[1].payload_bytes();
@@ -135,7 +135,7 @@ TEST_F(CopyPolicyTest, FitsLargeCallsIntoLittleMemoryByNarrowerPanels) {
   const TestCall test(Routine::dgemm, {}, 1000, 1000, 1000, 0, 1);
   blas::Call call = test.call();
   EXPECT_GT(call.operands()[0].payload_bytes(), 3 * mebibyte);
-  const auto refused = run_call(rig_->policy(), lane_, call);
+  const auto refused = run_call(rig_->policy(), queues_, call);
   ASSERT_TRUE(refused.error);  // A alone does not fit
   EXPECT_EQ(refused.error->kind, device::ErrorKind::out_of_memory);
 
@@ -192,7 +192,7 @@ TEST_F(CopyPolicyTest, ASeriesIsTheCallAndBringsTheOtherMatrixOnceForEachBlock) 
       auto expected = test.result();
       const auto series = series_of(test.with_result(computed), mebibyte / 2);
       ASSERT_GT(series.size(), 2U);
-      const auto outcome = support::run_series(rig_->policy(), lane_, series);
+      const auto outcome = support::run_series(rig_->policy(), queues_, series);
       ASSERT_FALSE(outcome.error) << outcome.error->message;
       reference::compute(test.with_result(expected));
       EXPECT_LE(test.difference(computed, expected), test::rounding) << test::describe(test.call());
@@ -209,11 +209,11 @@ TEST_F(CopyPolicyTest, RefusesASeriesOfWhichTwoCallsDoNotFitAtOnce) {
   const TestCall test(Routine::dgemm, {}, 500, 300, 500, 1, 0);
   auto computed = test.result();
   const auto series = series_of(test.with_result(computed), 2 * mebibyte);
-  const auto outcome = support::run_series(rig_->policy(), lane_, series);
+  const auto outcome = support::run_series(rig_->policy(), queues_, series);
   ASSERT_TRUE(outcome.error);
   EXPECT_EQ(outcome.error->kind, device::ErrorKind::out_of_memory);
   EXPECT_FALSE(outcome.begun);
-  EXPECT_FALSE(support::run_call(rig_->policy(), lane_, series.front()).error) << "one does";
+  EXPECT_FALSE(support::run_call(rig_->policy(), queues_, series.front()).error) << "one does";
 }
 
 /// Whatever fails, wherever: each panel's result is all there or not there at all, and the policy says which.
@@ -273,12 +273,12 @@ class CopyPolicyFaults : public CopyPolicyTest {
 
 TEST_F(CopyPolicyFaults, OfACall) {
   check_every_fault(TestCall(Routine::dgemm, {}, 100, 150, 2, 1, 1),
-                    [&](const blas::Call& call) { return run_call(rig_->policy(), lane_, call); });
+                    [&](const blas::Call& call) { return run_call(rig_->policy(), queues_, call); });
 }
 
 TEST_F(CopyPolicyFaults, OfASeries) {
   check_every_fault(TestCall(Routine::dgemm, {}, 200, 150, 40, 1, 1), [&](const blas::Call& call) {
-    return support::run_series(rig_->policy(), lane_, series_of(call, 40'000));
+    return support::run_series(rig_->policy(), queues_, series_of(call, 40'000));
   });
 }
 

@@ -60,8 +60,8 @@ class DriverCalls : public testing::Test {
   void make(double* a, double* b, double* c) {
     std::vector<double> expected(elements);
     reference::compute(product(a, b, expected.data()));
-    device::Lane lane = rig_->lane();
-    const auto outcome = support::run_call(rig_->policy(), lane, product(a, b, c));
+    device::CallQueues queues = rig_->queues();
+    const auto outcome = support::run_call(rig_->policy(), queues, product(a, b, c));
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     EXPECT_EQ(std::memcmp(c, expected.data(), elements * sizeof(double)), 0);
   }
@@ -125,8 +125,8 @@ TEST_F(DriverCalls, OnlyTheCallThatComesLaterFindsTheBudgetSpent) {
   held_->back.hold_next();
   std::thread mapping([&] { make(0, 1, 2); });
   held_->back.wait_until_held();
-  device::Lane lane = rig_->lane();
-  const auto later = support::run_call(rig_->policy(), lane, product(matrix(3), matrix(4), matrix(5)));
+  device::CallQueues queues = rig_->queues();
+  const auto later = support::run_call(rig_->policy(), queues, product(matrix(3), matrix(4), matrix(5)));
   ASSERT_TRUE(later.error);
   EXPECT_EQ(later.error->kind, device::ErrorKind::out_of_memory);
   held_->back.let_go();

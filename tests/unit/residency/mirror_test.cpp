@@ -12,7 +12,7 @@
 #include "played_tracker.h"
 #include "residency/footprint.h"
 #include "residency/mirror/mirror_memory.h"
-#include "residency/mirror/usage.h"
+#include "residency/mirror/tracking_heuristic.h"
 
 namespace blastoff::residency::mirror {
 namespace {
@@ -476,7 +476,7 @@ TEST_F(MirrorMemoryTest, OverlappingRunsAreBackedOnce) {
 struct UsageTest : testing::Test {
   std::vector<double> elements = std::vector<double>(256 * 256);
   operation::Operation call = with(operation::Intent::read);
-  Usage usage{std::size_t{1} << 20};
+  TrackingHeuristic heuristic{std::size_t{1} << 20};
 
   operation::Operation with(operation::Intent intent) {
     operation::Operation made;
@@ -487,25 +487,25 @@ struct UsageTest : testing::Test {
   }
   operation::Operand& matrix() { return call.operands()[0]; }
   void fill(double value) { std::fill(elements.begin(), elements.end(), value); }
-  bool tracked() { return usage.worth_tracking(call, 0); }
+  bool tracked() { return heuristic.worth_tracking(call, 0); }
   static Look written(std::size_t pages) {
     return {.pages = 128, .kept = 128 - pages, .written = pages, .faults = pages};
   }
   void use() {
     tracked();
-    usage.used(call, 0);
+    heuristic.used(call, 0);
   }
   /// The device reads a part of a result, its first column or the others. Then the next of its kind is tracked.
   void expect_read_by_part(bool first_column) {
     call = with(operation::Intent::write);
     EXPECT_FALSE(tracked());
-    usage.used(call, 0);
+    heuristic.used(call, 0);
     call = with(operation::Intent::read);
     if (!first_column) matrix().address = elements.data() + 256;
     matrix().columns = first_column ? 1 : 255;
     EXPECT_TRUE(tracked());
-    usage.used(call, 0);
-    usage.forget({0, UINTPTR_MAX});
+    heuristic.used(call, 0);
+    heuristic.forget({0, UINTPTR_MAX});
     call = with(operation::Intent::write);
     EXPECT_TRUE(tracked());
   }
@@ -513,7 +513,7 @@ struct UsageTest : testing::Test {
   int uses_until_tracked() {
     int uses = 0;
     while (!tracked() && uses < 100) {
-      usage.used(call, 0);
+      heuristic.used(call, 0);
       ++uses;
     }
     return uses;
@@ -522,26 +522,26 @@ struct UsageTest : testing::Test {
 
 TEST_F(UsageTest, AMatrixWrittenAnewIsCopiedUntilItStaysAsItIs) {
   EXPECT_TRUE(tracked());
-  EXPECT_FALSE(usage.looked_at(call, 0, written(3)));
+  EXPECT_FALSE(heuristic.looked_at(call, 0, written(3)));
   EXPECT_TRUE(tracked());
-  EXPECT_TRUE(usage.looked_at(call, 0, written(128)));
-  usage.used(call, 0);
+  EXPECT_TRUE(heuristic.looked_at(call, 0, written(128)));
+  heuristic.used(call, 0);
   for (int use = 1; use <= 20; ++use) {
     fill(use);
     EXPECT_FALSE(tracked());
-    usage.used(call, 0);
+    heuristic.used(call, 0);
   }
   const int first_patience = uses_until_tracked();
   EXPECT_LT(first_patience, 100);
-  EXPECT_TRUE(usage.looked_at(call, 0, written(128)));
-  usage.used(call, 0);
+  EXPECT_TRUE(heuristic.looked_at(call, 0, written(128)));
+  heuristic.used(call, 0);
   EXPECT_GT(uses_until_tracked(), first_patience);  // ever more rarely
 }
 
 TEST_F(UsageTest, ManyUsesPayForAMirrorThatIsRewrittenThen) {
   for (int round = 0; round < 5; ++round) {
     for (int i = 0; i < 10; ++i) use();
-    EXPECT_FALSE(usage.looked_at(call, 0, written(128)));
+    EXPECT_FALSE(heuristic.looked_at(call, 0, written(128)));
     EXPECT_TRUE(tracked());
   }
 }
@@ -549,7 +549,7 @@ TEST_F(UsageTest, ManyUsesPayForAMirrorThatIsRewrittenThen) {
 /// A program that works on tiles in turn, and rewrites all of them before each turn.
 TEST_F(UsageTest, OfManyTilesNoneIsForgotten) {
   for (const std::size_t tiles : {5'000U, 10'000U}) {
-    Usage of_tiles{std::size_t{1} << 20, [](const operation::Operand&) { return 0; }};
+    TrackingHeuristic of_tiles{std::size_t{1} << 20, [](const operation::Operand&) { return 0; }};
     const auto for_each_tile = [&](auto&& visit) {
       for (std::size_t i = 0; i < tiles; ++i) {
         matrix().address = reinterpret_cast<void*>((std::uintptr_t{1} << 40) + i * chunk_bytes);
@@ -572,12 +572,12 @@ TEST_F(UsageTest, AResultIsCopiedUntilOneOfItsKindIsRead) {
   call = with(operation::Intent::write);
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(tracked()) << "to be written once more tells nothing";
-    usage.used(call, 0);
+    heuristic.used(call, 0);
   }
   call = with(operation::Intent::read);
   EXPECT_TRUE(tracked()) << "as the device has left it";
-  usage.used(call, 0);
-  usage.forget(bounds(matrix()));
+  heuristic.used(call, 0);
+  heuristic.forget(bounds(matrix()));
   call = with(operation::Intent::write);
   EXPECT_TRUE(tracked()) << "the next may be read, too";
 }
@@ -586,12 +586,12 @@ TEST_F(UsageTest, AResultThatTheProgramChangesBeforeItIsReadIsCopied) {
   for (int i = 0; i < 3; ++i) {
     call = with(operation::Intent::write);
     EXPECT_FALSE(tracked());
-    usage.used(call, 0);
+    heuristic.used(call, 0);
     fill(i + 1);
     call = with(operation::Intent::read);
     EXPECT_FALSE(tracked());
-    usage.used(call, 0);
-    usage.forget(bounds(matrix()));
+    heuristic.used(call, 0);
+    heuristic.forget(bounds(matrix()));
   }
 }
 
@@ -606,13 +606,13 @@ TEST_F(UsageTest, AResultIsReadWhereAPartOfItIs) {
 TEST_F(UsageTest, ResultsAndUpdatesAreKindsOfTheirOwn) {
   call = with(operation::Intent::update);
   EXPECT_TRUE(tracked());
-  usage.used(call, 0);
-  usage.forget(bounds(matrix()));
+  heuristic.used(call, 0);
+  heuristic.forget(bounds(matrix()));
   call = with(operation::Intent::write);
   EXPECT_FALSE(tracked());
-  usage.used(call, 0);
-  EXPECT_FALSE(usage.copied(call, 0)) << "the CPU is not known to rewrite it";
-  usage.forget(bounds(matrix()));
+  heuristic.used(call, 0);
+  EXPECT_FALSE(heuristic.copied(call, 0)) << "the CPU is not known to rewrite it";
+  heuristic.forget(bounds(matrix()));
   call = with(operation::Intent::update);
   EXPECT_TRUE(tracked());
 }
@@ -622,63 +622,63 @@ TEST_F(UsageTest, AResultThatIsNeverReadIsCopied) {
   call = with(operation::Intent::write);
   int uses = 0;
   while (tracked() && uses < 100) {
-    EXPECT_EQ(usage.used(call, 0), uses == 3) << "says so once";
+    EXPECT_EQ(heuristic.used(call, 0), uses == 3) << "says so once";
     ++uses;
   }
   EXPECT_EQ(uses, 4);
   call = with(operation::Intent::read);
   EXPECT_TRUE(tracked());
-  usage.used(call, 0);
+  heuristic.used(call, 0);
   call = with(operation::Intent::write);
   EXPECT_TRUE(tracked()) << "it has been read";
 }
 
 TEST_F(UsageTest, NewMemoryIsGivenAChance) {
   ASSERT_TRUE(tracked());
-  ASSERT_TRUE(usage.looked_at(call, 0, written(128)));
+  ASSERT_TRUE(heuristic.looked_at(call, 0, written(128)));
   ASSERT_FALSE(tracked());
-  usage.forget(bounds(matrix()));
+  heuristic.forget(bounds(matrix()));
   EXPECT_TRUE(tracked());
 }
 
 TEST_F(UsageTest, AfterSomeOfAKindThatWereUsedOnceTheNextAreCopiedUntilOneIsUsedAgain) {
   for (int i = 0; i < 4; ++i) {
     EXPECT_TRUE(tracked()) << i;
-    usage.used(call, 0);
-    usage.forget(bounds(matrix()));
+    heuristic.used(call, 0);
+    heuristic.forget(bounds(matrix()));
   }
   EXPECT_FALSE(tracked());
-  usage.used(call, 0);
+  heuristic.used(call, 0);
   EXPECT_TRUE(tracked()) << "it is used again, and has not changed";
-  usage.used(call, 0);
-  usage.forget(bounds(matrix()));
+  heuristic.used(call, 0);
+  heuristic.forget(bounds(matrix()));
   EXPECT_TRUE(tracked()) << "so may be the next";
 }
 
 TEST_F(UsageTest, TellsALaterRunWhatIsUsedOnce) {
   const auto in_later_run = [&] {
-    Usage later{std::size_t{1} << 20};
-    later.expect_used_once(usage.used_once());
+    TrackingHeuristic later{std::size_t{1} << 20};
+    later.expect_used_once(heuristic.used_once());
     return later.worth_tracking(call, 0);
   };
-  EXPECT_TRUE(usage.used_once().empty());
+  EXPECT_TRUE(heuristic.used_once().empty());
   use();
-  EXPECT_TRUE(usage.used_once().empty()) << "it may be used again";
-  usage.forget(bounds(matrix()));
-  EXPECT_EQ(usage.used_once().size(), 1U);
+  EXPECT_TRUE(heuristic.used_once().empty()) << "it may be used again";
+  heuristic.forget(bounds(matrix()));
+  EXPECT_EQ(heuristic.used_once().size(), 1U);
   EXPECT_FALSE(in_later_run());
   EXPECT_TRUE(tracked()) << "once is not enough within a run";
-  usage.used(call, 0);
+  heuristic.used(call, 0);
   use();
-  EXPECT_TRUE(usage.used_once().empty()) << "the latest was used again";
+  EXPECT_TRUE(heuristic.used_once().empty()) << "the latest was used again";
   EXPECT_TRUE(in_later_run());
 }
 
 TEST_F(UsageTest, WhatALaterRunUsesAgainItTracksNextTime) {
   use();
-  usage.forget(bounds(matrix()));
-  Usage later{std::size_t{1} << 20};
-  later.expect_used_once(usage.used_once());
+  heuristic.forget(bounds(matrix()));
+  TrackingHeuristic later{std::size_t{1} << 20};
+  later.expect_used_once(heuristic.used_once());
   EXPECT_FALSE(later.worth_tracking(call, 0));
   later.used(call, 0);
   EXPECT_TRUE(later.worth_tracking(call, 0)) << "it has not changed";
@@ -690,9 +690,9 @@ TEST_F(UsageTest, WhatALaterRunUsesAgainItTracksNextTime) {
 
 TEST_F(UsageTest, WhatALaterRunDoesNotMeetIsForgotten) {
   use();
-  usage.forget(bounds(matrix()));
-  Usage later{std::size_t{1} << 20};
-  later.expect_used_once(usage.used_once());
+  heuristic.forget(bounds(matrix()));
+  TrackingHeuristic later{std::size_t{1} << 20};
+  later.expect_used_once(heuristic.used_once());
   EXPECT_TRUE(later.used_once().empty());
 }
 
@@ -700,20 +700,20 @@ TEST_F(UsageTest, OfResultsNothingIsTold) {
   call = with(operation::Intent::write);
   for (int i = 0; i < 3; ++i) {
     use();
-    usage.forget(bounds(matrix()));
+    heuristic.forget(bounds(matrix()));
   }
-  EXPECT_TRUE(usage.used_once().empty()) << "they are expected to be used once anyway";
+  EXPECT_TRUE(heuristic.used_once().empty()) << "they are expected to be used once anyway";
 }
 
 TEST_F(UsageTest, CopiesNewMatricesThatTheCpuRewrites) {
   for (int i = 0; i < 4; ++i) {
     use();
-    usage.forget(bounds(matrix()));
+    heuristic.forget(bounds(matrix()));
   }
   for (int i = 0; i < 10; ++i) {
     fill(i);
     EXPECT_FALSE(tracked());
-    usage.used(call, 0);
+    heuristic.used(call, 0);
   }
 }
 
@@ -729,12 +729,12 @@ struct UsageOfParts : UsageTest {
     const auto pages = static_cast<std::size_t>(matrix().columns) / 2;
     const std::size_t held = std::exchange(mirrored_, worth) ? pages : 0;
     if (worth && held > 0)
-      mirrored_ = !usage.looked_at(call, 0,
-                                   {.pages = pages,
-                                    .kept = rewritten ? 0 : held,
-                                    .written = rewritten ? held : 0,
-                                    .faults = rewritten ? held : 0});
-    usage.used(call, 0);
+      mirrored_ = !heuristic.looked_at(call, 0,
+                                       {.pages = pages,
+                                        .kept = rewritten ? 0 : held,
+                                        .written = rewritten ? held : 0,
+                                        .faults = rewritten ? held : 0});
+    heuristic.used(call, 0);
     return mirrored_;
   }
 
@@ -770,8 +770,8 @@ TEST_F(UsageOfParts, AreTriedEverMoreRarelyWhereNothingCanBeCompared) {
     matrix().address = elements.data() + static_cast<std::ptrdiff_t>(number) * few_rows;
     const bool worth = this->tracked();
     tracked += worth ? 1 : 0;
-    if (worth) usage.looked_at(call, 0, {.pages = 128, .kept = 0, .written = 0, .faults = 100});
-    usage.used(call, 0);
+    if (worth) heuristic.looked_at(call, 0, {.pages = 128, .kept = 0, .written = 0, .faults = 100});
+    heuristic.used(call, 0);
   }
   EXPECT_LE(tracked, 4);
   EXPECT_GE(tracked, 2);
@@ -782,19 +782,20 @@ TEST_F(UsageOfParts, AreNoMatterOfOtherOperandsOfTheRoutine) {
   operation::Operation other = with(operation::Intent::read);
   other.add(call.operands()[0]);
   other.operands()[1].address = elements.data() + 100 * 257;
-  EXPECT_TRUE(usage.worth_tracking(other, 1));
+  EXPECT_TRUE(heuristic.worth_tracking(other, 1));
 }
 
 TEST_F(UsageTest, AFewWritesToEachColumnCostMoreThanCopyingAllOfIt) {
   use();
-  EXPECT_TRUE(usage.looked_at(call, 0, {.pages = 128, .kept = 108, .written = 20, .faults = 20}));
+  EXPECT_TRUE(heuristic.looked_at(call, 0, {.pages = 128, .kept = 108, .written = 20, .faults = 20}));
 }
 
 TEST_F(UsageTest, WhereCopiesAreSlowTheyDoNot) {
   for (int i = 0; i < 32; ++i)
-    usage.learn_bringing(Usage::tells_rate, 1e-5 * static_cast<double>(Usage::tells_rate) / 4096);
+    heuristic.learn_bringing(TrackingHeuristic::tells_rate,
+                             1e-5 * static_cast<double>(TrackingHeuristic::tells_rate) / 4096);
   use();
-  EXPECT_FALSE(usage.looked_at(call, 0, {.pages = 128, .kept = 108, .written = 20, .faults = 20}));
+  EXPECT_FALSE(heuristic.looked_at(call, 0, {.pages = 128, .kept = 108, .written = 20, .faults = 20}));
 }
 
 TEST_F(UsageTest, ResultsThatAreNeverCurrentAfterwardsAreCopied) {
@@ -804,8 +805,8 @@ TEST_F(UsageTest, ResultsThatAreNeverCurrentAfterwardsAreCopied) {
     matrix().address = elements.data() + i;
     if (!this->tracked()) continue;
     ++tracked;
-    usage.lost(call, 0);
-    usage.used(call, 0);
+    heuristic.lost(call, 0);
+    heuristic.used(call, 0);
   }
   EXPECT_EQ(tracked, 4);
 }

@@ -27,7 +27,7 @@ class RecordingDecider final : public decide::Decider {
  public:
   double floor_volume() const override { return 1000; }
   decide::Verdict judge(const operation::Operation& operation, operation::Estimator& residency,
-                        decide::Grounds*) override {
+                        decide::PredictedSeconds*) override {
     estimate = residency.estimate(operation);
     return verdict;
   }

@@ -11,17 +11,17 @@
 #include "blas_front_end.h"
 #include "every_routine.h"
 #include "reference_blas.h"
-#include "simulated_sessions.h"
+#include "simulated_device_set.h"
 #include "test_call.h"
 
 namespace {
 
 using namespace blastoff;
 using report::Refusal;
+using runtime::DeviceSet;
 using runtime::Placement;
-using runtime::Sessions;
 
-Sessions& open(int count, const std::string& fault = "") {
+DeviceSet& open(int count, const std::string& fault = "") {
   return support::open_simulated(count, config::SplitMode::always, fault);
 }
 
@@ -31,13 +31,13 @@ struct Outcome {
   std::size_t parts;
 };
 
-Outcome run(Sessions& sessions, const blas::Call& call, const operation::Host& host) {
+Outcome run(DeviceSet& devices, const blas::Call& call, const operation::Host& host) {
   const operation::Operation operation = call;
-  const Placement placement = sessions.take(operation);
+  const Placement placement = devices.take(operation);
   Outcome outcome{Refusal::none, {}, placement.parts.size()};
   double seconds = 0;
-  outcome.refusal = offload_parts(placement.parts, sessions.all(), host, sessions.team(), outcome.record, seconds);
-  sessions.give_back(placement, operation);
+  outcome.refusal = offload_parts(placement.parts, devices.all(), host, devices.team(), outcome.record, seconds);
+  devices.give_back(placement, operation);
   EXPECT_GT(seconds + (outcome.refusal != Refusal::none), 0);
   return outcome;
 }
@@ -48,8 +48,8 @@ class SplitCalls : public testing::TestWithParam<blas::Routine> {};
 
 TEST_P(SplitCalls, IsRightOnSeveralDevices) {
   if (is_matrix_vector(row(GetParam()).kind)) return;
-  for (const int devices : {2, 3, 4}) {
-    Sessions& sessions = open(devices);
+  for (const int count : {2, 3, 4}) {
+    DeviceSet& devices = open(count);
     for (const test::Options& options : test::all_options(GetParam())) {
       for (const blas::Coefficient beta : {blas::Coefficient(1.2, 0.4), blas::Coefficient(0)}) {
         const test::TestCall made(GetParam(), options, 60, 70, 50, {0.7, -0.3}, beta);
@@ -57,10 +57,10 @@ TEST_P(SplitCalls, IsRightOnSeveralDevices) {
         auto expected = made.result();
         auto found = made.result();
         reference::compute(made.with_result(expected));
-        const Outcome outcome = run(sessions, made.with_result(found), host);
+        const Outcome outcome = run(devices, made.with_result(found), host);
         EXPECT_EQ(outcome.refusal, Refusal::none);
-        EXPECT_EQ(outcome.parts, static_cast<std::size_t>(devices));
-        EXPECT_EQ(outcome.record.parts, devices);
+        EXPECT_EQ(outcome.parts, static_cast<std::size_t>(count));
+        EXPECT_EQ(outcome.record.parts, count);
         EXPECT_GT(outcome.record.bytes_to_device, 0U);
         EXPECT_LE(made.difference(found, expected), test::rounding);
       }
@@ -82,17 +82,17 @@ class SplitFaults : public testing::TestWithParam<std::string> {};
 TEST_P(SplitFaults, LeaveTheResultRight) {
   for (const blas::Routine routine : {blas::Routine::dgemm, blas::Routine::dsyr2k, blas::Routine::dtrsm}) {
     for (const int device : {0, 1, 2}) {
-      Sessions& sessions = open(3, std::to_string(device) + "/" + GetParam());
+      DeviceSet& devices = open(3, std::to_string(device) + "/" + GetParam());
       for (int round = 0; round < 3; ++round) {
         const test::TestCall made(routine, lower(), 60, 70, 50, 0.7, 1.2, static_cast<std::uint64_t>(round));
         auto expected = made.result();
         auto found = made.result();
         reference::compute(made.with_result(expected));
-        EXPECT_EQ(run(sessions, made.with_result(found), host).refusal, Refusal::none);
+        EXPECT_EQ(run(devices, made.with_result(found), host).refusal, Refusal::none);
         EXPECT_LE(made.difference(found, expected), test::rounding) << "device " << device << " round " << round;
       }
       const bool lost = GetParam().ends_with("lost");
-      EXPECT_EQ(sessions.all()[static_cast<std::size_t>(device)]->working(), !lost) << "the fault has not struck";
+      EXPECT_EQ(devices.all()[static_cast<std::size_t>(device)]->working(), !lost) << "the fault has not struck";
     }
   }
 }
@@ -110,45 +110,45 @@ INSTANTIATE_TEST_SUITE_P(OfOneDevice, SplitFaults,
                          });
 
 TEST(Split, IsRefusedWithIntactOperandsWhereNoDeviceWorks) {
-  Sessions& sessions = open(3, "execute:1:lost");
+  DeviceSet& devices = open(3, "execute:1:lost");
   const test::TestCall made(blas::Routine::dgemm, {}, 60, 70, 50, 0.7, 1.2);
   const auto before = made.result();
   auto found = made.result();
-  EXPECT_EQ(run(sessions, made.with_result(found), host).refusal, Refusal::device_lost);
+  EXPECT_EQ(run(devices, made.with_result(found), host).refusal, Refusal::device_lost);
   EXPECT_EQ(found, before);
-  EXPECT_FALSE(sessions.working());
-  EXPECT_EQ(sessions.take(made.call()).session, nullptr);
+  EXPECT_FALSE(devices.working());
+  EXPECT_EQ(devices.take(made.call()).context, nullptr);
 }
 
 TEST(Split, IsCompletedByTheHostWhereNoOtherDeviceTakesOver) {
-  Sessions& sessions = open(2, "1/execute:1:lost");
+  DeviceSet& devices = open(2, "1/execute:1:lost");
   const test::TestCall made(blas::Routine::dgemm, {}, 60, 70, 50, 0.7, 1.2);
   auto expected = made.result();
   auto found = made.result();
   reference::compute(made.with_result(expected));
   const blas::Call call = made.with_result(found);
   const operation::Operation operation = call;
-  const Placement placement = sessions.take(operation);
-  runtime::Session* const only_one[] = {placement.parts[1].session};  // no other device can take over
+  const Placement placement = devices.take(operation);
+  runtime::DeviceContext* const only_one[] = {placement.parts[1].context};  // no other device can take over
   report::Record record;
   double seconds = 0;
-  EXPECT_EQ(offload_parts(placement.parts, only_one, host, sessions.team(), record, seconds), Refusal::none);
-  EXPECT_FALSE(placement.parts[1].session->working());
+  EXPECT_EQ(offload_parts(placement.parts, only_one, host, devices.team(), record, seconds), Refusal::none);
+  EXPECT_FALSE(placement.parts[1].context->working());
   EXPECT_LE(made.difference(found, expected), test::rounding);
 }
 
 TEST(Split, FindsOnEachDeviceWhatItHasLeftThere) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
-  Sessions& sessions = open(3);
+  DeviceSet& devices = open(3);
   const test::TestCall made(blas::Routine::dgemm, {}, 300, 300, 300, 0.7, 0);
   auto found = made.result();
   const blas::Call call = made.with_result(found);
-  const Outcome first = run(sessions, call, host);
-  const Outcome second = run(sessions, call, host);
+  const Outcome first = run(devices, call, host);
+  const Outcome second = run(devices, call, host);
   EXPECT_GE(first.record.bytes_to_device, 4U * 300 * 300 * 8);  // A three times, B once
   EXPECT_LE(second.record.bytes_to_device, 9U * 4096);          // pages that parts share
-  for (runtime::Session* const session : sessions.all()) {
-    const report::DeviceUse use = session->use();
+  for (runtime::DeviceContext* const context : devices.all()) {
+    const report::DeviceUse use = context->use();
     EXPECT_EQ(use.calls, 0U);
     EXPECT_EQ(use.parts, 2U);
     EXPECT_NEAR(use.flops, 2 * flops(call) / 3, 0.1 * flops(call));
@@ -164,12 +164,12 @@ TEST(Split, CountsWhatDevicesCopyFromEachOther) {
   auto expected = made.result();
   auto found = made.result();
   reference::compute(made.with_result(expected));
-  Sessions& sessions = open(2);
-  const report::Record record = run(sessions, made.with_result(found), host).record;
+  DeviceSet& devices = open(2);
+  const report::Record record = run(devices, made.with_result(found), host).record;
   EXPECT_LE(made.difference(found, expected), test::rounding);
   EXPECT_GE(record.bytes_to_device + record.bytes_between_devices, 3 * matrix);
   std::uint64_t between = 0;
-  for (runtime::Session* const session : sessions.all()) between += session->use().bytes_between_devices;
+  for (runtime::DeviceContext* const context : devices.all()) between += context->use().bytes_between_devices;
   EXPECT_EQ(between, record.bytes_between_devices);
 }
 
@@ -182,13 +182,13 @@ TEST(Split, IsRightWhateverFailsBetweenDevices) {
         "to-device:9:lost", "synchronize:3:lost", "synchronize:6:lost", "back:1:memory"}) {
     const std::string where = std::to_string(++number % 3) + "/" + fault;
     SCOPED_TRACE(where);
-    Sessions& sessions = open(3, where);
+    DeviceSet& devices = open(3, where);
     for (const blas::Routine routine : {blas::Routine::dgemm, blas::Routine::dtrsm}) {
       const test::TestCall made(routine, lower(), n, n, n, 0.7, 0);
       auto expected = made.result();
       auto found = made.result();
       reference::compute(made.with_result(expected));
-      EXPECT_EQ(run(sessions, made.with_result(found), host).refusal, Refusal::none);
+      EXPECT_EQ(run(devices, made.with_result(found), host).refusal, Refusal::none);
       EXPECT_LE(made.difference(found, expected), test::rounding);
     }
   }

@@ -12,8 +12,8 @@
 #include "forwarding_device.h"
 #include "pinning_device.h"
 #include "reference_blas.h"
+#include "runtime/device_context.h"
 #include "runtime/offload.h"
-#include "runtime/session.h"
 #include "square_call.h"
 
 namespace {
@@ -63,7 +63,7 @@ class CopyingDevice final : public support::ForwardingDevice {
 };
 
 /// Opens a device that is never closed, as in a process.
-runtime::Session& open(const std::shared_ptr<support::Pinned>& pinned) {
+runtime::DeviceContext& open(const std::shared_ptr<support::Pinned>& pinned) {
   config::Settings settings = config::read_settings();
   settings.policy = config::PolicyName::first_use;
   device::Choice choice;
@@ -74,39 +74,39 @@ runtime::Session& open(const std::shared_ptr<support::Pinned>& pinned) {
   runtime::Parts parts;
   parts.device =
       std::make_unique<CopyingDevice>(std::make_unique<support::PinningDevice>(std::move(*simulated), pinned), pinned);
-  auto session = runtime::Session::assemble(std::move(parts), settings);
-  EXPECT_TRUE(session);
-  return *session->release();
+  auto context = runtime::DeviceContext::assemble(std::move(parts), settings);
+  EXPECT_TRUE(context);
+  return *context->release();
 }
 
-void run(runtime::Session& session, const operation::Operation& operation) {
+void run(runtime::DeviceContext& context, const operation::Operation& operation) {
   const reference::ReferenceRoutine host;
   report::Record record;
-  EXPECT_EQ(runtime::offload(session, operation, host, record), report::Refusal::none);
+  EXPECT_EQ(runtime::offload(context, operation, host, record), report::Refusal::none);
 }
 
 TEST(WithoutPins, NothingIsPageLockedWhileALibraryCopiesMemoryOfItsOwn) {
   if (!support::PinningDevice::works() || !tracking::open_page_tracker()) GTEST_SKIP() << "nothing can be pinned here";
   const auto pinned = std::make_shared<support::Pinned>();
-  runtime::Session& session = open(pinned);
+  runtime::DeviceContext& context = open(pinned);
   std::atomic<bool> solving{true};
   std::vector<std::thread> products;
   for (int thread = 0; thread < 3; ++thread)
     products.emplace_back([&] {
       const test::Memory memory(3 * pages);
       memory.touch();
-      while (solving) run(session, support::square_call(blas::Routine::dgemm, n, memory));
+      while (solving) run(context, support::square_call(blas::Routine::dgemm, n, memory));
     });
   const test::Memory memory(3 * pages);
   memory.touch();
   for (std::int64_t i = 0; i < n; ++i) reinterpret_cast<double*>(memory.page(0))[i * (n + 1)] = 1;
-  for (int round = 0; round < 100; ++round) run(session, support::square_call(blas::Routine::dtrsm, n, memory));
+  for (int round = 0; round < 100; ++round) run(context, support::square_call(blas::Routine::dtrsm, n, memory));
   solving = false;
   for (std::thread& thread : products) thread.join();
   for (int round = 0; round < 2000 && pinned->count() == 0; ++round)
-    run(session, support::square_call(blas::Routine::dgemm, n, memory));
+    run(context, support::square_call(blas::Routine::dgemm, n, memory));
   EXPECT_GT(pinned->count(), 0U) << "afterwards as before";
-  run(session, support::square_call(blas::Routine::dtrsm, n, memory));
+  run(context, support::square_call(blas::Routine::dtrsm, n, memory));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "residency/mirror/supply.h"
+#include "residency/mirror/operand_upload.h"
 
 #include <algorithm>
 #include <iterator>
@@ -24,8 +24,8 @@ Status or_from_host(Status copied) {
 
 }  // namespace
 
-Status Supply::bring(std::vector<Transfer> others) {
-  if (hold_.uploads.empty() && others.empty()) return {};
+Status OperandUpload::bring(std::vector<Transfer> others) {
+  if (acquisition_.uploads.empty() && others.empty()) return {};
   const platform::Stopwatch stopwatch;
   Status brought;
   if (worth_borrowing() && coherence_.can_borrow()) {
@@ -44,11 +44,11 @@ Status Supply::bring(std::vector<Transfer> others) {
   return brought;
 }
 
-bool Supply::worth_borrowing() const {
+bool OperandUpload::worth_borrowing() const {
   constexpr std::size_t min_run = std::size_t{64} << 10;  // on average; each costs some system calls
   std::size_t bytes = 0;
   std::size_t runs = 0;
-  for (const Hold::Upload& upload : hold_.uploads) {
+  for (const PageAcquisition::Upload& upload : acquisition_.uploads) {
     if (!upload.fresh) continue;
     bytes += upload.run.bytes();
     ++runs;
@@ -57,10 +57,10 @@ bool Supply::worth_borrowing() const {
   return bytes >= std::max(least, runs * std::min(least, min_run));
 }
 
-/// Pages that the hold has to upload, but those that come from other devices and these.
-std::vector<Transfer> Supply::to_bring(const platform::IntervalSet& except) const {
+/// Pages that the acquisition has to upload, but those that come from other devices and these.
+std::vector<Transfer> OperandUpload::to_bring(const platform::IntervalSet& except) const {
   std::vector<Transfer> transfers;
-  for (const Hold::Upload& upload : hold_.uploads) {
+  for (const PageAcquisition::Upload& upload : acquisition_.uploads) {
     borrowed_.each_gap(upload.run, [&](Span lacking) {
       except.each_gap(lacking, [&](Span run) {
         const std::size_t bytes = run.bytes();
@@ -73,46 +73,46 @@ std::vector<Transfer> Supply::to_bring(const platform::IntervalSet& except) cons
   return transfers;
 }
 
-Status Supply::send(std::vector<Transfer> transfers) {
+Status OperandUpload::send(std::vector<Transfer> transfers) {
   traffic_.bytes_to_device += bytes_of(transfers);
-  const auto any_pinned = copy_directly(transfers, *lane_.upload, [&](const auto& each) { return is_pinned(each); });
+  const auto any_pinned = copy_directly(transfers, *queues_.upload, [&](const auto& each) { return is_pinned(each); });
   if (!any_pinned) return tl::unexpected(any_pinned.error());
   pinned_ = pinned_ || *any_pinned;
-  return transfers.empty() ? Status{} : staging_.upload(transfers, *lane_.upload);
+  return transfers.empty() ? Status{} : staging_.upload(transfers, *queues_.upload);
 }
 
-bool Supply::is_pinned(const Transfer& transfer) const {
+bool OperandUpload::is_pinned(const Transfer& transfer) const {
   const Span source = host_span(transfer);
-  return std::any_of(hold_.pins.begin(), hold_.pins.end(),
+  return std::any_of(acquisition_.pins.begin(), acquisition_.pins.end(),
                      [&](const Pins::Pin* pin) { return pin && !pin->gone && pin->span.contains(source); });
 }
 
 /// Queues copies of what other devices hold.
-Status Supply::borrow() {
+Status OperandUpload::borrow() {
   std::vector<Span> lacking;
-  for (const Hold::Upload& upload : hold_.uploads)
+  for (const PageAcquisition::Upload& upload : acquisition_.uploads)
     if (upload.fresh && upload.tracked) borrowed_.each_gap(upload.run, [&](Span run) { lacking.push_back(run); });
   if (lacking.empty()) return {};
-  loans_.push_back(coherence_.who_else_has(hold_, lacking));
+  loans_.push_back(coherence_.who_else_has(acquisition_, lacking));
   return or_from_host(copy_runs(loans_.back().runs(), true));
 }
 
 /// Queues copies of fresh pages, of those that are tracked or of the others, from another device.
-Status Supply::copy_runs(std::span<const PagesOnDevice> runs, bool tracked) {
-  std::vector<Hold::Upload> wanted;
-  for (const Hold::Upload& upload : hold_.uploads)
+Status OperandUpload::copy_runs(std::span<const PagesOnDevice> runs, bool tracked) {
+  std::vector<PageAcquisition::Upload> wanted;
+  for (const PageAcquisition::Upload& upload : acquisition_.uploads)
     if (upload.fresh && upload.tracked == tracked)
       borrowed_.each_gap(upload.run, [&](Span run) {
         wanted.push_back({run, upload.device + (run.begin - upload.run.begin), true, tracked});
       });
-  std::ranges::sort(wanted, {}, [](const Hold::Upload& each) { return each.run.begin; });
+  std::ranges::sort(wanted, {}, [](const PageAcquisition::Upload& each) { return each.run.begin; });
   for (const PagesOnDevice& run : runs) {
     auto each = std::ranges::upper_bound(wanted, run.host.begin, {}, [](const auto& upload) { return upload.run.end; });
     for (; each != wanted.end() && each->run.begin < run.host.end; ++each) {
       const Span common{std::max(each->run.begin, run.host.begin), std::min(each->run.end, run.host.end)};
       const device::Address here = each->device + (common.begin - each->run.begin);
       const device::Address there = run.device + (common.begin - run.host.begin);
-      if (auto copied = lane_.upload->copy_between(here, there, common.bytes()); !copied) return copied;
+      if (auto copied = queues_.upload->copy_between(here, there, common.bytes()); !copied) return copied;
       borrowed_.add(common);
       traffic_.bytes_between_devices += common.bytes();
     }
@@ -122,12 +122,12 @@ Status Supply::copy_runs(std::span<const PagesOnDevice> runs, bool tracked) {
 
 /// Brings one slice of each matrix that other parts of the call read, too, and takes the rest from those who have
 /// brought it. The links work at the same time, and so do the devices.
-Status Supply::bring_slices() {
+Status OperandUpload::bring_slices() {
   platform::IntervalSet of_others;
   for (const Span run : shared_.sharing->brought_by_others(shared_.part, shared_.number)) of_others.add(run);
   if (of_others.empty()) return {};
   if (auto sent = send(to_bring(of_others)); !sent) return sent;
-  if (auto there = lane_.upload->synchronize(); !there) return there;
+  if (auto there = queues_.upload->synchronize(); !there) return there;
   share_slices(of_others);
   shared_.sharing->brought(shared_.part, shared_.number);
   const std::size_t left = bytes_of(to_bring({}));
@@ -141,12 +141,12 @@ Status Supply::bring_slices() {
 /// All but the slices of others has arrived, and other calls may use it. What is tracked, other devices borrow. The
 /// rest is offered to the other parts: nobody would notice later writes to it, but there are none before the call is
 /// over.
-void Supply::share_slices(const platform::IntervalSet& of_others) {
+void OperandUpload::share_slices(const platform::IntervalSet& of_others) {
   std::vector<Span> arrived;
   Offer own{&coherence_.device(), {}};
   platform::IntervalSet filled;
   for (const Span run : shared_.sharing->filled_by_common(shared_.part, shared_.number)) filled.add(run);
-  for (const Hold::Upload& upload : hold_.uploads)
+  for (const PageAcquisition::Upload& upload : acquisition_.uploads)
     of_others.each_gap(upload.run, [&](Span run) {
       arrived.push_back(run);
       if (upload.tracked) return;
@@ -160,10 +160,10 @@ void Supply::share_slices(const platform::IntervalSet& of_others) {
     shared_.sharing->offer(shared_.part, shared_.number, std::move(own));
     offered_ = true;
   }
-  coherence_.loaded(hold_, arrived);
+  coherence_.loaded(acquisition_, arrived);
 }
 
-Status Supply::take_offers() {
+Status OperandUpload::take_offers() {
   taken_ = shared_.sharing->take(shared_.part, shared_.number);
   Status copied;
   taken_.each([&](const Offer& offer) {
@@ -172,12 +172,12 @@ Status Supply::take_offers() {
   return copied;
 }
 
-void Supply::arrived() {
+void OperandUpload::arrived() {
   loans_.clear();
   taken_.release();
 }
 
-void Supply::withdraw() {
+void OperandUpload::withdraw() {
   taken_.release();
   if (offered_) shared_.sharing->withdraw(shared_.part, shared_.number, borrowing_.patience);
 }

@@ -10,7 +10,7 @@ namespace blastoff::tracking {
 /// Describes a writer that page tracking cannot see, if this process has one now: memory pinned for others (VmPin: a
 /// network card, buffers registered with io_uring), or attached by other processes (XPMEM). Takes a few microseconds.
 /// `pinned`: whether some of VmPin is not ours.
-std::optional<std::string> foreign_writer(bool pinned);
+std::optional<std::string> dma_writer(bool pinned);
 
 /// Kilobytes pinned for devices in this process: VmPin in /proc/self/status.
 std::size_t pinned_kilobytes();

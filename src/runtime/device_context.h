@@ -13,7 +13,7 @@
 #include "config/settings.h"
 #include "decide/machine_model.h"
 #include "device/device.h"
-#include "device/lane_pool.h"
+#include "device/queue_pool.h"
 #include "ledger/ledger.h"
 #include "platform/worker_pool.h"
 #include "report/context.h"
@@ -39,7 +39,7 @@ device::Result<std::unique_ptr<device::Device>> open_device(const config::Settin
 /// The tracker that the setting names.
 tracking::TrackerKind tracker_kind(config::TrackerName name);
 
-/// The parts of a session that differ between a process with a device and the replay of a trace.
+/// The parts of a device context that differ between a process with a device and the replay of a trace.
 struct Parts {
   std::unique_ptr<device::Device> device;
   std::unique_ptr<residency::Staging> staging;  ///< nullptr: page-locked memory of the device
@@ -59,15 +59,15 @@ device::Status check_address_space(const config::Settings& settings);
 tl::unexpected<device::Error> process_was_ending();
 
 /// Never destroyed: device calls during process exit are not safe, and the system frees everything.
-class Session {
+class DeviceContext {
  public:
   /// Opens the first device that the settings name, with staging, tracker and policies. The error is one line. Between
   /// its steps it calls `unwanted`, and gives up if that returns true.
-  static device::Result<std::unique_ptr<Session>> start(const config::Settings& settings,
-                                                        const std::function<bool()>& unwanted);
+  static device::Result<std::unique_ptr<DeviceContext>> start(const config::Settings& settings,
+                                                              const std::function<bool()>& unwanted);
 
-  /// Makes a session from parts that exist.
-  static device::Result<std::unique_ptr<Session>> assemble(Parts parts, const config::Settings& settings);
+  /// Makes a device context from parts that exist.
+  static device::Result<std::unique_ptr<DeviceContext>> assemble(Parts parts, const config::Settings& settings);
 
   /// Opens the library that the operation needs, and loads its kernels by running it on device memory. Loads kernels
   /// only for operations that cannot fail, have no host vectors and no shape (as transforms have), and whose operands
@@ -78,7 +78,7 @@ class Session {
   void use(const decide::MachineModel& model) { model_.store(&model, std::memory_order_release); }
   const decide::MachineModel& model() const { return *model_.load(std::memory_order_acquire); }
 
-  device::LanePool& lanes() { return *lanes_; }
+  device::QueuePool& queue_pool() { return *queue_pool_; }
 
   device::Device& device() { return *device_; }
   residency::Staging& staging() { return *staging_; }
@@ -143,7 +143,7 @@ class Session {
   report::DeviceUse use();
 
  private:
-  Session();
+  DeviceContext();
   void count_work(const report::Record& record, double flops, double seconds);
   device::Status open_residency(const config::Settings& settings);
   device::Status open_staging(const config::Settings& settings, std::size_t device_memory);
@@ -165,7 +165,7 @@ class Session {
   std::unique_ptr<residency::Policy> preferred_;  ///< nullptr if every call is copied
   std::unique_ptr<residency::Policy> copy_;
   std::vector<residency::Policy*> order_;
-  std::unique_ptr<device::LanePool> lanes_;
+  std::unique_ptr<device::QueuePool> queue_pool_;
   std::size_t budget_ = 0;
   std::string asked_;          ///< the policy to which policy_reason_ refers
   std::string policy_reason_;  ///< why it is not the policy in force, or ""

@@ -1,5 +1,5 @@
 // Several devices in one process: opening them, and choosing a device for each call.
-#include "runtime/sessions.h"
+#include "runtime/device_set.h"
 
 #include <atomic>
 #include <chrono>
@@ -16,13 +16,13 @@
 #include "reference_blas.h"
 #include "runtime/offload.h"
 #include "runtime/operands_key.h"
-#include "simulated_sessions.h"
+#include "simulated_device_set.h"
 #include "square_call.h"
 
 namespace {
 
 using namespace blastoff;
-using runtime::Sessions;
+using runtime::DeviceSet;
 
 bool has_thread_now(const std::string& name) {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -42,13 +42,13 @@ bool has_thread(const std::string& name) {
   return false;
 }
 
-TEST(Sessions, WhatIsOpenStaysUsableWhenTheRestIsNotWantedAnyMore) {
+TEST(DeviceSet, WhatIsOpenStaysUsableWhenTheRestIsNotWantedAnyMore) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
   config::Settings settings = config::read_settings();
   settings.device = "simulated:0,1";
   int asked = 0;
-  const auto sessions = Sessions::start(settings, [&] { return ++asked > 2; });  // ends the wait for the second device
-  EXPECT_FALSE(sessions);
+  const auto devices = DeviceSet::start(settings, [&] { return ++asked > 2; });  // ends the wait for the second device
+  EXPECT_FALSE(devices);
   EXPECT_EQ(asked, 3);
   EXPECT_TRUE(has_thread("blastoff-share")) << "the device that is open has lost its tracker";
 }
@@ -73,20 +73,20 @@ std::vector<std::unique_ptr<test::Memory>> memories_apart(std::size_t count) {
 }
 
 /// Also while other threads keep a device so busy that it cannot be asked for its contents.
-TEST(Sessions, MatricesStayOnTheDeviceThatUsedThemLast) {
+TEST(DeviceSet, MatricesStayOnTheDeviceThatUsedThemLast) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
   constexpr std::size_t threads = 8;
-  Sessions& sessions = support::open_simulated(2, config::SplitMode::never);
+  DeviceSet& devices = support::open_simulated(2, config::SplitMode::never);
   std::atomic<std::uint64_t> brought{0};
   const auto work = [&](const test::Memory& memory) {
     memory.touch();
     const operation::Operation operation = product(memory);
     const reference::ReferenceRoutine host;
     for (int round = 0; round < 60; ++round) {
-      const runtime::Placement placement = sessions.take(operation);
+      const runtime::Placement placement = devices.take(operation);
       report::Record record;
-      EXPECT_EQ(runtime::offload(*placement.session, operation, host, record), report::Refusal::none);
-      sessions.give_back(placement, operation);
+      EXPECT_EQ(runtime::offload(*placement.context, operation, host, record), report::Refusal::none);
+      devices.give_back(placement, operation);
       brought += record.bytes_to_device;
     }
   };
@@ -95,7 +95,7 @@ TEST(Sessions, MatricesStayOnTheDeviceThatUsedThemLast) {
   std::atomic<bool> ended{false};
   std::thread busy([&] {
     while (!ended)
-      for (runtime::Session* const session : sessions.all()) session->policies().front()->estimate(asked);
+      for (runtime::DeviceContext* const context : devices.all()) context->policies().front()->estimate(asked);
   });
   std::vector<std::thread> running;
   const auto memories = memories_apart(threads);

@@ -1,4 +1,4 @@
-#include "residency/mirror/currency.h"
+#include "residency/mirror/validity.h"
 
 #include "residency/footprint.h"
 
@@ -6,7 +6,7 @@ namespace blastoff::residency::mirror {
 
 using platform::Span;
 
-bool Currency::on_page(const ledger::Copy& copy, Span page) const {
+bool Validity::on_page(const ledger::Copy& copy, Span page) const {
   const std::size_t number = page_numbers(page).first;
   if (!tracked_ || !copy.current.test(number)) return false;
   if (!copy.partial.test(number)) return true;

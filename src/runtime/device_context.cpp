@@ -1,4 +1,4 @@
-#include "runtime/session.h"
+#include "runtime/device_context.h"
 
 #include <algorithm>
 #include <chrono>
@@ -54,7 +54,7 @@ int copy_workers(const config::Settings& settings, std::size_t address_space, in
 
 /// Calls that use the device at the same time. A few for each CPU hide each other's waiting; more would only occupy
 /// queues and memory.
-std::size_t max_lanes() {
+std::size_t max_queues() {
   return static_cast<std::size_t>(std::max(4, 2 * platform::cpu_count()));
 }
 
@@ -174,8 +174,8 @@ tl::unexpected<Error> process_was_ending() {
   return tl::unexpected(Error{ErrorKind::unavailable, "the process was ending"});
 }
 
-Result<std::unique_ptr<Session>> Session::start(const config::Settings& settings,
-                                                const std::function<bool()>& unwanted) {
+Result<std::unique_ptr<DeviceContext>> DeviceContext::start(const config::Settings& settings,
+                                                            const std::function<bool()>& unwanted) {
   if (auto enough = check_address_space(settings); !enough) return tl::unexpected(enough.error());
   if (unwanted()) return process_was_ending();
   auto device = open_device(settings);
@@ -187,23 +187,23 @@ Result<std::unique_ptr<Session>> Session::start(const config::Settings& settings
   return assemble(std::move(parts), settings);
 }
 
-Result<std::unique_ptr<Session>> Session::assemble(Parts parts, const config::Settings& settings) {
-  std::unique_ptr<Session> session(new Session);
-  session->device_ = std::move(parts.device);
-  session->device_->accountant().show_in(report::memory_gauge());
-  session->staging_ = std::move(parts.staging);
-  session->ledger_ = std::move(parts.ledger);
-  session->mirrors_ = std::move(parts.mirrors);
-  session->pins_ = std::move(parts.pins);
-  session->direct_copies_ = std::move(parts.direct_copies);
-  session->devices_working_ = std::move(parts.working);
-  session->devices_ = parts.devices;
-  session->lanes_ = std::make_unique<device::LanePool>(*session->device_, max_lanes());
-  if (auto opened = session->open_residency(settings); !opened) return tl::unexpected(opened.error());
-  return session;
+Result<std::unique_ptr<DeviceContext>> DeviceContext::assemble(Parts parts, const config::Settings& settings) {
+  std::unique_ptr<DeviceContext> context(new DeviceContext);
+  context->device_ = std::move(parts.device);
+  context->device_->accountant().show_in(report::memory_gauge());
+  context->staging_ = std::move(parts.staging);
+  context->ledger_ = std::move(parts.ledger);
+  context->mirrors_ = std::move(parts.mirrors);
+  context->pins_ = std::move(parts.pins);
+  context->direct_copies_ = std::move(parts.direct_copies);
+  context->devices_working_ = std::move(parts.working);
+  context->devices_ = parts.devices;
+  context->queue_pool_ = std::make_unique<device::QueuePool>(*context->device_, max_queues());
+  if (auto opened = context->open_residency(settings); !opened) return tl::unexpected(opened.error());
+  return context;
 }
 
-Status Session::open_residency(const config::Settings& settings) {
+Status DeviceContext::open_residency(const config::Settings& settings) {
   auto memory = device_->memory_info();
   if (!memory) return tl::unexpected(memory.error());
   budget_ = own_share(settings.device_memory, *memory, device_->properties().sharers);
@@ -220,7 +220,7 @@ Status Session::open_residency(const config::Settings& settings) {
   return {};
 }
 
-Status Session::open_staging(const config::Settings& settings, std::size_t device_memory) {
+Status DeviceContext::open_staging(const config::Settings& settings, std::size_t device_memory) {
   const std::size_t address_space = platform::address_space_left();
   pool_ = platform::create_worker_pool(staging_ ? 0 : copy_workers(settings, address_space, devices_));
   if (staging_) return {};
@@ -231,7 +231,7 @@ Status Session::open_staging(const config::Settings& settings, std::size_t devic
   return {};
 }
 
-void Session::choose_policy(const config::Settings& settings) {
+void DeviceContext::choose_policy(const config::Settings& settings) {
   const int node = device_->properties().memory_node;
   const auto found = node < 0 ? std::nullopt : platform::numa_node(node);
   MechanismChoice choice = choose_mechanism(settings, device_->properties(), found && found->allowed);
@@ -251,7 +251,7 @@ void Session::choose_policy(const config::Settings& settings) {
                      policy_reason_.c_str());
 }
 
-tl::expected<void, std::string> Session::open_mirrors(const config::Settings& settings) {
+tl::expected<void, std::string> DeviceContext::open_mirrors(const config::Settings& settings) {
   if (settings.tracker == config::TrackerName::none)
     return tl::unexpected(std::string("page tracking is switched off"));
   if (!device_->properties().can_reserve)
@@ -273,7 +273,7 @@ tl::expected<void, std::string> Session::open_mirrors(const config::Settings& se
   return {};
 }
 
-void Session::open_in_place(int node) {
+void DeviceContext::open_in_place(int node) {
   residency::InPlaceSettings in_place;
   in_place.node = node;
   if (mechanism_ == Mechanism::prefetch) in_place.before = residency::Before::prefetch;
@@ -285,27 +285,27 @@ void Session::open_in_place(int node) {
   preferred_ = residency::create_in_place_policy(*pool_, events_.get(), in_place);
 }
 
-Session::Session() {
+DeviceContext::DeviceContext() {
   static const decide::MachineModel of_no_machine;
   use(of_no_machine);
 }
 
-void Session::release_operands() {
+void DeviceContext::release_operands() {
   for (residency::Policy* policy : order_) policy->release_operands();
 }
 
-void Session::stop() {
+void DeviceContext::stop() {
   for (residency::Policy* policy : order_) policy->stop();
 }
 
-void Session::make_ready(const operation::Operation& operation) {
+void DeviceContext::make_ready(const operation::Operation& operation) {
   if (!device_->prepare(operation)) return;
   constexpr std::size_t max_bytes = std::size_t{1} << 30;
   std::size_t bytes = 0;
   for (const operation::Operand& operand : operation.operands()) bytes += operand.span_bytes();
   if (operation.may_fail || operation.shape != 0 || !operation.vectors().empty() || bytes > max_bytes) return;
-  auto lane = lanes_->acquire();
-  if (!lane) return;
+  auto queues = queue_pool_->acquire();
+  if (!queues) return;
   operation::Operation trial = operation;
   std::vector<device::Address> buffers;
   for (operation::Operand& operand : trial.operands()) {
@@ -317,15 +317,15 @@ void Session::make_ready(const operation::Operation& operation) {
   }
   if (buffers.size() == static_cast<std::size_t>(std::ranges::count_if(
                             operation.operands(), [](const auto& operand) { return !operand.empty(); }))) {
-    if (const auto without = without_pins(*(*lane)->compute, trial)) {
-      (void)(*lane)->compute->execute(trial, NoHost());
-      (void)(*lane)->compute->synchronize();
+    if (const auto without = without_pins(*(*queues)->compute, trial)) {
+      (void)(*queues)->compute->execute(trial, NoHost());
+      (void)(*queues)->compute->synchronize();
     }
   }
   for (const device::Address buffer : buffers) device_->free(buffer);
 }
 
-device::Result<std::optional<residency::mirror::WithoutPins>> Session::without_pins(
+device::Result<std::optional<residency::mirror::WithoutPins>> DeviceContext::without_pins(
     device::Queue& queue, const operation::Operation& operation) {
   if (!pins_ || !queue.copies_heap_memory(operation)) return std::nullopt;
   auto without = residency::mirror::WithoutPins::begin(pins_);
@@ -334,13 +334,13 @@ device::Result<std::optional<residency::mirror::WithoutPins>> Session::without_p
       device::Error{device::ErrorKind::unsupported, "page-locked memory of calls in flight is in the way"});
 }
 
-bool Session::release_pins() {
+bool DeviceContext::release_pins() {
   bool ended = true;
   for (residency::Policy* policy : order_) ended = policy->release_pins() && ended;
   return ended;
 }
 
-void Session::lost(const std::string& reason) {
+void DeviceContext::lost(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (!working_.exchange(false, std::memory_order_acq_rel)) return;
   platform::contained([&] { lost_reason_ = reason; });
@@ -348,7 +348,7 @@ void Session::lost(const std::string& reason) {
   platform::log_line("%s; all later calls run on the %s", reason.c_str(), alone ? "CPU" : "other devices");
 }
 
-void Session::say_once(const std::string& reason) {
+void DeviceContext::say_once(const std::string& reason) {
   constexpr std::size_t max_lines = 16;
   const std::lock_guard lock(mutex_);
   if (said_.size() == max_lines || std::find(said_.begin(), said_.end(), reason) != said_.end()) return;
@@ -356,7 +356,7 @@ void Session::say_once(const std::string& reason) {
   platform::log_line("%s; such calls run on the CPU", reason.c_str());
 }
 
-void Session::count_copied(const std::string& reason) {
+void DeviceContext::count_copied(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   constexpr std::size_t max_reasons = 16;
   const auto known = std::find_if(copied_.begin(), copied_.end(), [&](const auto& c) { return c.first == reason; });
@@ -366,20 +366,20 @@ void Session::count_copied(const std::string& reason) {
     copied_.emplace_back(reason, 1);
 }
 
-void Session::count(const report::Record& record, double flops, double seconds) {
+void DeviceContext::count(const report::Record& record, double flops, double seconds) {
   const std::lock_guard lock(mutex_);
   ++use_.calls;
   count_work(record, flops, seconds);
 }
 
-void Session::count_part(const report::Record& record, double flops, double seconds) {
+void DeviceContext::count_part(const report::Record& record, double flops, double seconds) {
   const std::lock_guard lock(mutex_);
   ++use_.parts;
   count_work(record, flops, seconds);
 }
 
 /// Requires the lock.
-void Session::count_work(const report::Record& record, double flops, double seconds) {
+void DeviceContext::count_work(const report::Record& record, double flops, double seconds) {
   use_.flops += flops;
   use_.seconds += seconds;
   use_.bytes_to_device += record.bytes_to_device;
@@ -387,7 +387,7 @@ void Session::count_work(const report::Record& record, double flops, double seco
   use_.bytes_between_devices += record.bytes_between_devices;
 }
 
-report::DeviceUse Session::use() {
+report::DeviceUse DeviceContext::use() {
   const device::Properties& properties = device_->properties();
   const std::lock_guard lock(mutex_);
   report::DeviceUse use = use_;
@@ -401,7 +401,7 @@ report::DeviceUse Session::use() {
   return use;
 }
 
-void Session::describe(report::Context& context) {
+void DeviceContext::describe(report::Context& context) {
   const device::Properties& properties = device_->properties();
   const std::lock_guard lock(mutex_);
   context.device_used = true;

@@ -11,9 +11,9 @@
 namespace blastoff::residency::mirror {
 
 /// Tells whether bytes of one operand are current. An operand that is not `tracked` never is.
-class Currency {
+class Validity {
  public:
-  Currency(const operation::Operand& operand, bool tracked) : operand_(operand), tracked_(tracked) {}
+  Validity(const operation::Operand& operand, bool tracked) : operand_(operand), tracked_(tracked) {}
 
   /// Whether the operand's bytes on some pages of the chunk are current, as far as a few operations tell: the pages are
   /// current as a whole, or the chunk remembers the operand or one that contains it.

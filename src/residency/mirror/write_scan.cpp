@@ -39,8 +39,8 @@ bool takes_long(const operation::Operand& operand) {
   return operand.span_bytes() > large_look && (!has_wide_gaps(operand) || region_bytes(operand) > large_look);
 }
 
-tl::unexpected<Error> cannot_be_watched(const Hold& hold) {
-  return tl::unexpected(Error{ErrorKind::unsupported, hold.copied_because});
+tl::unexpected<Error> cannot_be_watched(const PageAcquisition& acquisition) {
+  return tl::unexpected(Error{ErrorKind::unsupported, acquisition.copied_because});
 }
 
 tl::unexpected<Error> registered() {
@@ -59,16 +59,17 @@ tl::expected<void, std::string> Coherence::watch(const operation::Operand& opera
 }
 
 // An operand in memory that cannot be watched is copied, as long as others keep their mirrors.
-device::Status Coherence::check_memory(Hold& hold) {
-  const auto operands = hold.call.operands();
+device::Status Coherence::check_memory(PageAcquisition& acquisition) {
+  const auto operands = acquisition.call.operands();
   bool any_watched = false;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const operation::Operand& operand = operands[i];
     if (operand.empty() || operand.intent == operation::Intent::scratch) continue;
     if (auto watched = watch(operand); !watched) {
-      hold.copied_because = watched.error();
-      if (hold.may_copy == Copied::none || operand.payload_bytes() > max_copied_) return cannot_be_watched(hold);
-      copy_unwatched(hold, i);
+      acquisition.copied_because = watched.error();
+      if (acquisition.may_copy == Copied::none || operand.payload_bytes() > max_copied_)
+        return cannot_be_watched(acquisition);
+      copy_unwatched(acquisition, i);
       continue;
     }
     any_watched = true;
@@ -76,15 +77,15 @@ device::Status Coherence::check_memory(Hold& hold) {
     if (registered_by_program({whole.begin, whole.begin + 1}) || registered_by_program({whole.end - 1, whole.end}))
       return registered();
   }
-  return any_watched || hold.copied_because.empty() ? device::Status{} : cannot_be_watched(hold);
+  return any_watched || acquisition.copied_because.empty() ? device::Status{} : cannot_be_watched(acquisition);
 }
 
-void Coherence::copy_unwatched(Hold& hold, std::size_t index) {
-  const operation::Operand& operand = hold.call.operands()[index];
-  hold.unwatched[index] = true;
-  if (!std::exchange(hold.tracked[index], false)) return;
+void Coherence::copy_unwatched(PageAcquisition& acquisition, std::size_t index) {
+  const operation::Operand& operand = acquisition.call.operands()[index];
+  acquisition.unwatched[index] = true;
+  if (!std::exchange(acquisition.tracked[index], false)) return;
   lose(operand);  // it may have been watched before
-  usage_.not_trackable(operand);
+  heuristic_.not_trackable(operand);
 }
 
 // The program may register memory with the device at any time, and the device may then write it unseen. But registering
@@ -103,12 +104,12 @@ bool Coherence::any_registered(const std::vector<Span>& written) {
 // Finds the runs of pages that are to be protected: all of a small operand, and the pages of a large one that a scan
 // without the lock finds written. If another thread's protecting scan takes some of these pages first, that thread
 // applies them before it releases the lock that we take next, so nothing is lost. False: watched memory was replaced.
-bool Coherence::look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs& written) {
+bool Coherence::look(const PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock, Runs& written) {
   bool large = false;
-  const auto operands = hold.call.operands();
+  const auto operands = acquisition.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     written[i].clear();
-    if (!hold.tracked[i] || operands[i].empty()) continue;
+    if (!acquisition.tracked[i] || operands[i].empty()) continue;
     if (takes_long(operands[i]))
       large = true;
     else
@@ -116,7 +117,7 @@ bool Coherence::look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs&
   }
   if (!large) return true;
   lock.unlock();
-  const operation::Operand* replaced = look_unlocked(hold, written);
+  const operation::Operand* replaced = look_unlocked(acquisition, written);
   lock.lock();
   apply_events();
   if (replaced) lose(*replaced);
@@ -124,10 +125,10 @@ bool Coherence::look(const Hold& hold, std::unique_lock<std::mutex>& lock, Runs&
 }
 
 // Returns an operand whose memory was replaced; nullptr if there is none.
-const operation::Operand* Coherence::look_unlocked(const Hold& hold, Runs& written) {
-  const auto operands = hold.call.operands();
+const operation::Operand* Coherence::look_unlocked(const PageAcquisition& acquisition, Runs& written) {
+  const auto operands = acquisition.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!hold.tracked[i] || operands[i].empty() || !takes_long(operands[i])) continue;
+    if (!acquisition.tracked[i] || operands[i].empty() || !takes_long(operands[i])) continue;
     bool intact = true;
     each_region(operands[i], [&](Span region) { intact = intact && place_.scan(region, false, written[i]); });
     if (!intact) return &operands[i];
@@ -143,13 +144,13 @@ void Coherence::lose(const operation::Operand& operand) {
     place_.forget(region);
     place_.take(region);
     pins_->forget(region);
-    usage_.forget(region);
+    heuristic_.forget(region);
   });
 }
 
 // Protects the pages. Pages written since they were last protected are no longer current. False: memory was replaced.
-device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
-  const auto operands = hold.call.operands();
+device::Result<bool> Coherence::protect(PageAcquisition& acquisition, const Runs& runs) {
+  const auto operands = acquisition.call.operands();
   Looks looks{};
   for (std::size_t i = 0; i < operands.size(); ++i) {
     written_.clear();
@@ -160,12 +161,12 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
       bytes += run.bytes();
       return place_.protect(run, written_, faulted_);
     });
-    usage_.learn_protecting(bytes, protecting.seconds());
+    heuristic_.learn_protecting(bytes, protecting.seconds());
     if (!intact) {
       lose(operands[i]);
       return false;
     }
-    count_written(hold, looks);
+    count_written(acquisition, looks);
     std::size_t lost = 0;
     for (const Span run : written_) lost += place_.take(run);
     if (any_registered(written_)) {
@@ -173,29 +174,29 @@ device::Result<bool> Coherence::protect(Hold& hold, const Runs& runs) {
       return registered();
     }
     // Among several devices, what one has returned counts as written for the others.
-    if (place_.tracker().faults_once_a_page() && !place_.shared()) hold.page_faults += lost;
+    if (place_.tracker().faults_once_a_page() && !place_.shared()) acquisition.page_faults += lost;
     if (lost > 0 && operation::reads(operands[i].intent))
-      hold.bytes_rewritten += std::min<std::uint64_t>(lost * platform::page_size(), operands[i].payload_bytes());
+      acquisition.bytes_rewritten += std::min<std::uint64_t>(lost * platform::page_size(), operands[i].payload_bytes());
   }
-  judge(hold, looks);
+  judge(acquisition, looks);
   return true;
 }
 
 // A look at one operand also finds what was written between its columns, where another one may lie. A page fault counts
 // for those on whose pages it was, and else for those between whose columns.
-void Coherence::count_written(const Hold& hold, Looks& looks) const {
-  const auto operands = hold.call.operands();
+void Coherence::count_written(const PageAcquisition& acquisition, Looks& looks) const {
+  const auto operands = acquisition.call.operands();
   const std::size_t page = platform::page_size();
   const auto count = [&](Span one, bool current) {
     bool owned = false;
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (!hold.tracked[i] || !touches(operands[i], one)) continue;
+      if (!acquisition.tracked[i] || !touches(operands[i], one)) continue;
       owned = true;
       looks[i].written += current ? 1 : 0;
       looks[i].faults += current ? 1 : 0;  // else it may be our own copy of a result that has written it
     }
     for (std::size_t i = 0; i < operands.size() && !owned; ++i)
-      if (hold.tracked[i] && !operands[i].empty() && bounds(operands[i]).overlaps(one)) ++looks[i].faults;
+      if (acquisition.tracked[i] && !operands[i].empty() && bounds(operands[i]).overlaps(one)) ++looks[i].faults;
   };
   // Among several devices, the faults are the process's. What this device has lost is its own.
   if (place_.shared()) {
@@ -217,16 +218,17 @@ void Coherence::count_written(const Hold& hold, Looks& looks) const {
 }
 
 // Whether the mirrors have paid, as far as the look tells.
-void Coherence::judge(Hold& hold, Looks& looks) {
-  const auto operands = hold.call.operands();
+void Coherence::judge(PageAcquisition& acquisition, Looks& looks) {
+  const auto operands = acquisition.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     Look& look = looks[i];
     if (place_.shared()) look.faults = look.written;
-    if (!hold.tracked[i] || operands[i].empty() || (look.faults == 0 && !usage_.asks(hold.call, i))) continue;
+    if (!acquisition.tracked[i] || operands[i].empty() || (look.faults == 0 && !heuristic_.asks(acquisition.call, i)))
+      continue;
     count_kept(operands[i], look);
-    if (!usage_.looked_at(hold.call, i, look)) continue;
-    hold.tracked[i] = false;
-    stop_tracking(hold, i);
+    if (!heuristic_.looked_at(acquisition.call, i, look)) continue;
+    acquisition.tracked[i] = false;
+    stop_tracking(acquisition, i);
   }
 }
 
@@ -258,11 +260,11 @@ void Coherence::leave_to_cpu(const operation::Operation& call) {
 }
 
 // Between its columns may lie another operand, which keeps its mirror.
-void Coherence::stop_tracking(const Hold& hold, std::size_t index) {
-  const auto operands = hold.call.operands();
+void Coherence::stop_tracking(const PageAcquisition& acquisition, std::size_t index) {
+  const auto operands = acquisition.call.operands();
   bool alone = true;
   for (std::size_t i = 0; i < operands.size(); ++i)
-    alone = alone && !(hold.tracked[i] && bounds(operands[i]).overlaps(bounds(operands[index])));
+    alone = alone && !(acquisition.tracked[i] && bounds(operands[i]).overlaps(bounds(operands[index])));
   if (alone) return stop_tracking(operands[index]);
   each_covered_run(operands[index], [&](Span run) { place_.take(run); });
 }

@@ -1,4 +1,4 @@
-// One call's hold on the pages of its operands.
+// One call's acquisition of the pages of its operands.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ struct ResultPages {
 /// Which operands may do without a mirror.
 enum class Copied : std::uint8_t { none, small, any };
 
-/// One call's hold on the pages of its operands.
-struct Hold {
+/// One call's acquisition of the pages of its operands.
+struct PageAcquisition {
   template <class Value>
   using PerOperand = std::array<Value, operation::Operation::max_operands>;
 
@@ -62,8 +62,8 @@ enum class Return : std::uint8_t {
   direct,  ///< written by the device into pinned pages; the tracking does not see it
   staged,  ///< written by the CPU; the pages count as written
 };
-inline Return return_of(const Hold& hold, std::size_t operand) {
-  return hold.pins[operand] ? Return::direct : Return::staged;
+inline Return return_of(const PageAcquisition& acquisition, std::size_t operand) {
+  return acquisition.pins[operand] ? Return::direct : Return::staged;
 }
 
 /// Whether the device writes the operand, even if what it writes is not a result.
@@ -88,10 +88,10 @@ void each_matrix(const operation::Operation& call, Visit&& visit) {
 
 /// Calls visit(index, operand) for the operands that have a mirror.
 template <class Visit>
-void each_mirrored(const Hold& hold, Visit&& visit) {
-  const auto operands = hold.call.operands();
+void each_mirrored(const PageAcquisition& acquisition, Visit&& visit) {
+  const auto operands = acquisition.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i)
-    if (!operands[i].empty() && !hold.copied[i]) visit(i, operands[i]);
+    if (!operands[i].empty() && !acquisition.copied[i]) visit(i, operands[i]);
 }
 
 }  // namespace blastoff::residency::mirror

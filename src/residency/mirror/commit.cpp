@@ -1,4 +1,4 @@
-// The end of a hold: which pages are current when the results are at home.
+// The end of an acquisition: which pages are current when the results are at home.
 #include <algorithm>
 
 #include "platform/contained.h"
@@ -28,9 +28,9 @@ bool dense_triangle(const operation::Operand& operand) {
 
 }  // namespace
 
-void Coherence::expect_staged_return(const Hold& hold) {
-  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (return_of(hold, i) != Return::staged || hold.unwatched[i]) return;
+void Coherence::expect_staged_return(const PageAcquisition& acquisition) {
+  acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (return_of(acquisition, i) != Return::staged || acquisition.unwatched[i]) return;
     const auto unprotect = [&](Span run) { place_.unprotect(run); };
     if (dense_triangle(result))
       each_region(result, unprotect);
@@ -39,19 +39,20 @@ void Coherence::expect_staged_return(const Hold& hold) {
   });
 }
 
-void Coherence::prepare_finish(Hold& hold) {
+void Coherence::prepare_finish(PageAcquisition& acquisition) {
   bool kept = false;
-  hold.call.each_result([&](std::size_t i, const operation::Operand&) { kept = kept || hold.tracked[i]; });
+  acquisition.call.each_result(
+      [&](std::size_t i, const operation::Operand&) { kept = kept || acquisition.tracked[i]; });
   if (!kept) return;
   const std::lock_guard lock(mutex_);
-  find_result_pages(hold);
+  find_result_pages(acquisition);
 }
 
-void Coherence::find_result_pages(Hold& hold) {
-  if (hold.result_pages) return;
-  auto& found = hold.result_pages.emplace();
-  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (!hold.tracked[i] || return_of(hold, i) != Return::direct) return;
+void Coherence::find_result_pages(PageAcquisition& acquisition) {
+  if (acquisition.result_pages) return;
+  auto& found = acquisition.result_pages.emplace();
+  acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (!acquisition.tracked[i] || return_of(acquisition, i) != Return::direct) return;
     std::size_t at = found.size();
     each_touched_run(result, [&](Span run) {
       mirrors_.each_part(run, [&](Chunk& chunk, Span pages) {
@@ -72,30 +73,30 @@ void Coherence::find_result_pages(Hold& hold) {
 
 // What the CPU writes when it returns a result, the page table shows to all. What this device wrote itself it does not,
 // whether or not all of it came home.
-void Coherence::tell_other_devices(const Hold& hold) {
+void Coherence::tell_other_devices(const PageAcquisition& acquisition) {
   if (!place_.shared()) return;
-  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (return_of(hold, i) == Return::direct) each_touched_run(result, [&](Span run) { place_.wrote(run); });
+  acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (return_of(acquisition, i) == Return::direct) each_touched_run(result, [&](Span run) { place_.wrote(run); });
   });
 }
 
 // Pages that lie wholly within a result are now equal on both sides. The other pages keep their state, because the
 // neighbouring bytes decide it, unless the CPU wrote them when it returned the result.
-void Coherence::settle(const Hold& hold, bool home) {
-  const auto operands = hold.call.operands();
-  const auto kept = [&](std::size_t i) { return home && hold.tracked[i] && !place_.foreign(); };
+void Coherence::settle(const PageAcquisition& acquisition, bool home) {
+  const auto operands = acquisition.call.operands();
+  const auto kept = [&](std::size_t i) { return home && acquisition.tracked[i] && !place_.foreign(); };
   // What we wrote ourselves must not look like the program rewriting the matrix at its next use.
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!scribbles(operands[i].intent)) continue;
-    if (home && hold.tracked[i] && return_of(hold, i) == Return::direct) continue;
+    if (home && acquisition.tracked[i] && return_of(acquisition, i) == Return::direct) continue;
     each_covered_run(operands[i], [&](Span run) { place_.take(run); });
   }
-  hold.call.each_result([&](std::size_t i, const operation::Operand& result) {
+  acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
     if (!kept(i)) return;
-    if (return_of(hold, i) == Return::direct)
-      settle_direct(hold, i);
+    if (return_of(acquisition, i) == Return::direct)
+      settle_direct(acquisition, i);
     else if (!settle_staged(result) && operation::reads(result.intent))
-      usage_.lost(hold.call, i);
+      heuristic_.lost(acquisition.call, i);
   });
 }
 
@@ -140,18 +141,18 @@ void Coherence::settle_triangle(const operation::Operand& result) {
 }
 
 // On shared pages, too, the result's own bytes are now equal on both sides.
-void Coherence::settle_direct(const Hold& hold, std::size_t operand) {
-  const operation::Operand& result = hold.call.operands()[operand];
+void Coherence::settle_direct(const PageAcquisition& acquisition, std::size_t operand) {
+  const operation::Operand& result = acquisition.call.operands()[operand];
   const std::size_t size = platform::page_size();
-  Currency currency(result, true);
+  Validity validity(result, true);
   examined_.begin();
-  for (const ResultPages& pages : *hold.result_pages) {
+  for (const ResultPages& pages : *acquisition.result_pages) {
     if (pages.operand != operand) continue;
     Chunk& chunk = *pages.chunk;
     const auto lock = chunk.copy->lock();
     chunk.copy->current.set(pages.filled);
     chunk.copy->partial.clear(pages.filled);
-    if (currency.known(chunk, pages.shared)) continue;
+    if (validity.known(chunk, pages.shared)) continue;
     examined_.add(chunk);
     pages.shared.each([&](std::size_t number) {
       const std::uintptr_t begin = pages.begin + number * size;
@@ -162,28 +163,28 @@ void Coherence::settle_direct(const Hold& hold, std::size_t operand) {
 }
 
 // It has an end also without memory: then nothing is current.
-void Coherence::end(Hold& hold, bool home) {
-  loaded(hold, home);
+void Coherence::end(PageAcquisition& acquisition, bool home) {
+  loaded(acquisition, home);
   {
     const std::lock_guard lock(mutex_);
-    tell_other_devices(hold);
+    tell_other_devices(acquisition);
     const bool settled = platform::contained([&] {
-      if (home) find_result_pages(hold);
-      settle(hold, home);
+      if (home) find_result_pages(acquisition);
+      settle(acquisition, home);
     });
     if (!settled) place_.take({0, ~std::uintptr_t{chunk_bytes - 1}});
-    count_writer(hold, -1);
-    release_pins_of(hold);
-    mirrors_.unhold(hold.backings);
-    platform::contained([&] { judge_uses(hold.call); });
-    hold.backings.clear();
+    count_writer(acquisition, -1);
+    release_pins_of(acquisition);
+    mirrors_.unhold(acquisition.backings);
+    platform::contained([&] { judge_uses(acquisition.call); });
+    acquisition.backings.clear();
   }
   changed_.notify_all();
 }
 
 void Coherence::judge_uses(const operation::Operation& call) {
   each_matrix(call, [&](std::size_t i, std::size_t first) {
-    if (i == first && usage_.used(call, i)) stop_tracking(call.operands()[i]);
+    if (i == first && heuristic_.used(call, i)) stop_tracking(call.operands()[i]);
   });
 }
 

@@ -1,4 +1,4 @@
-#include "device/lane_pool.h"
+#include "device/queue_pool.h"
 
 #include <algorithm>
 
@@ -7,19 +7,19 @@
 namespace blastoff::device {
 namespace {
 
-Result<std::unique_ptr<Lane>> create_lane(Device& device) {
-  auto lane = std::make_unique<Lane>();
-  for (auto* queue : {&lane->upload, &lane->compute, &lane->download}) {
+Result<std::unique_ptr<CallQueues>> create_queues(Device& device) {
+  auto queues = std::make_unique<CallQueues>();
+  for (auto* queue : {&queues->upload, &queues->compute, &queues->download}) {
     auto created = device.create_queue();
     if (!created) return tl::unexpected(std::move(created.error()));
     *queue = std::move(*created);
   }
-  return lane;
+  return queues;
 }
 
 }  // namespace
 
-Result<LanePool::Lease> LanePool::acquire() {
+Result<QueuePool::Lease> QueuePool::acquire() {
   constexpr std::chrono::milliseconds look_again{2};
   std::unique_lock lock(mutex_);
   for (bool at_once = true;; at_once = false) {
@@ -32,34 +32,34 @@ Result<LanePool::Lease> LanePool::acquire() {
   }
 }
 
-std::unique_ptr<Lane> LanePool::take_idle() {
+std::unique_ptr<CallQueues> QueuePool::take_idle() {
   const auto self = std::this_thread::get_id();
   const auto mine =
       std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) { return idle.last_user == self; });
   const auto chosen = mine == idle_.rend() ? std::prev(idle_.end()) : std::prev(mine.base());
-  auto lane = std::move(chosen->lane);
+  auto queues = std::move(chosen->queues);
   idle_.erase(chosen);
-  return lane;
+  return queues;
 }
 
-Result<LanePool::Lease> LanePool::create(std::unique_lock<std::mutex>& lock) {
+Result<QueuePool::Lease> QueuePool::create(std::unique_lock<std::mutex>& lock) {
   idle_.reserve(created_ + 1);  // so give_back() need not allocate memory
   ++created_;
   waited_ = {};
   latest_ = Clock::now();
   lock.unlock();
-  Result<std::unique_ptr<Lane>> lane = tl::unexpected(no_host_memory());
-  platform::contained([&] { lane = create_lane(device_); });
+  Result<std::unique_ptr<CallQueues>> queues = tl::unexpected(no_host_memory());
+  platform::contained([&] { queues = create_queues(device_); });
   lock.lock();
-  if (lane) return Lease(*this, std::move(*lane), false);
+  if (queues) return Lease(*this, std::move(*queues), false);
   --created_;
-  return tl::unexpected(std::move(lane.error()));
+  return tl::unexpected(std::move(queues.error()));
 }
 
-void LanePool::give_back(std::unique_ptr<Lane> lane) {
+void QueuePool::give_back(std::unique_ptr<CallQueues> queues) {
   {
     const std::lock_guard lock(mutex_);
-    idle_.push_back({std::this_thread::get_id(), std::move(lane)});
+    idle_.push_back({std::this_thread::get_id(), std::move(queues)});
   }
   given_back_.notify_one();
 }

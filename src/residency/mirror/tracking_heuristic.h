@@ -27,12 +27,12 @@ struct Look {
 };
 
 /// Its decisions affect only speed, never results. Not thread-safe.
-class Usage {
+class TrackingHeuristic {
  public:
   using Fingerprint = mirror::Fingerprint;
 
   /// `max_copied`: bytes of the largest matrix that can do without a mirror.
-  explicit Usage(std::size_t max_copied, Fingerprint fingerprint = residency::fingerprint)
+  explicit TrackingHeuristic(std::size_t max_copied, Fingerprint fingerprint = residency::fingerprint)
       : max_copied_(max_copied), fingerprint_(std::move(fingerprint)), habits_(fingerprint_) {}
 
   /// Whether an operand of the call is to be tracked (true) or copied at every use. For a matrix that was rewritten,

@@ -6,12 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "config/settings.h"
-#include "runtime/sessions.h"
+#include "runtime/device_set.h"
 
 namespace blastoff::support {
 
 /// Opens small simulated devices. They are never closed, as in a process.
-inline runtime::Sessions& open_simulated(int count, config::SplitMode split, const std::string& fault = "") {
+inline runtime::DeviceSet& open_simulated(int count, config::SplitMode split, const std::string& fault = "") {
   config::Settings settings = config::read_settings();
   settings.device = "simulated:all";
   settings.policy = config::PolicyName::automatic;  // regardless of other tests' settings
@@ -19,9 +19,9 @@ inline runtime::Sessions& open_simulated(int count, config::SplitMode split, con
   settings.simulated_memory.bytes = std::size_t{32} << 20;
   settings.simulated_fault = fault;
   settings.split = split;
-  auto sessions = runtime::Sessions::start(settings, [] { return false; });
-  EXPECT_TRUE(sessions) << sessions.error().message;
-  return *sessions->release();
+  auto devices = runtime::DeviceSet::start(settings, [] { return false; });
+  EXPECT_TRUE(devices) << devices.error().message;
+  return *devices->release();
 }
 
 }  // namespace blastoff::support

@@ -15,28 +15,28 @@
 #include "operation/operation.h"
 #include "platform/worker_pool.h"
 #include "report/context.h"
+#include "runtime/device_context.h"
 #include "runtime/homes.h"
 #include "runtime/placement.h"
-#include "runtime/session.h"
 #include "runtime/split_policy.h"
 
 namespace blastoff::runtime {
 
-/// Thread-safe. Never destroyed, as sessions are not.
-class Sessions {
+/// Thread-safe. Never destroyed, as devices are not.
+class DeviceSet {
  public:
   /// Opens all devices that the settings name. If there are several, those that cannot be opened are left out, and a
   /// line on stderr says why. If none can be opened, the error (one line) is that of the last. `unwanted` as in
-  /// Session::start().
-  static device::Result<std::unique_ptr<Sessions>> start(const config::Settings& settings,
-                                                         const std::function<bool()>& unwanted);
+  /// DeviceContext::start().
+  static device::Result<std::unique_ptr<DeviceSet>> start(const config::Settings& settings,
+                                                          const std::function<bool()>& unwanted);
 
   /// Sets the model of the devices and their links. The model must outlive this.
   void use(const decide::MachineModel& model);
 
   /// Chooses where a call runs: on the device where missing bytes and waiting work cost least, or split over several
-  /// devices (see Splitting). The call counts as work there until give_back(). The placement has no session if all
-  /// devices are lost.
+  /// devices (see Splitting). The call counts as work there until give_back(). The placement has no device context if
+  /// all devices are lost.
   Placement take(const operation::Operation& operation);
   void give_back(const Placement& placement, const operation::Operation& operation);
 
@@ -52,8 +52,8 @@ class Sessions {
   /// Whether any device is not lost.
   bool working() const;
 
-  Session& front() { return *all_.front(); }
-  const std::vector<Session*>& all() const { return all_; }
+  DeviceContext& front() { return *all_.front(); }
+  const std::vector<DeviceContext*>& all() const { return all_; }
 
   /// used_once() asks the policy of the first device; expect_used_once() tells the policies of all
   /// (residency/policy.h).
@@ -74,16 +74,16 @@ class Sessions {
 
  private:
   struct Place {
-    Session* session = nullptr;
+    DeviceContext* context = nullptr;
     std::optional<operation::Estimate> estimate;
     double seconds = 0;
   };
 
-  explicit Sessions(config::SplitMode split) : split_policy_(split) {}
-  std::vector<Session*> working_ones() const;
+  explicit DeviceSet(config::SplitMode split) : split_policy_(split) {}
+  std::vector<DeviceContext*> working_ones() const;
   Place cheapest(const operation::Operation& operation) const;
 
-  std::vector<Session*> all_;  ///< at least one
+  std::vector<DeviceContext*> all_;  ///< at least one
   SplitPolicy split_policy_;
   Homes homes_;
   std::mutex mutex_;  ///< held while a place is chosen

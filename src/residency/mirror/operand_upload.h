@@ -22,19 +22,20 @@ struct Borrowing {
 
 /// The uploads of one hold. Used by one thread. Other devices keep what they give for it until arrived() or the
 /// destructor.
-class Supply {
+class OperandUpload {
  public:
-  Supply(Coherence& coherence, Staging& staging, device::Lane& lane, Hold& hold, const Shared& shared,
-         Borrowing borrowing, Traffic& traffic)
+  OperandUpload(Coherence& coherence, Staging& staging, device::CallQueues& queues, PageAcquisition& acquisition,
+                const Shared& shared, Borrowing borrowing, Traffic& traffic)
       : coherence_(coherence),
         staging_(staging),
-        lane_(lane),
-        hold_(hold),
+        queues_(queues),
+        acquisition_(acquisition),
         shared_(shared),
         borrowing_(borrowing),
         traffic_(traffic) {}
 
-  /// Queues on lane.upload what the hold has to upload, and `others`: copies to device memory of the call's own.
+  /// Queues on queues.upload what the acquisition has to upload, and `others`: copies to device memory of the call's
+  /// own.
   device::Status bring(std::vector<Transfer> others);
 
   /// Some of it is copied from page-locked host memory, and may be under way when bring() returns.
@@ -44,7 +45,7 @@ class Supply {
   void arrived();
 
   /// Waits until no other device copies what this one offers. To be called when nothing that bring() has queued is
-  /// under way any more, and before the hold ends.
+  /// under way any more, and before the acquisition ends.
   void withdraw();
 
  private:
@@ -60,14 +61,14 @@ class Supply {
 
   Coherence& coherence_;
   Staging& staging_;
-  device::Lane& lane_;
-  Hold& hold_;
+  device::CallQueues& queues_;
+  PageAcquisition& acquisition_;
   const Shared& shared_;
   const Borrowing borrowing_;
   Traffic& traffic_;
   std::vector<ledger::Loan> loans_;
   Sharing::Taken taken_;
-  platform::IntervalSet borrowed_;  ///< of the hold's uploads, what comes from other devices
+  platform::IntervalSet borrowed_;  ///< of the acquisition's uploads, what comes from other devices
   bool pinned_ = false;
   bool offered_ = false;
 };

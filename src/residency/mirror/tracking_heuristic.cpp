@@ -1,4 +1,4 @@
-#include "residency/mirror/usage.h"
+#include "residency/mirror/tracking_heuristic.h"
 
 #include <algorithm>
 #include <bit>
@@ -43,7 +43,7 @@ constexpr std::uint64_t result_bit = 1U << 8;
 
 /// Follows a fall at once, and a rise slowly: the least time is the one that was not disturbed.
 void learn_page(double& known, std::size_t bytes, double seconds) {
-  if (bytes < Usage::tells_rate || seconds <= 0) return;
+  if (bytes < TrackingHeuristic::tells_rate || seconds <= 0) return;
   const double pages = static_cast<double>(bytes) / static_cast<double>(platform::page_size());
   const double latest = std::min(seconds / pages, max_seconds_of_a_page);
   known += latest < known ? latest - known : (latest - known) / 8;
@@ -67,17 +67,17 @@ std::uint64_t kind_of(const operation::Operation& call, std::size_t index) {
 
 }  // namespace
 
-Usage::Matrix& Usage::find_or_add(const operation::Operand& operand) {
+TrackingHeuristic::Matrix& TrackingHeuristic::find_or_add(const operation::Operand& operand) {
   return matrices_.use(bounds(operand).begin);
 }
 
-void Usage::learn(Matrix& matrix, bool used_again) {
+void TrackingHeuristic::learn(Matrix& matrix, bool used_again) {
   if (matrix.kind == 0) return;
   int& used_once = used_once_.use(std::exchange(matrix.kind, 0));
   used_once = used_again ? 0 : used_once + 1;
 }
 
-bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) {
+bool TrackingHeuristic::worth_tracking(const operation::Operation& call, std::size_t index) {
   const operation::Operand& operand = call.operands()[index];
   Matrix* const known = matrices_.find(bounds(operand).begin);
   if (!known) {
@@ -96,19 +96,19 @@ bool Usage::worth_tracking(const operation::Operation& call, std::size_t index) 
 }
 
 /// How many new matrices of the kind in a row were used once, as far as is known.
-int Usage::used_once_of(std::uint64_t kind, bool result) {
+int TrackingHeuristic::used_once_of(std::uint64_t kind, bool result) {
   const bool met = used_once_.find(kind) != nullptr;
   int& used_once = used_once_.use(kind);
   if (!met && (result || expected_.contains(kind))) used_once = max_used_once;
   return used_once;
 }
 
-Usage::Shape Usage::shape_of(const operation::Operand& operand) {
+TrackingHeuristic::Shape TrackingHeuristic::shape_of(const operation::Operand& operand) {
   return {operand.rows, operand.columns, operand.leading_dimension, operand.part};
 }
 
 /// An operand that was not used before: if it lies within a result, that is read.
-void Usage::read_within(const operation::Operand& operand) {
+void TrackingHeuristic::read_within(const operation::Operand& operand) {
   if (!operation::reads(operand.intent)) return;
   const std::uintptr_t begin = bounds(operand).begin;
   Matrix* const found = matrices_.find_up_to(begin);
@@ -122,7 +122,7 @@ void Usage::read_within(const operation::Operand& operand) {
 
 /// Whether a matrix that is copied has not changed for so long that it is tracked from now on. To be written once more
 /// tells nothing. What is read of a result in another shape cannot be compared, and is taken as unchanged.
-bool Usage::unchanged(Matrix& matrix, const operation::Operand& operand) {
+bool TrackingHeuristic::unchanged(Matrix& matrix, const operation::Operand& operand) {
   if (is_result_only(operand)) return false;
   const bool stays = matrix.shape == shape_of(operand) ? same(matrix.fingerprint, sight_of(operand), operand)
                                                        : matrix.results_in_a_row > 0;
@@ -136,7 +136,7 @@ bool Usage::unchanged(Matrix& matrix, const operation::Operand& operand) {
 }
 
 /// By what it is told whether the operand changes: of a large one eight bits of each tile.
-std::uint64_t Usage::sight_of(const operation::Operand& operand) const {
+std::uint64_t TrackingHeuristic::sight_of(const operation::Operand& operand) const {
   if (operand.payload_bytes() < large_sight) return fingerprint_(operand);
   std::uint64_t sight = 0;
   for (std::size_t i = 0; i < tiles; ++i) {
@@ -146,19 +146,19 @@ std::uint64_t Usage::sight_of(const operation::Operand& operand) const {
   return sight;
 }
 
-bool Usage::copied(const operation::Operation& call, std::size_t index) const {
+bool TrackingHeuristic::copied(const operation::Operation& call, std::size_t index) const {
   const operation::Operand& operand = call.operands()[index];
   const Matrix* const found = matrices_.find(bounds(operand).begin);
   if (!found) return !is_result_only(operand) && habits_.suspects(call, index);
   return found->copied && found->results_in_a_row == 0;
 }
 
-bool Usage::refilled(const operation::Operand& operand) const {
+bool TrackingHeuristic::refilled(const operation::Operand& operand) const {
   const Matrix* const found = matrices_.find(bounds(operand).begin);
   return found && found->copied && found->uses > 0 && found->unchanged_uses == 0;
 }
 
-bool Usage::used(const operation::Operation& call, std::size_t index) {
+bool TrackingHeuristic::used(const operation::Operation& call, std::size_t index) {
   const operation::Operand& operand = call.operands()[index];
   Matrix& matrix = find_or_add(operand);
   matrix.end = bounds(operand).end;
@@ -176,7 +176,7 @@ bool Usage::used(const operation::Operation& call, std::size_t index) {
   return ++matrix.results_in_a_row == max_unread && operand.payload_bytes() <= max_copied_;
 }
 
-bool Usage::looked_at(const operation::Operation& call, std::size_t index, const Look& look) {
+bool TrackingHeuristic::looked_at(const operation::Operation& call, std::size_t index, const Look& look) {
   // A few page faults cost too little to matter.
   constexpr std::size_t few_pages = 16;
   const operation::Operand& operand = call.operands()[index];
@@ -206,21 +206,21 @@ bool Usage::looked_at(const operation::Operation& call, std::size_t index, const
   return true;
 }
 
-void Usage::learn_bringing(std::size_t bytes, double seconds) {
+void TrackingHeuristic::learn_bringing(std::size_t bytes, double seconds) {
   learn_page(seconds_to_bring_, bytes, seconds);
 }
 
-void Usage::learn_protecting(std::size_t bytes, double seconds) {
+void TrackingHeuristic::learn_protecting(std::size_t bytes, double seconds) {
   learn_page(seconds_to_protect_, bytes, seconds);
 }
 
-void Usage::not_trackable(const operation::Operand& operand) {
+void TrackingHeuristic::not_trackable(const operation::Operand& operand) {
   Matrix& matrix = find_or_add(operand);
   matrix.copied = true;
   matrix.patience = uses_before_another_look;
 }
 
-std::vector<std::uint64_t> Usage::used_once() const {
+std::vector<std::uint64_t> TrackingHeuristic::used_once() const {
   std::vector<std::uint64_t> kinds;
   used_once_.each([&](std::uint64_t kind, int count) {
     if (count > 0 && (kind & result_bit) == 0) kinds.push_back(kind);
@@ -229,11 +229,11 @@ std::vector<std::uint64_t> Usage::used_once() const {
   return kinds;
 }
 
-void Usage::expect_used_once(std::span<const std::uint64_t> kinds) {
+void TrackingHeuristic::expect_used_once(std::span<const std::uint64_t> kinds) {
   expected_.insert(kinds.begin(), kinds.end());
 }
 
-void Usage::forget(platform::Span span) {
+void TrackingHeuristic::forget(platform::Span span) {
   matrices_.erase_within(span.begin, span.end, [&](Matrix& matrix) { learn(matrix, false); });
   habits_.forget(span);
 }

@@ -1,6 +1,6 @@
 // The evidence is what the kernel counts as pinned. Drivers that write memory without that count are recognised by
 // their library, if the process has loaded it, and their device file.
-#include "tracking/foreign_writer.h"
+#include "tracking/dma_writer.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -86,7 +86,7 @@ std::size_t pinned_kilobytes() {
   return line == nullptr ? 0 : std::strtoul(line + std::strlen("VmPin:"), nullptr, 10);
 }
 
-std::optional<std::string> foreign_writer(bool pinned) {
+std::optional<std::string> dma_writer(bool pinned) {
   const platform::ErrnoGuard errno_stays;
   if (pinned) return "memory is pinned for another device or for io_uring (VmPin)";
   return writer_by_library();
