@@ -134,10 +134,10 @@ Status Block::await(int place, Access access, device::Queue* queue) {
   Place& there = at(place);
   Counters& counters = engine_.counters();
   // Nothing will tell when the program writes its memory next: copies from there have to be over.
-  if (program_ && place != host_place) home().uses.finish(counters);
+  if (program_ && place != host_place) counters.waited(home().uses.finish());
   if (queue == nullptr) {
     if (auto ok = wait_until_ready(place); !ok) return ok;
-    if (writes(access)) there.uses.finish(counters);
+    if (writes(access)) counters.waited(there.uses.finish());
     return {};
   }
   if (there.ready)
@@ -188,7 +188,7 @@ Status Block::release(int place, device::Queue* queue) {
     return {};
   }
   there.uses.add(std::move(point));
-  there.uses.limit(engine_.counters());
+  engine_.counters().waited(there.uses.limit());
   return {};
 }
 
@@ -261,7 +261,7 @@ void Block::drop(int place) {
   there.uses.add(std::move(there.ready));
   there.ready = nullptr;
   std::swap(there.uses, there.memory.uses());
-  there.memory = Memory();
+  there.memory = {};
   there.uses.clear();
   there.address = 0;
   there.stale.add(whole());
@@ -287,7 +287,7 @@ Status Block::finish() {
   if (!home().stale.empty()) {
     if (auto ok = bring(host_place); !ok) return ok;
   }
-  home().uses.finish(engine_.counters());
+  engine_.counters().waited(home().uses.finish());
   return {};
 }
 

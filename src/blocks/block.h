@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "blocks/error.h"
-#include "blocks/pool.h"
 #include "blocks/program_memory.h"
 #include "blocks/site.h"
 #include "platform/interval_set.h"
@@ -77,11 +76,11 @@ class Block {
 
  private:
   struct Place {
-    Memory memory;                // of a pool; none over the program's memory
+    device::PooledMemory memory;  // of a pool; none over the program's memory
     std::uint64_t address = 0;    // 0: there is no memory yet
     platform::IntervalSet stale;  // offsets of bytes that are not those of the newest version
     Point ready;                  // its content is there after this
-    Uses uses;                    // that have to end before it is overwritten or freed
+    device::PendingUses uses;     // that have to end before it is overwritten or freed
     int readers = 0;
     std::optional<Site::Entry> entry;
   };
@@ -121,6 +120,7 @@ class Block {
   Status download(int place, std::size_t part_bytes);
   Status await(int place, Access access, device::Queue* queue);
   Status wait_until_ready(int place);
+  device::Status wait_for(const Point& point);
   void hold(int place, Access access);
   void end_hold(int place);
   device::Result<Point> record(int place, device::Queue& queue);

@@ -60,7 +60,7 @@ class Operand {
     if (!memory) return failure(memory.error());
     matrix_ = std::move(*memory);
     if (queue == nullptr) {
-      matrix_.uses().finish(engine_.counters());
+      engine_.counters().waited(matrix_.uses().finish());
       return {};
     }
     auto ordered = matrix_.uses().precede(*queue);
@@ -91,7 +91,9 @@ class Operand {
     return tensor_.block.release(place_, queue);
   }
   /// The memory is used until then.
-  void add_use(const Point& point) { matrix_.uses().add(point); }
+  void add_use(const Point& point) {
+    if (matrix_) matrix_.uses().add(point);
+  }
 
  private:
   Permutation permutation() const {
@@ -105,7 +107,7 @@ class Operand {
   const MatrixForm& form_;
   const std::size_t element_size_;
   const int place_;
-  Memory matrix_;
+  device::PooledMemory matrix_;
   std::uint64_t address_ = 0;
   bool held_ = false;
 };

@@ -4,6 +4,7 @@
 
 #include "blocks/block.h"
 #include "blocks/engine.h"
+#include "platform/stopwatch.h"
 
 namespace blastoff::blocks {
 
@@ -59,7 +60,7 @@ Status Block::copy_between(int place, int from) {
   Counters& counters = engine_.counters();
   ++counters.copies_between_devices;
   counters.bytes_between_devices += queued->bytes;
-  source.uses.limit(counters);
+  counters.waited(source.uses.limit());
   return engine_.options().asynchronous ? Status{} : wait_until_ready(place);
 }
 
@@ -118,7 +119,7 @@ Status Block::queue_upload(int place, const platform::IntervalSet& offsets) {
   home().uses.add(queued->arrived);
   Counters& counters = engine_.counters();
   counters.bytes_to_device += queued->bytes;
-  home().uses.limit(counters);
+  counters.waited(home().uses.limit());
   return {};
 }
 
@@ -166,7 +167,7 @@ Status Block::download(int place, std::size_t part_bytes) {
   Counters& counters = engine_.counters();
   ++counters.copies_from_device;
   counters.bytes_from_device += bytes;
-  from.uses.limit(counters);
+  counters.waited(from.uses.limit());
   if (engine_.options().asynchronous && !program_) return {};
   auto ready = wait_until_ready(host_place);
   if (program_) program_->end_overwrite();
@@ -176,11 +177,20 @@ Status Block::download(int place, std::size_t part_bytes) {
 /// Waits for a copy; if it has failed, the content is not that of the newest version.
 Status Block::wait_until_ready(int place) {
   Place& there = at(place);
-  auto ready = wait_for(there.ready, engine_.counters());
+  auto ready = wait_for(there.ready);
   there.ready = nullptr;
   if (ready) return {};
   there.stale.add(whole());
   return failed(place, ready.error());
+}
+
+/// Blocks until it has been reached; the time counts.
+device::Status Block::wait_for(const Point& point) {
+  if (!point) return {};
+  const platform::Stopwatch waiting;
+  auto reached = point->synchronize();
+  engine_.counters().waited(waiting.seconds());
+  return reached;
 }
 
 }  // namespace blastoff::blocks

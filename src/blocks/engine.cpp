@@ -18,7 +18,7 @@ std::uint64_t number(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address);
 }
 
-MemorySource plain_memory() {
+device::MemorySource plain_memory() {
   return {[](std::size_t bytes) -> device::Result<std::uint64_t> {
             if (void* const memory = ::operator new(bytes, plain_alignment, std::nothrow)) return number(memory);
             return tl::unexpected(device::Error{device::ErrorKind::out_of_memory,
@@ -30,14 +30,14 @@ MemorySource plain_memory() {
 }
 
 /// For all devices of its kind.
-MemorySource pinned_memory(device::Device& device) {
+device::MemorySource pinned_memory(device::Device& device) {
   return {[&device](std::size_t bytes) { return device.allocate_staging(bytes).map(number); },
           [&device](std::uint64_t address, std::size_t bytes) {
             device.free_staging(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), bytes);
           }};
 }
 
-void add(PoolCounts& sum, const PoolCounts& counts) {
+void add(device::PoolCounts& sum, const device::PoolCounts& counts) {
   sum.hits += counts.hits;
   sum.misses += counts.misses;
   sum.bytes += counts.bytes;
@@ -51,9 +51,9 @@ Engine::Engine(Setup setup)
       own_host_(setup_.host == nullptr ? std::make_unique<Product>() : nullptr),
       host_(own_host_ ? own_host_.get() : setup_.host),
       watch_(setup_.tracker),
-      plain_(plain_memory(), counters_) {
-  for (device::Device* device : setup_.devices) sites_.push_back(std::make_unique<Site>(*device, counters_));
-  if (!setup_.devices.empty()) pinned_ = std::make_unique<Pool>(pinned_memory(*setup_.devices.front()), counters_);
+      plain_(plain_memory()) {
+  for (device::Device* device : setup_.devices) sites_.push_back(std::make_unique<Site>(*device));
+  if (!setup_.devices.empty()) pinned_ = std::make_unique<device::MemoryPool>(pinned_memory(*setup_.devices.front()));
   set_options({});
 }
 
@@ -114,7 +114,7 @@ void Engine::trim() {
   for (const auto& site : sites_) site->pool().trim();
 }
 
-device::Result<Memory> Engine::host_memory(std::size_t bytes) {
+device::Result<device::PooledMemory> Engine::host_memory(std::size_t bytes) {
   if (pinned_ && options().pinned) {
     auto memory = pinned_->take(bytes);
     if (memory) return memory;
@@ -123,9 +123,9 @@ device::Result<Memory> Engine::host_memory(std::size_t bytes) {
   return plain_.take(bytes);
 }
 
-device::Result<Memory> Engine::device_memory(int place, std::size_t bytes) {
-  Pool& pool = site(place).pool();
-  const auto short_of_memory = [](const device::Result<Memory>& memory) {
+device::Result<device::PooledMemory> Engine::device_memory(int place, std::size_t bytes) {
+  device::MemoryPool& pool = site(place).pool();
+  const auto short_of_memory = [](const device::Result<device::PooledMemory>& memory) {
     return !memory && memory.error().kind == device::ErrorKind::out_of_memory;
   };
   auto memory = pool.take(bytes);

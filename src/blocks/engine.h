@@ -23,8 +23,8 @@ struct Setup {
 
 /// Memory of pools, as counters show it.
 struct MemoryCounts {
-  PoolCounts host;
-  PoolCounts device;
+  device::PoolCounts host;
+  device::PoolCounts device;
 };
 
 /// Thread-safe. Outlives its blocks.
@@ -58,9 +58,9 @@ class Engine {
   device::DirectCopies& direct_copies() { return direct_copies_; }
   Site& site(int place) { return *sites_[static_cast<std::size_t>(place)]; }
   /// Page-locked if possible.
-  device::Result<Memory> host_memory(std::size_t bytes);
+  device::Result<device::PooledMemory> host_memory(std::size_t bytes);
   /// Takes the memory of blocks that are not in use there if it is short.
-  device::Result<Memory> device_memory(int place, std::size_t bytes);
+  device::Result<device::PooledMemory> device_memory(int place, std::size_t bytes);
 
  private:
   bool evict_oldest(int place);
@@ -73,8 +73,8 @@ class Engine {
   device::DirectCopies direct_copies_;
   mutable std::mutex mutex_;
   Options options_;
-  Pool plain_;
-  std::unique_ptr<Pool> pinned_;  // null without a device
+  device::MemoryPool plain_;
+  std::unique_ptr<device::MemoryPool> pinned_;  // null without a device
   std::vector<std::unique_ptr<Site>> sites_;
 };
 

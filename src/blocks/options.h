@@ -19,6 +19,13 @@ struct Options {
                     ///< the host; -1: as the MPI can
 };
 
+/// (std::atomic<double> has no += in every standard library.)
+inline void add(std::atomic<double>& sum, double amount) {
+  double before = sum.load(std::memory_order_relaxed);
+  while (!sum.compare_exchange_weak(before, before + amount, std::memory_order_relaxed)) {
+  }
+}
+
 /// blastoff_blocks_counters, without those of pools. They count for all threads.
 struct Counters {
   std::atomic<std::uint64_t> acquisitions{0};
@@ -35,13 +42,10 @@ struct Counters {
   std::atomic<double> flops{0};
   std::atomic<double> waiting_seconds{0};
   std::atomic<std::uint64_t> host_plain{0};
-};
 
-/// (std::atomic<double> has no += in every standard library.)
-inline void add(std::atomic<double>& sum, double amount) {
-  double before = sum.load(std::memory_order_relaxed);
-  while (!sum.compare_exchange_weak(before, before + amount, std::memory_order_relaxed)) {
+  void waited(double seconds) {
+    if (seconds > 0) add(waiting_seconds, seconds);
   }
-}
+};
 
 }  // namespace blastoff::blocks

@@ -35,7 +35,7 @@ Status Block::await_part(std::size_t end) {
     if (found == parts_.end()) return {};
     part = *found;
   }
-  auto arrived = wait_for(part.arrived, engine_.counters());
+  auto arrived = wait_for(part.arrived);
   if (arrived) return {};
   const std::lock_guard lock(mutex_);
   home().stale.add(whole());

@@ -2,12 +2,10 @@
 
 namespace blastoff::blocks {
 
-Site::Site(device::Device& device, Counters& counters)
+Site::Site(device::Device& device)
     : device_(device),
       points_(device),
-      pool_({[&device](std::size_t bytes) { return device.allocate(device::MemoryClient::blocks, bytes); },
-             [&device](std::uint64_t address, std::size_t) { device.free(address); }},
-            counters),
+      pool_(device::memory_of(device, device::MemoryClient::blocks)),
       upload_(device),
       download_(device),
       compute_(device) {}

@@ -7,11 +7,12 @@
 #include <mutex>
 #include <utility>
 
-#include "blocks/pool.h"
+#include "device/memory_pool.h"
 
 namespace blastoff::blocks {
 
 class Block;
+using device::Point;
 
 /// A queue that is made by its first use.
 class SharedQueue {
@@ -46,11 +47,11 @@ class SharedQueue {
 /// Thread-safe.
 class Site {
  public:
-  Site(device::Device& device, Counters& counters);
+  explicit Site(device::Device& device);
 
   device::Device& device() { return device_; }
-  Pool& pool() { return pool_; }
-  PointSource& points() { return points_; }
+  device::MemoryPool& pool() { return pool_; }
+  device::PointSource& points() { return points_; }
   SharedQueue& upload() { return upload_; }
   SharedQueue& download() { return download_; }
   SharedQueue& compute() { return compute_; }
@@ -81,8 +82,8 @@ class Site {
  private:
   device::Device& device_;
   std::atomic<bool> lost_{false};
-  PointSource points_;
-  Pool pool_;
+  device::PointSource points_;
+  device::MemoryPool pool_;
   SharedQueue upload_;
   SharedQueue download_;
   SharedQueue compute_;

@@ -8,7 +8,6 @@
 #include "platform/contained.h"
 #include "platform/stopwatch.h"
 #include "residency/commit_log.h"
-#include "residency/copy/device_buffers.h"
 #include "residency/copy/layout.h"
 #include "residency/transfers.h"
 
@@ -43,7 +42,8 @@ class TimeSum {
 
 class CopyPolicy : public Policy {
  public:
-  CopyPolicy(device::Device& device, Staging& staging) : device_(device), staging_(staging), buffers_(device) {}
+  CopyPolicy(device::Device& device, Staging& staging, std::shared_ptr<device::MemoryPool> buffers)
+      : device_(device), staging_(staging), buffers_(std::move(buffers)) {}
 
   const char* name() const override { return "copy"; }
   bool keeps_operands() const override { return false; }
@@ -62,10 +62,11 @@ class CopyPolicy : public Policy {
   }
   device::Result<std::unique_ptr<Lease>> begin_series(std::span<const operation::Operation> calls,
                                                       device::CallQueues& queues, const Shared& shared) override;
+  void release_operands() override { buffers_->trim(); }
 
   device::Device& device() { return device_; }
   Staging& staging() { return staging_; }
-  copy::DeviceBuffers& buffers() { return buffers_; }
+  device::MemoryPool& buffers() { return *buffers_; }
   void give_back(Tools tools) {
     const std::lock_guard lock(mutex_);
     idle_tools_.push_back(std::move(tools));  // which has room
@@ -76,7 +77,7 @@ class CopyPolicy : public Policy {
 
   device::Device& device_;
   Staging& staging_;
-  copy::DeviceBuffers buffers_;
+  const std::shared_ptr<device::MemoryPool> buffers_;
   std::mutex mutex_;
   std::vector<Tools> idle_tools_;
   std::size_t tools_made_ = 0;
@@ -150,7 +151,7 @@ class CopyLease : public Lease {
   std::vector<operation::Operation> panels_;  ///< of all calls
   std::vector<std::size_t> first_panels_;     ///< of each call, and the number of all
   std::vector<std::size_t> call_of_;          ///< of each panel, its number
-  std::array<std::array<copy::Buffer, copy::panels_in_progress>, operation::Operation::max_operands>
+  std::array<std::array<device::PooledMemory, copy::panels_in_progress>, operation::Operation::max_operands>
       buffers_;  ///< of operands, used in turn: by the calls for those in one piece, by the panels for others
   std::vector<PanelState> states_;
   std::size_t next_call_ = 0;    ///< whose whole operands are being brought, or are to be
@@ -485,8 +486,13 @@ HostState CopyLease::host_state(std::size_t index) {
 
 }  // namespace
 
-std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging) {
-  return std::make_unique<CopyPolicy>(device, staging);
+std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging,
+                                           std::shared_ptr<device::MemoryPool> buffers) {
+  return std::make_unique<CopyPolicy>(device, staging, buffers ? std::move(buffers) : create_buffers(device));
+}
+
+std::shared_ptr<device::MemoryPool> create_buffers(device::Device& device) {
+  return std::make_shared<device::MemoryPool>(device::memory_of(device, device::MemoryClient::copies));
 }
 
 }  // namespace blastoff::residency

@@ -4,12 +4,17 @@
 
 #include <memory>
 
+#include "device/memory_pool.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
 
 namespace blastoff::residency {
 
-/// Device memory is that of MemoryClient::copies, kept between calls.
-std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging);
+/// `buffers`: device memory of MemoryClient::copies, which the policies of a device share; null: a pool of its own.
+std::unique_ptr<Policy> create_copy_policy(device::Device& device, Staging& staging,
+                                           std::shared_ptr<device::MemoryPool> buffers = nullptr);
+
+/// A pool for create_copy_policy().
+std::shared_ptr<device::MemoryPool> create_buffers(device::Device& device);
 
 }  // namespace blastoff::residency

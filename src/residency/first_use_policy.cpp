@@ -13,7 +13,6 @@
 #include "platform/contained.h"
 #include "platform/stopwatch.h"
 #include "residency/commit_log.h"
-#include "residency/copy/device_buffers.h"
 #include "residency/copy/layout.h"
 #include "residency/copy_policy.h"
 #include "residency/footprint.h"
@@ -51,8 +50,8 @@ class FirstUsePolicy final : public Policy {
         settings_(settings),
         coherence_(device, ledger, settings.pins ? settings.pins : create_pins(0), settings.direct_copies,
                    settings.max_copied, settings.fingerprint),
-        buffers_(device),
-        copies_(create_copy_policy(device, staging)) {
+        buffers_(settings.buffers ? settings.buffers : create_buffers(device)),
+        copies_(create_copy_policy(device, staging, buffers_)) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
       platform::give_way();
       // What there is no memory for now, the next call does.
@@ -82,7 +81,10 @@ class FirstUsePolicy final : public Policy {
     return std::make_unique<mirror::OperandLocks>(coherence_, call);
   }
   bool release_pins() override { return coherence_.release_pins(); }
-  void release_operands() override { coherence_.release_mirrors(); }
+  void release_operands() override {
+    coherence_.release_mirrors();
+    buffers_->trim();
+  }
   void leave_to_cpu(const operation::Operation& call) override { coherence_.leave_to_cpu(call); }
   std::optional<std::vector<std::uint64_t>> used_once() override { return coherence_.used_once(); }
   void expect_used_once(std::span<const std::uint64_t> kinds) override { coherence_.expect_used_once(kinds); }
@@ -101,7 +103,7 @@ class FirstUsePolicy final : public Policy {
   device::Device& device() { return device_; }
   Staging& staging() { return staging_; }
   mirror::Coherence& coherence() { return coherence_; }
-  copy::DeviceBuffers& buffers() { return buffers_; }
+  device::MemoryPool& buffers() { return *buffers_; }
   const FirstUseSettings& settings() const { return settings_; }
 
   Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::CallQueues& queues,
@@ -124,7 +126,7 @@ class FirstUsePolicy final : public Policy {
   Staging& staging_;
   FirstUseSettings settings_;
   mirror::Coherence coherence_;
-  copy::DeviceBuffers buffers_;     // of operands without a mirror
+  const std::shared_ptr<device::MemoryPool> buffers_;
   std::unique_ptr<Policy> copies_;  // of calls that go past the mirrors
   std::atomic<bool> tidying_{false};
   std::mutex mutex_;
@@ -234,7 +236,7 @@ class FirstUseLease final : public Lease {
   bool held_ = false;
   Traffic traffic_;
   mirror::OperandUpload upload_;
-  std::array<copy::Buffer, operation::Operation::max_operands> buffers_;  ///< of operands without a mirror
+  std::array<device::PooledMemory, operation::Operation::max_operands> buffers_;  ///< of operands without a mirror
   std::vector<operation::Operation> panels_;
   std::unique_ptr<Tools> tools_;
   std::vector<operation::Operation> device_panels_;

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "device/direct_copies.h"
+#include "device/memory_pool.h"
 #include "ledger/ledger.h"
 #include "platform/threads.h"
 #include "residency/fingerprint.h"
@@ -36,6 +37,7 @@ struct PanelSizes {
 struct FirstUseSettings {
   std::shared_ptr<mirror::Pins> pins;  ///< of create_pins(); null: none of the program's memory is page-locked
   std::shared_ptr<device::DirectCopies> direct_copies;  ///< null: all comes from host memory
+  std::shared_ptr<device::MemoryPool> buffers;          ///< for operands without a mirror, as for create_copy_policy()
   /// Bytes that a call must lack for other devices to be asked. That costs about as much as bringing so many.
   std::size_t min_borrowed = std::size_t{1} << 20;
   /// Seconds that a part of a split call waits for what others bring, besides what bringing it itself would take.

@@ -54,7 +54,7 @@ std::optional<report::BlockUse> describe_blocks() {
   if (engine == nullptr || engine->counters().acquisitions == 0) return std::nullopt;
   const blocks::Counters& counters = engine->counters();
   const blocks::MemoryCounts memory = engine->memory_counts();
-  const auto pool = [](const blocks::PoolCounts& counts) {
+  const auto pool = [](const device::PoolCounts& counts) {
     return report::BlockUse::Pool{counts.hits, counts.misses, counts.seconds};
   };
   return report::BlockUse{

@@ -209,13 +209,14 @@ Status DeviceContext::open_residency(const config::Settings& settings) {
   budget_ = own_share(settings.device_memory, *memory, device_->properties().sharers);
 
   if (auto opened = open_staging(settings, memory->total); !opened) return opened;
+  buffers_ = residency::create_buffers(*device_);
   choose_policy(settings);
   if (preferred_) order_.push_back(preferred_.get());
   // Memory that mirrors do not use serves calls that cannot use mirrors.
   const std::size_t unused = (memory->free - budget_) / 2 + memory->free / 20;
   const std::size_t for_copies = mechanism_ == Mechanism::mirrors ? std::min(unused, budget_) : budget_;
   device_->accountant().limit(device::MemoryClient::copies, for_copies);
-  copy_ = residency::create_copy_policy(*device_, *staging_);
+  copy_ = residency::create_copy_policy(*device_, *staging_, buffers_);
   order_.push_back(copy_.get());
   return {};
 }
@@ -266,6 +267,7 @@ tl::expected<void, std::string> DeviceContext::open_mirrors(const config::Settin
   if (!mirrors_) first_use.pins = pins_ ? pins_ : residency::create_pins(platform::usable_memory() / 2);
   pins_ = first_use.pins;
   first_use.direct_copies = direct_copies_;
+  first_use.buffers = buffers_;
   if (settings.exchange == config::ExchangeMode::always) first_use.min_borrowed = 1;
   first_use.verify =
       settings.verify.mode == config::VerifyMode::report || settings.verify.mode == config::VerifyMode::abort;

@@ -13,6 +13,7 @@
 #include "config/settings.h"
 #include "decide/machine_model.h"
 #include "device/device.h"
+#include "device/memory_pool.h"
 #include "device/queue_pool.h"
 #include "ledger/ledger.h"
 #include "platform/worker_pool.h"
@@ -162,6 +163,7 @@ class DeviceContext {
   std::shared_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<tracking::MemoryEvents> events_;  ///< about memory that has been moved
   Mechanism mechanism_ = Mechanism::copies;
+  std::shared_ptr<device::MemoryPool> buffers_;   ///< of operands that do not stay; the policies share it
   std::unique_ptr<residency::Policy> preferred_;  ///< nullptr if every call is copied
   std::unique_ptr<residency::Policy> copy_;
   std::vector<residency::Policy*> order_;

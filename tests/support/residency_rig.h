@@ -151,12 +151,13 @@ class Rig {
     settings.patience = 60;  // enough for slow tests
     settings.verify = options.verify;
     settings.panels = options.panels;
+    settings.buffers = residency::create_buffers(*rig->device_);
     settings.max_copied = options.max_copied.value_or(settings.max_copied);
     rig->policy_ = residency::create_first_use_policy(*rig->device_, *rig->staging_, *rig->ledger_, settings);
     if (flavour.policy == "past-mirrors") {
       rig->device_->accountant().limit(device::MemoryClient::copies, options.budget);
-      rig->policy_ = std::make_unique<PastMirrors>(std::move(rig->policy_),
-                                                   residency::create_copy_policy(*rig->device_, *rig->staging_));
+      rig->policy_ = std::make_unique<PastMirrors>(
+          std::move(rig->policy_), residency::create_copy_policy(*rig->device_, *rig->staging_, settings.buffers));
     }
     return rig;
   }

@@ -67,7 +67,9 @@ Result<std::unique_ptr<Queue>> CudaQueue::adopt(api::CUstream stream, std::share
 CudaQueue::~CudaQueue() {
   if (adopted_ && executors_.empty() && !permutation_) return;
   (void)context_->run([&]() -> Status {
+    if (!executors_.empty()) (void)context_->driver().cuStreamSynchronize(stream_);  // its workspaces go to others
     executors_.clear();
+    memory_->trim();
     permutation_.reset();
     if (stream_ != nullptr && !adopted_) context_->driver().cuStreamDestroy_v2(stream_);
     return {};

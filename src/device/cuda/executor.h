@@ -31,8 +31,8 @@ class Executor {
   virtual bool copies_heap_memory(const operation::Operation& operation) const = 0;
 };
 
-/// The stream and memory of an executor. `kernel` may be null. Device memory that operations need besides operands is a
-/// Workspace of `memory`.
+/// The stream and memory of an executor. `kernel` may be null. Device memory that operations need besides operands
+/// comes from the pool of `memory`.
 struct ExecutorStream {
   std::shared_ptr<Context> context;
   std::shared_ptr<Memory> memory;

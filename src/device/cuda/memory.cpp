@@ -9,15 +9,29 @@
 
 namespace blastoff::device::cuda {
 
+Memory::Memory(std::shared_ptr<Context> context)
+    : context_(std::move(context)),
+      workspaces_({[this](std::size_t bytes) { return allocate(MemoryClient::workspaces, bytes); },
+                   [this](Address address, std::size_t) { free(address); }}) {}
+
+/// Where the GPU is full, workspaces that nobody uses make room.
+template <class Attempt>
+auto Memory::with_room(Attempt&& attempt) {
+  auto done = attempt();
+  const bool full = !done && done.error().kind == ErrorKind::out_of_memory;
+  return full && workspaces_.trim() ? attempt() : done;
+}
+
 Result<Address> Memory::allocate(MemoryClient client, std::size_t bytes) {
-  return accountant_.charge(client, bytes, [&]() -> Result<Address> {
+  const auto attempt = [&]() -> Result<Address> {
     api::CUdeviceptr address = 0;
     auto allocated = context_->run([&] {
       return context_->check(context_->driver().cuMemAlloc_v2(&address, bytes == 0 ? 1 : bytes),
                              fmt::format("cuMemAlloc of {} bytes for {}", bytes, to_string(client)));
     });
     return std::move(allocated).map([&]() -> Address { return address; });
-  });
+  };
+  return accountant_.charge(client, bytes, [&] { return with_room(attempt); });
 }
 
 void Memory::free(Address address) {
@@ -28,7 +42,7 @@ void Memory::free(Address address) {
 
 Status Memory::back(MemoryClient client, Address address, std::size_t bytes) {
   const api::Driver& driver = context_->driver();
-  return accountant_.charge(client, address, bytes, [&] {
+  const auto attempt = [&] {
     return context_->run([&]() -> Status {
       const auto properties = allocation_properties(context_->device());
       api::CUmemGenericAllocationHandle memory = 0;
@@ -49,7 +63,8 @@ Status Memory::back(MemoryClient client, Address address, std::size_t bytes) {
         driver.cuMemUnmap(address, bytes);
       return accessible;
     });
-  });
+  };
+  return accountant_.charge(client, address, bytes, [&] { return with_room(attempt); });
 }
 
 /// The context must be current.
@@ -83,14 +98,17 @@ void Memory::unback(Address address, std::size_t bytes) {
       [&] { return context_->check_attempt(context_->driver().cuMemUnmap(address, bytes), "cuMemUnmap"); });
 }
 
-Status Workspace::grow(std::size_t bytes) {
-  if (bytes <= bytes_) return {};
-  memory_->free(std::exchange(address_, 0));
-  bytes_ = 0;
-  const auto allocated = memory_->allocate(MemoryClient::workspaces, bytes);
-  if (!allocated) return tl::unexpected(allocated.error());
-  address_ = *allocated;
-  bytes_ = bytes;
+Status Memory::grow(PooledMemory& workspace, std::size_t bytes, api::CUstream stream) {
+  if (workspace && bytes <= workspace.bytes()) return {};
+  if (workspace) {
+    auto ended = context_->run(
+        [&] { return context_->check(context_->driver().cuStreamSynchronize(stream), "cuStreamSynchronize"); });
+    if (!ended) return ended;
+    workspace = {};
+  }
+  auto taken = workspaces_.take(bytes);
+  if (!taken) return tl::unexpected(std::move(taken.error()));
+  workspace = std::move(*taken);
   return {};
 }
 

@@ -9,13 +9,14 @@
 
 #include "device/cuda/context.h"
 #include "device/memory_accountant.h"
+#include "device/memory_pool.h"
 
 namespace blastoff::device::cuda {
 
 /// Shared by a device and its queues. Thread-safe. The context need not be current.
 class Memory {
  public:
-  explicit Memory(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit Memory(std::shared_ptr<Context> context);
 
   MemoryAccountant& accountant() { return accountant_; }
 
@@ -25,11 +26,19 @@ class Memory {
   Status back(MemoryClient client, Address address, std::size_t bytes);
   void unback(Address address, std::size_t bytes);
 
+  /// For operations of a stream, which run in order and share the workspace: makes it at least `bytes`. Where it has to
+  /// grow, waits for the stream, and the contents are lost.
+  Status grow(PooledMemory& workspace, std::size_t bytes, api::CUstream stream);
+  /// Frees the workspaces that no stream has.
+  void trim() { workspaces_.trim(); }
+
   /// Lets another GPU use memory that back() maps, now and later. (Context::reach() does the same for memory of
   /// allocate().)
   Status share_with(api::CUdevice reader);
 
  private:
+  template <class Attempt>
+  auto with_room(Attempt&& attempt);
   Status set_access(Address address, std::size_t bytes, const std::vector<api::CUdevice>& users);
 
   const std::shared_ptr<Context> context_;
@@ -37,25 +46,7 @@ class Memory {
   std::mutex sharing_mutex_;  ///< also held when memory has been mapped, since each mapping is made for all readers
   std::vector<api::CUdevice> readers_;
   std::map<Address, std::size_t> mappings_;  ///< bytes
-};
-
-/// Device memory that operations of an executor need besides their operands. One for each stream, whose operations run
-/// in order and share it.
-class Workspace {
- public:
-  explicit Workspace(std::shared_ptr<Memory> memory) : memory_(std::move(memory)) {}
-  ~Workspace() { memory_->free(address_); }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-
-  /// Grows to at least `bytes`. Then waits for work that uses the memory, and loses its contents.
-  Status grow(std::size_t bytes);
-  Address address() const { return address_; }
-
- private:
-  const std::shared_ptr<Memory> memory_;
-  Address address_ = 0;
-  std::size_t bytes_ = 0;
+  MemoryPool workspaces_;
 };
 
 }  // namespace blastoff::device::cuda

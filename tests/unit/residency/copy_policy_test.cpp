@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "blas/blocks.h"
-#include "residency/copy/device_buffers.h"
 #include "residency/copy/layout.h"
 #include "residency_rig.h"
 #include "test_call.h"
@@ -280,43 +279,6 @@ TEST_F(CopyPolicyFaults, OfASeries) {
   check_every_fault(TestCall(Routine::dgemm, {}, 200, 150, 40, 1, 1), [&](const blas::Call& call) {
     return support::run_series(rig_->policy(), queues_, series_of(call, 40'000));
   });
-}
-
-TEST(DeviceBuffers, IdleOnesMakeRoom) {
-  device::Choice choice;
-  choice.name = "simulated";
-  choice.simulated_memory = 8 * mebibyte;
-  const auto device = *device::open(choice);
-  copy::DeviceBuffers buffers(*device);
-  device::Address first = 0;
-  {
-    const auto buffer = buffers.take(5 * mebibyte);
-    ASSERT_TRUE(buffer);
-    first = buffer->address();
-  }
-  {
-    const auto again = buffers.take(5 * mebibyte - 100);
-    ASSERT_TRUE(again);
-    EXPECT_EQ(again->address(), first);
-    EXPECT_FALSE(buffers.take(6 * mebibyte));  // the device is full, and nothing is idle
-  }
-  EXPECT_TRUE(buffers.take(7 * mebibyte));  // the idle one goes
-  EXPECT_FALSE(buffers.take(9 * mebibyte));
-}
-
-TEST(DeviceBuffers, StayWithinTheBudget) {
-  device::Choice choice;
-  choice.name = "simulated";
-  const auto device = *device::open(choice);
-  device->accountant().limit(device::MemoryClient::copies, 4 * mebibyte);
-  copy::DeviceBuffers buffers(*device);
-  auto one = buffers.take(2 * mebibyte);
-  ASSERT_TRUE(one);
-  const auto other = buffers.take(3 * mebibyte);
-  ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().kind, device::ErrorKind::out_of_memory);
-  *one = {};
-  EXPECT_TRUE(buffers.take(3 * mebibyte));
 }
 
 }  // namespace

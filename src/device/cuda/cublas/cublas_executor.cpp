@@ -13,7 +13,7 @@ namespace {
 class CublasExecutor final : public Executor {
  public:
   CublasExecutor(ExecutorStream stream, std::unique_ptr<BlasHandle> handle)
-      : stream_(std::move(stream)), handle_(std::move(handle)), scratch_(stream_.memory) {}
+      : stream_(std::move(stream)), handle_(std::move(handle)) {}
 
   Status execute(const operation::Operation& operation) override {
     const blas::Call call = blas::call_of(operation);
@@ -30,13 +30,13 @@ class CublasExecutor final : public Executor {
       return tl::unexpected(
           Error{ErrorKind::unsupported, "gemmt needs the triangle copy, which the driver did not compile"});
     }
-    if (auto ok = scratch_.grow(triangular_product_scratch(call)); !ok) return ok;
+    if (auto ok = stream_.memory->grow(scratch_, triangular_product_scratch(call), stream_.stream); !ok) return ok;
     return run_triangular_product(call, *handle_, *stream_.kernel, scratch_.address(), stream_.stream);
   }
 
   const ExecutorStream stream_;
   const std::unique_ptr<BlasHandle> handle_;
-  Workspace scratch_;  // for gemmt
+  PooledMemory scratch_;  // for gemmt
 };
 
 class CublasLibrary final : public ExecutorLibrary {

@@ -137,7 +137,7 @@ Status BlasHandle::configure(api::CUstream stream, std::size_t workspace_bytes) 
   const auto& blas = cublas_;
   if (auto ok = check(blas.cublasCreate_v2(&handle_), "cublasCreate"); !ok) return ok;
   if (auto ok = check(blas.cublasSetStream_v2(handle_, stream), "cublasSetStream"); !ok) return ok;
-  if (auto ok = workspace_.grow(workspace_bytes); !ok) return ok;
+  if (auto ok = memory_->grow(workspace_, workspace_bytes, stream); !ok) return ok;
   // Done after the stream is set, because setting the stream restores the default workspace.
   const auto workspace = reinterpret_cast<void*>(static_cast<std::uintptr_t>(workspace_.address()));
   if (auto ok = check(blas.cublasSetWorkspace_v2(handle_, workspace, workspace_bytes), "cublasSetWorkspace"); !ok) {

@@ -29,7 +29,7 @@ class BlasHandle {
 
  private:
   BlasHandle(const api::Cublas& cublas, const ExecutorStream& stream)
-      : cublas_(cublas), context_(stream.context), workspace_(stream.memory) {}
+      : cublas_(cublas), context_(stream.context), memory_(stream.memory) {}
   Status configure(api::CUstream stream, std::size_t workspace_bytes);
 
   /// Turns a status into a Status. Every error except lack of memory or of support loses the device.
@@ -38,7 +38,8 @@ class BlasHandle {
   const api::Cublas& cublas_;
   std::shared_ptr<Context> context_;
   api::cublasHandle handle_ = nullptr;
-  Workspace workspace_;  // outlives the handle
+  std::shared_ptr<Memory> memory_;
+  PooledMemory workspace_;  // outlives the handle
 };
 
 }  // namespace blastoff::device::cuda

@@ -32,7 +32,7 @@ Error unsupported(const char* message) {
 class CufftExecutor final : public Executor {
  public:
   CufftExecutor(const api::Cufft& cufft, const ExecutorStream& stream)
-      : cufft_(cufft), stream_(stream), plans_(cufft, stream), workspace_(stream.memory) {}
+      : cufft_(cufft), stream_(stream), plans_(cufft, stream) {}
 
   Status execute(const operation::Operation& operation) override {
     const fft::Transform& transform = fft::plan_of(operation).transform;
@@ -69,8 +69,8 @@ class CufftExecutor final : public Executor {
     const Operand& input = fft::input_of(operation);
     const std::size_t work_bytes = std::max(aligned(plan.work_bytes), alignment);
     const bool copied = fft::plan_of(operation).transform.real_output() && input.intent == operation::Intent::read;
-    if (auto ok = workspace_.grow(work_bytes + (copied ? input.span_bytes() : 0)); !ok)
-      return tl::unexpected(ok.error());
+    const std::size_t bytes = work_bytes + (copied ? input.span_bytes() : 0);
+    if (auto ok = stream_.memory->grow(workspace_, bytes, stream_.stream); !ok) return tl::unexpected(ok.error());
     if (!copied) return address_of(input);
     const api::CUdeviceptr copy = workspace_.address() + work_bytes;
     if (auto ok = copy_columns(copy, input); !ok) return tl::unexpected(ok.error());
@@ -125,7 +125,7 @@ class CufftExecutor final : public Executor {
   const api::Cufft& cufft_;
   const ExecutorStream stream_;
   FftPlanCache plans_;
-  Workspace workspace_;
+  PooledMemory workspace_;
 };
 
 class CufftLibrary final : public ExecutorLibrary {

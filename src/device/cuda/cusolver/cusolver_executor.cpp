@@ -118,6 +118,12 @@ Status check_output(const Task& task) {
   return tl::unexpected(failed("cuSOLVER's result holds NaN or infinity"));
 }
 
+Status run(const Task& task) {
+  if (auto ok = check_input(task); !ok) return ok;
+  if (auto ok = run_family(task); !ok) return ok;
+  return check_output(task);
+}
+
 class CusolverExecutor final : public Executor {
  public:
   explicit CusolverExecutor(std::unique_ptr<Solver> solver) : solver_(std::move(solver)) {}
@@ -125,13 +131,10 @@ class CusolverExecutor final : public Executor {
   Status execute(const operation::Operation& operation) override {
     const auto problem = operation.payload<Problem>();
     HostResults results(operation, problem);
-    const Task task{*solver_, operation, problem, results};
-    solver_->workspace().begin();
-    if (auto ok = check_input(task); !ok) return ok;
-    if (auto ok = run_family(task); !ok) return ok;
-    if (auto ok = check_output(task); !ok) return ok;
-    results.commit();
-    return {};
+    auto done = run(Task{*solver_, operation, problem, results});
+    solver_->end_operation();
+    if (done) results.commit();
+    return done;
   }
 
   bool copies_heap_memory(const operation::Operation&) const override { return true; }

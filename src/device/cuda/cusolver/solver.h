@@ -54,6 +54,11 @@ class Solver {
   api::cusolverHandle handle() const { return handle_; }
   api::cusolverParams params() const { return params_; }
   SolverWorkspace& workspace() { return workspace_; }
+  /// The operation is over. (One that failed may have left work.)
+  void end_operation() {
+    (void)synchronize();
+    workspace_.release();
+  }
 
   /// Runs a routine: `size(device_bytes, host_bytes)` asks how much work space the routine wants, `call(space)` calls
   /// the routine. ErrorKind::failed if its info is not 0.
@@ -115,7 +120,10 @@ class Solver {
 
  private:
   Solver(const Libraries& libraries, const ExecutorStream& stream, std::shared_ptr<const MatrixKernels> kernels)
-      : libraries_(libraries), stream_(stream), kernels_(std::move(kernels)), workspace_(stream.memory) {}
+      : libraries_(libraries),
+        stream_(stream),
+        kernels_(std::move(kernels)),
+        workspace_(stream.memory, stream.stream) {}
 
   Status configure();
   Status provide(LibrarySpace& space);

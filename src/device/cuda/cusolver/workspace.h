@@ -1,4 +1,4 @@
-// Memory that a solver needs besides the operands. It is kept for the next operation.
+// Memory that an operation of a solver needs besides the operands.
 #pragma once
 
 #include <array>
@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "device/cuda/cusolver/page_memory.h"
 #include "device/cuda/memory.h"
 
 namespace blastoff::device::cuda {
 
-/// Each executor has one. It is charged to the device's workspaces.
+/// Each executor has one. Device memory belongs to it during an operation, and to the device's pool of workspaces
+/// between operations; host memory is kept.
 class SolverWorkspace {
  public:
   /// The use of device memory; each purpose has its own memory.
@@ -19,35 +22,38 @@ class SolverWorkspace {
 
   enum class HostPurpose : std::uint8_t { library, transfers };
 
-  explicit SolverWorkspace(std::shared_ptr<Memory> memory) : memory_(std::move(memory)) {}
-  ~SolverWorkspace();
-  SolverWorkspace(const SolverWorkspace&) = delete;
-  SolverWorkspace& operator=(const SolverWorkspace&) = delete;
+  SolverWorkspace(std::shared_ptr<Memory> memory, api::CUstream stream) : memory_(std::move(memory)), stream_(stream) {}
 
-  /// Begins a new operation: memory that was given out before is not used any more.
-  void begin();
+  /// The operation is over, and nothing of it runs any more.
+  void release() {
+    for (PooledMemory& each : device_) each = {};
+  }
 
   /// Device memory of at least `bytes`, with undefined contents. Ends the use of memory that this operation was given
   /// for the same purpose before. ErrorKind::out_of_memory if there is none, even after all unused memory has been
   /// freed.
-  Result<Address> device(Purpose purpose, std::size_t bytes);
+  Result<Address> device(Purpose purpose, std::size_t bytes) {
+    PooledMemory& memory = device_[static_cast<std::size_t>(purpose)];
+    return memory_->grow(memory, bytes, stream_).map([&] { return memory.address(); });
+  }
 
   /// The same in host memory.
-  Result<void*> host(HostPurpose purpose, std::size_t bytes);
+  Result<void*> host(HostPurpose purpose, std::size_t bytes) {
+    PageMemory& memory = host_[static_cast<std::size_t>(purpose)];
+    if (bytes > memory.bytes() || memory.address() == nullptr) {
+      memory = PageMemory();
+      memory = PageMemory(bytes);
+    }
+    if (memory.address() != nullptr) return memory.address();
+    return tl::unexpected(
+        Error{ErrorKind::out_of_memory, fmt::format("no {} bytes of host memory for cuSOLVER", bytes)});
+  }
 
  private:
-  struct Block {
-    Address address = 0;
-    std::size_t bytes = 0;
-    bool used = false;
-  };
-
-  void free(Block& block);
-  Status allocate(Block& block, std::size_t bytes);
-
   const std::shared_ptr<Memory> memory_;
-  std::array<Block, 6> blocks_{};
-  std::array<PageMemory, 2> host_blocks_{};
+  const api::CUstream stream_;
+  std::array<PooledMemory, 6> device_;
+  std::array<PageMemory, 2> host_{};
 };
 
 }  // namespace blastoff::device::cuda
