@@ -154,6 +154,11 @@ EndMode end_mode(const Settings& settings) {
   return is_timed(settings) ? EndMode::background : EndMode::wait;
 }
 
+ResultsMode results_mode(const Settings& settings) {
+  if (settings.results != ResultsMode::automatic) return settings.results;
+  return is_timed(settings) ? ResultsMode::automatic : ResultsMode::home;
+}
+
 InterceptName read_intercept_mode() {
   const Option& option = *std::ranges::find(options(), std::string_view("intercept"), &Option::name);
   auto mode = InterceptName::automatic;

@@ -21,6 +21,7 @@ enum class SummaryMode : std::uint8_t { automatic, always, each, never };
 enum class LogMode : std::uint8_t { none, calls };
 enum class VerifyMode : std::uint8_t { off, report, abort, sample };
 enum class SplitMode : std::uint8_t { automatic, always, never };
+enum class ResultsMode : std::uint8_t { automatic, home, stay };
 enum class ExchangeMode : std::uint8_t { automatic, always, never };
 enum class GatherMode : std::uint8_t { automatic, always, never };
 enum class TrackerName : std::uint8_t { automatic, uffd, soft_dirty, none };
@@ -56,6 +57,7 @@ struct Settings {
   std::string device;             ///< a kind of device/kinds.def, with or without numbers, or "none"
   SplitMode split{};
   ExchangeMode exchange{};
+  ResultsMode results{};
   GatherMode gather{};
   InterceptName intercept{};
   std::string trust;
@@ -91,10 +93,12 @@ Settings read_settings();
 /// Returns a hash of the variables by which a user configures Blastoff, CUDA, OpenMP and the BLAS libraries.
 std::uint64_t fingerprint_of_variables();
 
-/// These functions resolve settings that are automatic, which depend on other settings. They never return `automatic`.
+/// These functions resolve settings that are automatic, which depend on other settings. They never return `automatic`,
+/// but for results_mode(), where that is a mode.
 DecideBy decide_by(const Settings& settings);
 StartMode start_mode(const Settings& settings);
 EndMode end_mode(const Settings& settings);
+ResultsMode results_mode(const Settings& settings);
 
 /// The two settings that are needed when the library is loaded. Prints nothing: read_settings() reports bad values.
 InterceptName read_intercept_mode();

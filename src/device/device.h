@@ -202,6 +202,9 @@ class Device {
   virtual Result<void*> allocate_staging(std::size_t bytes) = 0;
   virtual void free_staging(void* address, std::size_t bytes) = 0;
 
+  /// Whether the program uses the device's driver itself (device/driver_sharing.h).
+  virtual bool used_by_program() { return false; }
+
   /// Whether pin() may be used now: it works on this device, and the program does not use the device's driver itself
   /// (device/driver_sharing.h).
   virtual bool may_pin() { return properties().can_pin; }

@@ -33,18 +33,25 @@ void merge(std::vector<Span>& runs, std::size_t first_own, const std::vector<Spa
 
 }  // namespace
 
-Ledger::Ledger(std::unique_ptr<tracking::PageTracker> tracker, Places places)
+Ledger::Ledger(std::unique_ptr<tracking::PageTracker> tracker, Places places, Results results)
     : tracker_(std::move(tracker)),
       places_expected_(places),
       process_(getpid()),
       watched_(*tracker_),
-      handing_out_(places == Places::several) {
-  if (handing_out_ && !platform::start_thread("blastoff-share", [this] { hand_out_events(); })) handing_out_ = false;
+      hands_out_(places == Places::several || (results == Results::may_stay && tracker_->absent_pages() != nullptr)) {
+  if (!hands_out_) return;
+  tracking::AbsentPages* const absent = results == Results::may_stay ? tracker_->absent_pages() : nullptr;
+  if (absent) pager_ = std::make_unique<Pager>(states_, *absent, [this] { drain(); });
+  handing_out_ = true;
+  if (pager_ && platform::start_thread("blastoff-pager", [this] { fill_pages(); })) return;
+  pager_.reset();
+  handing_out_ = platform::start_thread("blastoff-share", [this] { hand_out_events(); });
 }
 
 // In a child, the thread is missing, and may have left locks taken.
 Ledger::~Ledger() {
-  if (!shared() || in_forked_child()) return;
+  if (!hands_out_ || in_forked_child()) return;
+  if (pager_) pager_->stop();
   tracker_->events().stop_waiting();
   std::unique_lock lock(memory_mutex_);
   events_arrived_.wait(lock, [this] { return !handing_out_; });
@@ -61,7 +68,7 @@ Ledger::Received Ledger::receive_events() {
   const bool received = platform::contained([&] { complete = watched_.drain(received_); });
   if (!received) watched_.forget_all();
   if (complete && received_.empty()) return Received::nothing;
-  for (const tracking::MemoryEvent& event : received_) states_.invalidate(event.span);
+  for (const tracking::MemoryEvent& event : received_) states_.gone(event.span);
   if (!complete) states_.invalidate(everything);
   for (Place* place : places_)
     if (place) place->hear(received_, complete);
@@ -71,20 +78,36 @@ Ledger::Received Ledger::receive_events() {
 // Under memory_mutex_. A loss alone wakes nobody: a tracker that has ended reports one at each drain, and places that
 // wake each other would drain for ever. The thread wakes them.
 void Ledger::wake_others(const Place& place, Received received) {
-  if (received != Received::events || !shared()) return;
+  if (received != Received::events || !hands_out_) return;
   for (Place* other : places_)
     if (other && other != &place) other->awaited_ = true;
   events_arrived_.notify_all();
 }
 
-void Ledger::hand_out_events() {
-  while (tracker_->events().wait_for_events()) {
+void Ledger::drain() {
+  const std::lock_guard lock(memory_mutex_);
+  if (receive_events() == Received::nothing) return;  // a place was faster
+  for (Place* place : places_)
+    if (place) place->awaited_ = true;
+  events_arrived_.notify_all();
+}
+
+// What a program touches need not be told for ever.
+void Ledger::fill_pages() {
+  constexpr std::size_t max_untold = 4096;
+  pager_->serve([&](const std::vector<Span>& touched) {
     const std::lock_guard lock(memory_mutex_);
-    if (receive_events() == Received::nothing) continue;  // a place was faster
     for (Place* place : places_)
-      if (place) place->awaited_ = true;
-    events_arrived_.notify_all();
-  }
+      if (place && place->touched_.size() + touched.size() <= max_untold)
+        platform::contained([&] { place->touched_.insert(place->touched_.end(), touched.begin(), touched.end()); });
+  });
+  const std::lock_guard lock(memory_mutex_);
+  handing_out_ = false;
+  events_arrived_.notify_all();
+}
+
+void Ledger::hand_out_events() {
+  while (tracker_->events().wait_for_events()) drain();
   const std::lock_guard lock(memory_mutex_);
   handing_out_ = false;
   events_arrived_.notify_all();
@@ -169,7 +192,7 @@ bool Place::answer(std::uint64_t findings, bool foreign) {
 // nothing more.
 void Place::hear(const std::vector<tracking::MemoryEvent>& events, bool complete) {
   constexpr std::size_t max_unheard = 4096;
-  events_lost_ = events_lost_ || !complete || (shared() && heard_.size() + events.size() > max_unheard) ||
+  events_lost_ = events_lost_ || !complete || (ledger_.hands_out_ && heard_.size() + events.size() > max_unheard) ||
                  !platform::contained([&] { heard_.insert(heard_.end(), events.begin(), events.end()); });
   if (events_lost_) heard_.clear();
 }
@@ -182,8 +205,15 @@ bool Place::drain(std::vector<tracking::MemoryEvent>& events) {
   return !std::exchange(events_lost_, false);
 }
 
+void Place::touched(std::vector<Span>& runs) {
+  if (!ledger_.pager_) return;
+  const std::lock_guard lock(ledger_.memory_mutex_);
+  runs.insert(runs.end(), touched_.begin(), touched_.end());
+  touched_.clear();
+}
+
 bool Place::wait_for_events() {
-  if (!shared()) return tracker().events().wait_for_events();
+  if (!ledger_.hands_out_) return tracker().events().wait_for_events();
   std::unique_lock lock(ledger_.memory_mutex_);
   ledger_.events_arrived_.wait(lock, [this] { return awaited_ || released_; });
   awaited_ = false;
@@ -191,7 +221,7 @@ bool Place::wait_for_events() {
 }
 
 void Place::stop_waiting() {
-  if (!shared()) return tracker().events().stop_waiting();
+  if (!ledger_.hands_out_) return tracker().events().stop_waiting();
   const std::lock_guard lock(ledger_.memory_mutex_);
   released_ = true;
   ledger_.events_arrived_.notify_all();

@@ -15,6 +15,7 @@
 
 #include <tl/expected.hpp>
 
+#include "ledger/pager.h"
 #include "ledger/states.h"
 #include "tracking/page_tracker.h"
 #include "tracking/watched_memory.h"
@@ -28,8 +29,12 @@ class Ledger {
  public:
   enum class Places : std::uint8_t { one, several };
 
-  /// For several places it starts a thread named blastoff-share, which wakes those that wait for events.
-  explicit Ledger(std::unique_ptr<tracking::PageTracker> tracker, Places places = Places::one);
+  enum class Results : std::uint8_t { go_home, may_stay };
+
+  /// For several places it starts a thread named blastoff-share, which wakes those that wait for events. Where results
+  /// may stay and the tracker can give up pages, the thread also fills these, and is named blastoff-pager.
+  explicit Ledger(std::unique_ptr<tracking::PageTracker> tracker, Places places = Places::one,
+                  Results results = Results::go_home);
   ~Ledger();
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
@@ -43,13 +48,16 @@ class Ledger {
 
   Received receive_events();
   void wake_others(const Place& place, Received received);
+  void drain();
   void hand_out_events();
+  void fill_pages();
   bool in_forked_child() const;
 
   const std::unique_ptr<tracking::PageTracker> tracker_;
   const Places places_expected_;
   const int process_;
   States states_;
+  std::unique_ptr<Pager> pager_;  ///< nullptr: all results go home
 
   /// One at a time protects pages, until all places can know what was found.
   std::mutex turn_;
@@ -62,7 +70,8 @@ class Ledger {
   std::vector<tracking::MemoryEvent> received_;  ///< scratch
   std::vector<Place*> places_;                   ///< null: it has gone
   std::condition_variable events_arrived_;
-  bool handing_out_ = false;  ///< the thread runs
+  const bool hands_out_;      ///< a thread is to
+  bool handing_out_ = false;  ///< it runs
 };
 
 /// What one holder of copies knows of memory. Thread-safe, except that its copies (ledger::Copy) are changed by one
@@ -124,6 +133,22 @@ class Place {
   /// Returns whether there is one and was none before.
   bool answer(std::uint64_t findings, bool foreign);
 
+  /// Results that this place has computed stay here (Pager::leave). Both only where may_leave().
+  bool may_leave() const { return ledger_.pager_ != nullptr; }
+  void read_from(PageSource* source) { ledger_.pager_->read_from(number_, source); }
+  bool leave(Span span) { return ledger_.pager_->leave(number_, span); }
+  /// Whether the host's pages of the span were given up, at any place; fills them.
+  bool any_left(Span span) const { return ledger_.pager_ && ledger_.pager_->any_left(span); }
+  void bring_home(Span span) {
+    if (ledger_.pager_) ledger_.pager_->bring_home(span);
+  }
+  /// The process is about to fork.
+  void before_fork() {
+    if (ledger_.pager_) ledger_.pager_->before_fork();
+  }
+  /// Appends the runs of pages that were filled because somebody touched them, since the last time.
+  void touched(std::vector<Span>& runs);
+
   /// This place has written these pages, without a trace in the page table.
   void wrote(Span span) { ledger_.states_.invalidate(span, number_); }
 
@@ -144,7 +169,8 @@ class Place {
   // Under the ledger's memory_mutex_:
   std::vector<tracking::MemoryEvent> heard_;  ///< for the next drain()
   bool events_lost_ = false;
-  bool awaited_ = false;  ///< something for wait_for_events()
+  std::vector<Span> touched_;  ///< for the next touched()
+  bool awaited_ = false;       ///< something for wait_for_events()
   bool released_ = false;
 };
 

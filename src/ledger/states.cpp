@@ -32,7 +32,8 @@ Loan::~Loan() {
 
 void Loan::add(PagesOnDevice run) {
   PagesOnDevice* const last = runs_.empty() ? nullptr : &runs_.back();
-  if (last && last->host.end == run.host.begin && last->device + last->host.bytes() == run.device)
+  if (last && last->place == run.place && last->host.end == run.host.begin &&
+      last->device + last->host.bytes() == run.device)
     last->host.end = run.host.end;
   else
     runs_.push_back(run);
@@ -130,11 +131,86 @@ void States::invalid(std::size_t place, Span span, std::vector<Span>& runs) {
 std::size_t States::take(std::size_t place, Span span) {
   std::size_t pages = 0;
   each_copy(place, span, [&](Copy& copy, const Part& part) {
-    pages += copy.current.count(part.first, part.last);
-    copy.current.clear(part.first, part.last);
-    copy.invalid.clear(part.first, part.last);
+    PageBitmap taken{};
+    taken.set(part.first, part.last);
+    taken.clear(copy.newest);
+    PageBitmap lost = taken;
+    lost.keep(copy.current);
+    pages += lost.count(part.first, part.last);
+    copy.current.clear(taken);
+    copy.invalid.clear(taken);
   });
   return pages;
+}
+
+bool States::leave(std::size_t place, Span span) {
+  bool lent = false;
+  each_copy(place, span, [&](const Copy& copy, const Part&) { lent = lent || copy.lent > 0; });
+  if (lent) return false;
+  std::size_t left = 0;
+  each_part(span, [&](Group& group, const Part& part) {
+    for (std::size_t other = 0; other < group.places.size(); ++other) {
+      Copy* const copy = group.places[other][part.chunk].get();
+      if (!copy) continue;
+      left -= copy->newest.count(part.first, part.last);
+      copy->newest.clear(part.first, part.last);
+      if (other != place) {
+        copy->invalid.set(part.first, part.last);
+        continue;
+      }
+      copy->newest.set(part.first, part.last);
+      copy->current.set(part.first, part.last);
+      copy->partial.clear(part.first, part.last);
+      copy->invalid.clear(part.first, part.last);
+      left += part.last - part.first;
+    }
+  });
+  newest_ += left;
+  return true;
+}
+
+void States::newest(Span span, Loan& loan) {
+  if (newest_ == 0) return;
+  std::vector<Span> found;
+  each_part(span, [&](Group& group, const Part& part) {
+    for (std::size_t place = 0; place < group.places.size(); ++place) {
+      Copy* const copy = group.places[place][part.chunk].get();
+      if (!copy || !copy->newest.any(part.first, part.last)) continue;
+      found.clear();
+      append_runs(copy->newest, part.first, part.last, part.begin, found);
+      loan.copies_.push_back(copy);
+      ++copy->lent;
+      for (const Span run : found) loan.add({run, copy->address + (run.begin - part.begin), place});
+    }
+  });
+}
+
+bool States::any_newest(Span span) {
+  if (newest_ == 0) return false;
+  bool any = false;
+  each_part(span, [&](Group& group, const Part& part) {
+    for (const Copies& copies : group.places)
+      if (const Copy* const copy = copies[part.chunk].get()) any = any || copy->newest.any(part.first, part.last);
+  });
+  return any;
+}
+
+void States::home(Span span) {
+  if (newest_ == 0) return;
+  std::size_t pages = 0;
+  each_part(span, [&](Group& group, const Part& part) {
+    for (const Copies& copies : group.places)
+      if (Copy* const copy = copies[part.chunk].get()) {
+        pages += copy->newest.count(part.first, part.last);
+        copy->newest.clear(part.first, part.last);
+      }
+  });
+  newest_ -= pages;
+}
+
+void States::gone(Span span) {
+  home(span);
+  invalidate(span);
 }
 
 void States::who_has(Span span, std::span<const std::size_t> holders, const Covers& covers, Loan& loan) {
@@ -163,7 +239,7 @@ void States::who_has(Span span, std::span<const std::size_t> holders, const Cove
       if (found.empty()) continue;
       loan.copies_.push_back(copy);
       ++copy->lent;
-      for (const Span run : found) loan.add({run, copy->address + (run.begin - part.begin)});
+      for (const Span run : found) loan.add({run, copy->address + (run.begin - part.begin), place});
       left.clear(there);
     }
   });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,7 @@ struct Copy {
   PageBitmap current;               ///< the copy equals host memory as it was when the page was last protected
   PageBitmap partial;               ///< if current: only the bytes that were used are
   PageBitmap arriving;              ///< an upload is on its way
+  PageBitmap newest;                ///< current, and the only copy: the host's page has been given up
   std::unique_ptr<UsedBytes> used;  ///< of partial pages; nullptr: there never were any
   device::Address address = 0;      ///< where the chunk lies at the place
   std::size_t lent = 0;             ///< by loans
@@ -41,6 +43,7 @@ struct Copy {
 struct PagesOnDevice {
   Span host;
   device::Address device = 0;
+  std::size_t place = 0;
 };
 
 /// Pages of other places that may be copied from as long as this lives: their copies stay where they are.
@@ -72,15 +75,27 @@ class States {
   /// The copy goes. Nothing of it is lent.
   void close(std::size_t place, std::uintptr_t chunk);
 
-  /// The pages are out of date at all places, or at all but `except`.
+  /// The pages are out of date at all places, or at all but `except`. Where a page is *newest*, it remains so: nobody
+  /// can have written it but after it came home.
   void invalidate(Span span, std::size_t except = nowhere);
   static constexpr std::size_t nowhere = SIZE_MAX;
 
   /// Appends the runs of pages that are invalid at the place, in any order.
   void invalid(std::size_t place, Span span, std::vector<Span>& runs);
 
-  /// The place knows that it has none of these pages: they are neither current nor invalid. Returns how many were
-  /// current.
+  /// The place has the only copy of these pages from here on: they are *newest* there. It has open copies of all of
+  /// them. False: some of it is lent, and nothing has changed.
+  bool leave(std::size_t place, Span span);
+  /// Adds to the loan what is newest anywhere, of the whole span.
+  void newest(Span span, Loan& loan);
+  bool any_newest(Span span);
+  /// Host memory has the pages again.
+  void home(Span span);
+  /// The memory of the span has gone, or its contents: nobody has the pages.
+  void gone(Span span);
+
+  /// The place knows that it has none of these pages but newest ones: they are neither current nor invalid. Returns how
+  /// many were current.
   std::size_t take(std::size_t place, Span span);
 
   /// Whether enough of a page is current at a place that has only some of its bytes.
@@ -118,6 +133,7 @@ class States {
   void each_copy(std::size_t place, Span span, Visit&& visit);
 
   std::array<Stripe, stripes> stripes_;
+  std::atomic<std::size_t> newest_ = 0;  ///< pages
 };
 
 }  // namespace blastoff::ledger

@@ -44,6 +44,8 @@ inline constexpr std::uint64_t scan_protect_matching = 1u << 0;
 inline constexpr std::uint64_t scan_fail_unless_tracked = 1u
                                                           << 1;  ///< EPERM at a mapping without asynchronous protection
 inline constexpr std::uint64_t page_is_written = 1u << 1;
+inline constexpr std::uint64_t page_is_present = 1u << 3;
+inline constexpr std::uint64_t page_is_swapped = 1u << 4;
 
 struct ProcmapQuery {
   std::uint64_t size;

@@ -22,6 +22,7 @@
 #include "residency/mirror/operand_locks.h"
 #include "residency/mirror/operand_upload.h"
 #include "residency/mirror/return_path.h"
+#include "residency/transfers.h"
 
 namespace blastoff::residency {
 
@@ -49,7 +50,7 @@ class FirstUsePolicy final : public Policy {
         staging_(staging),
         settings_(settings),
         coherence_(device, ledger, settings.pins ? settings.pins : create_pins(0), settings.direct_copies,
-                   settings.max_copied, settings.fingerprint),
+                   settings.max_copied, settings.fingerprint, settings.results),
         buffers_(settings.buffers ? settings.buffers : create_buffers(device)),
         copies_(create_copy_policy(device, staging, buffers_)) {
     tidying_ = platform::start_thread("blastoff-tidy", [this] {
@@ -73,6 +74,7 @@ class FirstUsePolicy final : public Policy {
       stopping_ = true;
     }
     stopped_.notify_all();
+    coherence_.bring_results_home(true);
     coherence_.stop_waiting();
     tidying_.wait(true);
   }
@@ -80,7 +82,13 @@ class FirstUsePolicy final : public Policy {
   std::unique_ptr<PageLocks> lock_operands(const operation::Operation& call) override {
     return std::make_unique<mirror::OperandLocks>(coherence_, call);
   }
-  bool release_pins() override { return coherence_.release_pins(); }
+  // The program uses the driver, too, from now on.
+  bool release_pins() override {
+    coherence_.bring_results_home(true);
+    return coherence_.release_pins();
+  }
+  void bring_results_home(bool for_good) override { coherence_.bring_results_home(for_good); }
+  void before_fork() override { coherence_.before_fork(); }
   void release_operands() override {
     coherence_.release_mirrors();
     buffers_->trim();
@@ -226,6 +234,11 @@ class FirstUseLease final : public Lease {
   struct Parcels;
   Parcels parcels(std::size_t index) const;
   Status uploads_arrived();
+  bool all_stay() const;
+  Status leave_results();
+  Status bring_shared_pages(std::size_t index);
+  Status return_whole(std::size_t index);
+  Status bring(const std::vector<Transfer>& transfers);
   void abandon();
 
   FirstUsePolicy& policy_;
@@ -243,6 +256,7 @@ class FirstUseLease final : public Lease {
   std::array<mirror::Return, operation::Operation::max_operands> ways_{};  ///< how each result goes home
   std::unique_ptr<mirror::ReturnPath> direct_;                             ///< for results that take the direct path
   std::unique_ptr<mirror::ReturnPath> staged_;                             ///< for results that go through staging
+  HostState of_staying_ = HostState::untouched;  ///< what host memory holds of results that are to stay
   bool finished_ = false;
 };
 
@@ -294,7 +308,15 @@ Status FirstUseLease::acquire(mirror::Copied may_copy) {
   if (!acquisition) return tl::unexpected(std::move(acquisition.error()));
   acquisition_ = std::move(*acquisition);
   held_ = !acquisition_.past_mirrors;
+  if (held_ && all_stay()) panels_ = operation::pieces(call_, call_.result_bytes());
   return {};
+}
+
+/// Panels are for results that go home while the next ones are computed.
+bool FirstUseLease::all_stay() const {
+  bool all = true;
+  call_.each_result([&](std::size_t i, const operation::Operand&) { all = all && acquisition_.stays[i]; });
+  return all;
 }
 
 Status FirstUseLease::prepare() {
@@ -343,7 +365,8 @@ Status FirstUseLease::open_return_paths() {
   bool staged = false;
   call_.each_result([&](std::size_t i, const operation::Operand&) {
     ways_[i] = mirror::return_of(acquisition_, i);
-    (ways_[i] == mirror::Return::direct ? direct : staged) = true;
+    direct = direct || ways_[i] == mirror::Return::direct;
+    staged = staged || ways_[i] == mirror::Return::staged;
   });
   const bool may_tear = call_.updates();
   if (direct && may_tear && !tools_->log) {
@@ -395,6 +418,7 @@ Status FirstUseLease::uploads_arrived() {
 }
 
 Status FirstUseLease::release(std::size_t index) {
+  if (acquisition_.updates_only_copy) of_staying_ = HostState::torn;
   if (auto arrived = uploads_arrived(); !arrived) return arrived;
   const Parcels sent = parcels(index);
   if (index == 0 && staged_) policy_.coherence().expect_staged_return(acquisition_);
@@ -407,6 +431,7 @@ FirstUseLease::Parcels FirstUseLease::parcels(std::size_t index) const {
   Parcels result;
   const operation::Operation& panel = panels_[index];
   panel.each_result([&](std::size_t i, const operation::Operand& host) {
+    if (ways_[panel.origin(i)] == mirror::Return::none) return;
     Parcels::List& list = ways_[panel.origin(i)] == mirror::Return::direct ? result.direct : result.staged;
     list.results[list.count++] = {&host, &device_panels_[index].operands()[i]};
   });
@@ -427,12 +452,59 @@ Status FirstUseLease::finish() {
       if (auto home = path->wait(); !home) return home;
   traffic_.transfer_seconds += stopwatch.seconds();
   for (const operation::Operation& panel : panels_)
-    panel.each_result(
-        [&](std::size_t, const operation::Operand& result) { traffic_.bytes_from_device += result.part_bytes(); });
+    panel.each_result([&](std::size_t i, const operation::Operand& result) {
+      if (ways_[panel.origin(i)] != mirror::Return::none) traffic_.bytes_from_device += result.part_bytes();
+    });
+  if (auto left = leave_results(); !left) return left;
   upload_.withdraw();
   policy_.coherence().finish(acquisition_);
   finished_ = true;
   return {};
+}
+
+Status FirstUseLease::leave_results() {
+  Status left;
+  call_.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (!left || ways_[i] != mirror::Return::none) return;
+    const platform::Stopwatch stopwatch;
+    const std::uint64_t before = traffic_.bytes_from_device;
+    left = bring_shared_pages(i);
+    of_staying_ = HostState::torn;
+    if (left && policy_.coherence().leave(acquisition_, i))
+      traffic_.bytes_left += result.part_bytes() - (traffic_.bytes_from_device - before);
+    else if (left)
+      left = return_whole(i);
+    traffic_.transfer_seconds += stopwatch.seconds();
+  });
+  return left;
+}
+
+/// Host memory is written when all of it has arrived.
+Status FirstUseLease::bring_shared_pages(std::size_t index) {
+  const operation::Operand& result = call_.operands()[index];
+  std::vector<Transfer> transfers;
+  each_span_on_shared_pages(result, [&](platform::Span span) {
+    const std::uintptr_t offset = span.begin - bounds(result).begin;
+    const std::size_t bytes = span.bytes();
+    transfers.push_back(
+        {reinterpret_cast<void*>(span.begin), acquisition_.addresses[index] + offset, {bytes, 1, bytes, bytes}});
+  });
+  return bring(transfers);
+}
+
+Status FirstUseLease::return_whole(std::size_t index) {
+  const operation::Operand& result = call_.operands()[index];
+  const auto columns = static_cast<std::size_t>(result.columns);
+  return bring({{result.address,
+                 acquisition_.addresses[index],
+                 {result.column_bytes(), columns, result.stride_bytes(), result.stride_bytes()}}});
+}
+
+Status FirstUseLease::bring(const std::vector<Transfer>& transfers) {
+  if (transfers.empty()) return {};
+  traffic_.bytes_from_device += bytes_of(transfers);
+  auto download = policy_.staging().download(transfers, *queues_.download);
+  return download ? (*download)->finish() : tl::unexpected(std::move(download.error()));
 }
 
 // All work in flight must end before other calls may use the pages. After that, nothing on the device counts as
@@ -460,7 +532,10 @@ HostState FirstUseLease::host_state(std::size_t index) {
                             HostState otherwise) { return list.count > 0 ? path->state(index) : otherwise; };
   const HostState direct = state_on(sent.direct, direct_, HostState::complete);
   const HostState staged = state_on(sent.staged, staged_, direct);
-  return sent.direct.count == 0 || direct == staged ? staged : HostState::torn;
+  const HostState home = sent.direct.count == 0 || direct == staged ? staged : HostState::torn;
+  const bool any_stay = std::ranges::find(ways_, mirror::Return::none) != ways_.end();
+  if (!any_stay || home == of_staying_) return home;
+  return sent.direct.count + sent.staged.count == 0 ? of_staying_ : HostState::torn;
 }
 
 }  // namespace

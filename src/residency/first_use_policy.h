@@ -14,6 +14,7 @@
 #include "platform/threads.h"
 #include "residency/fingerprint.h"
 #include "residency/policy.h"
+#include "residency/results.h"
 #include "residency/staging.h"
 
 namespace blastoff::residency {
@@ -45,6 +46,7 @@ struct FirstUseSettings {
   /// Bytes of the largest matrix that is copied with every call, because the CPU keeps rewriting it. Larger ones have a
   /// mirror all the same.
   std::size_t max_copied = std::size_t{64} << 20;
+  Results results = Results::home;
   bool verify = false;  ///< compare every page reused with host memory
   PanelSizes panels = {};
   /// By what it is told whether a matrix that is copied at every use has changed. Another one where there is no memory.

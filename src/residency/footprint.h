@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "operation/operation.h"
+#include "platform/interval_set.h"
 #include "platform/span.h"
 
 namespace blastoff::residency {
@@ -147,6 +148,11 @@ void each_touched_run(const operation::Operand& operand, Visit&& visit) {
   }
 }
 
+/// Calls visit(Span) for the bytes of the operand's part that lie on pages which it does not fill, ascending and
+/// disjoint; for a part of which few runs are filled.
+template <class Visit>
+void each_span_on_shared_pages(const operation::Operand& operand, Visit&& visit);
+
 /// Calls visit(Span) for ascending, disjoint runs of pages that the operand's part fills to the last byte.
 template <class Visit>
 void each_filled_run(const operation::Operand& operand, Visit&& visit) {
@@ -161,6 +167,13 @@ void each_filled_run(const operation::Operand& operand, Visit&& visit) {
     const platform::Span run = platform::inward_to_pages(column_span(operand, column));
     if (!run.empty()) visit(run);
   }
+}
+
+template <class Visit>
+void each_span_on_shared_pages(const operation::Operand& operand, Visit&& visit) {
+  platform::IntervalSet filled;
+  each_filled_run(operand, [&](platform::Span run) { filled.add(run); });
+  each_span_within(operand, bounds(operand), [&](platform::Span span) { filled.each_gap(span, visit); });
 }
 
 }  // namespace blastoff::residency

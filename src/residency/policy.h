@@ -30,6 +30,7 @@ struct Traffic {
   std::uint64_t bytes_met = 0;        ///< read for the first time, and yet not moved, since the device reaches them
   std::uint64_t bytes_rewritten = 0;  ///< of bytes_to_device, as far as known: written by the CPU since an earlier use
   std::uint64_t page_faults = 0;      ///< that keeping operands has cost the CPU since an earlier use, as far as known
+  std::uint64_t bytes_left = 0;       ///< of results that stay on the device
   double transfer_seconds = 0;        ///< wall time in which the call only waited for data, not for arithmetic
   std::string copied_because;     ///< why an operand could not stay on the device, though it could have been used again
   std::uint64_t stale_pages = 0;  ///< verify only: pages that were assumed to be current but differed from host memory
@@ -109,6 +110,11 @@ class Policy : public operation::Estimator {
 
   /// For a call that is to go past this policy, block by block. Null: this policy page-locks nothing.
   virtual std::unique_ptr<PageLocks> lock_operands(const operation::Operation&) { return nullptr; }
+
+  /// Brings the results home that have stayed on the device. `for_good`: no other will stay.
+  virtual void bring_results_home(bool /*for_good*/) {}
+  /// The process is about to fork: a child must find all results.
+  virtual void before_fork() {}
 
   /// The CPU is about to make this call: what it writes need not be kept on the device, nor its writes be noticed.
   /// This only saves time.

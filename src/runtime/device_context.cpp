@@ -101,6 +101,15 @@ std::string describe_request(const config::Settings& settings) {
   return "first-use";
 }
 
+residency::Results results_of(config::ResultsMode mode) {
+  switch (mode) {
+    case config::ResultsMode::automatic: return residency::Results::automatic;
+    case config::ResultsMode::stay: return residency::Results::stay;
+    case config::ResultsMode::home: break;
+  }
+  return residency::Results::home;
+}
+
 device::HostAccess simulated_access(config::SimulatedForm form) {
   switch (form) {
     case config::SimulatedForm::separate: return device::HostAccess::none;
@@ -112,6 +121,11 @@ device::HostAccess simulated_access(config::SimulatedForm form) {
 }
 
 }  // namespace
+
+ledger::Ledger::Results may_stay(const config::Settings& settings) {
+  return config::results_mode(settings) == config::ResultsMode::home ? ledger::Ledger::Results::go_home
+                                                                     : ledger::Ledger::Results::may_stay;
+}
 
 tracking::TrackerKind tracker_kind(config::TrackerName name) {
   switch (name) {
@@ -260,7 +274,7 @@ tl::expected<void, std::string> DeviceContext::open_mirrors(const config::Settin
   if (!ledger_) {
     auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
     if (!tracker) return tl::unexpected(tracker.error());
-    ledger_ = std::make_shared<ledger::Ledger>(std::move(*tracker));
+    ledger_ = std::make_shared<ledger::Ledger>(std::move(*tracker), ledger::Ledger::Places::one, may_stay(settings));
   }
   device_->accountant().limit(device::MemoryClient::mirrors, budget_);
   residency::FirstUseSettings first_use = mirrors_.value_or(residency::FirstUseSettings{});
@@ -269,6 +283,7 @@ tl::expected<void, std::string> DeviceContext::open_mirrors(const config::Settin
   first_use.direct_copies = direct_copies_;
   first_use.buffers = buffers_;
   if (settings.exchange == config::ExchangeMode::always) first_use.min_borrowed = 1;
+  first_use.results = results_of(config::results_mode(settings));
   first_use.verify =
       settings.verify.mode == config::VerifyMode::report || settings.verify.mode == config::VerifyMode::abort;
   preferred_ = residency::create_first_use_policy(*device_, *staging_, *ledger_, first_use);
@@ -294,6 +309,14 @@ DeviceContext::DeviceContext() {
 
 void DeviceContext::release_operands() {
   for (residency::Policy* policy : order_) policy->release_operands();
+}
+
+void DeviceContext::bring_results_home() {
+  for (residency::Policy* policy : order_) policy->bring_results_home(true);
+}
+
+void DeviceContext::before_fork() {
+  for (residency::Policy* policy : order_) policy->before_fork();
 }
 
 void DeviceContext::stop() {

@@ -40,6 +40,9 @@ device::Result<std::unique_ptr<device::Device>> open_device(const config::Settin
 /// The tracker that the setting names.
 tracking::TrackerKind tracker_kind(config::TrackerName name);
 
+/// Whether results may stay on a device.
+ledger::Ledger::Results may_stay(const config::Settings& settings);
+
 /// The parts of a device context that differ between a process with a device and the replay of a trace.
 struct Parts {
   std::unique_ptr<device::Device> device;
@@ -121,6 +124,10 @@ class DeviceContext {
   /// Ends all page locks on the program's memory, since the program starts to use the device's driver itself. Returns
   /// false if some of them end only with calls in flight.
   bool release_pins();
+  /// The process is ending: what only the device has comes home, and no other result stays there.
+  void bring_results_home();
+  /// The process is about to fork: a child must find all results in its memory.
+  void before_fork();
 
   /// Gives back device memory of operands that no call in flight uses.
   void release_operands();

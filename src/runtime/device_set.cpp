@@ -34,7 +34,7 @@ std::shared_ptr<ledger::Ledger> open_ledger(const config::Settings& settings) {
   if (settings.tracker == config::TrackerName::none) return nullptr;
   auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
   if (!tracker) return nullptr;  // each device context says why
-  return std::make_shared<ledger::Ledger>(std::move(*tracker), ledger::Ledger::Places::several);
+  return std::make_shared<ledger::Ledger>(std::move(*tracker), ledger::Ledger::Places::several, may_stay(settings));
 }
 
 Result<std::unique_ptr<DeviceContext>> open_one(const config::Settings& settings, const std::string& name,
@@ -176,6 +176,14 @@ bool DeviceSet::working() const {
 
 void DeviceSet::leave_to_cpu(const operation::Operation& call) {
   for (DeviceContext* const context : all_) context->policies().front()->leave_to_cpu(call);
+}
+
+void DeviceSet::bring_results_home() {
+  for (DeviceContext* const context : all_) context->bring_results_home();
+}
+
+void DeviceSet::before_fork() {
+  for (DeviceContext* const context : all_) context->before_fork();
 }
 
 bool DeviceSet::release_pins() {

@@ -64,6 +64,8 @@ class DeviceSet {
   void leave_to_cpu(const operation::Operation& call);
 
   bool release_pins();
+  void bring_results_home();
+  void before_fork();
   void release_operands();
   void stop();
   void make_ready(const operation::Operation& operation);

@@ -162,7 +162,7 @@ void explain(const Operation& operation, const report::Record& record, const dec
 // Chooses where the call runs, and opens the device if it is time.
 Placement place_for_call(const Operation& operation, report::Record& record) {
   const CallersEnvironment environment;
-  return Process::instance().enter_device(operation, record.refusal);
+  return Process::instance().place(operation, record.refusal);
 }
 
 // `operation` is nullptr where the arguments were not understood.
@@ -222,7 +222,7 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
       report::memory_gauge().to_device += record.bytes_to_device;
       report::memory_gauge().from_device += record.bytes_from_device;
     }
-    process.leave_device(placement, operation);
+    process.give_back(placement, operation);
   }
   // If the device has a clock of its own, reports give its seconds.
   if (!done) return;

@@ -119,11 +119,11 @@ class SolvingProcess final : public scalapack::Root {
     constexpr std::size_t matrices_of_work_space = 3;
     Process& process = Process::instance();
     Refusal refusal = Refusal::none;
-    const Placement placement = process.enter_device(operation, refusal);
+    const Placement placement = process.place(operation, refusal);
     if (placement.context == nullptr) return refusal;
     const std::size_t needed = problem.bytes() + matrices_of_work_space * problem.matrix_bytes();
     if (needed > placement.context->budget()) refusal = Refusal::out_of_memory;
-    process.leave_device(placement, operation);
+    process.give_back(placement, operation);
     return refusal;
   }
 

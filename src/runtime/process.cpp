@@ -285,7 +285,7 @@ void Process::leave_to_cpu(const operation::Operation& operation) {
   });
 }
 
-Placement Process::enter_device(const operation::Operation& operation, Refusal& why) {
+Placement Process::place(const operation::Operation& operation, Refusal& why) {
   why = in_forked_child() ? Refusal::forked : refusal();
   if (!first_call_noted_.load(std::memory_order_relaxed)) note_first_call();
   if (why == Refusal::none && !tried_ && !open_for(operation)) why = Refusal::not_open;
@@ -316,7 +316,7 @@ bool Process::enter_for_blocks(Refusal& why) {
   why = in_forked_child() ? Refusal::forked : exiting ? Refusal::exiting : Refusal::none;
   if (why == Refusal::none && !tried_ && settings_.device != "none")
     start_in_turn_or_late(nullptr, longest_turn_of_others);
-  // The call is counted before the last check, as in enter_device().
+  // The call is counted before the last check, as in place().
   calls_in_flight_.fetch_add(1);
   ++own_calls_in_flight;
   if (why == Refusal::none && exiting) why = Refusal::exiting;
@@ -326,12 +326,19 @@ bool Process::enter_for_blocks(Refusal& why) {
   return false;
 }
 
+void Process::before_fork() {
+  Process* const process = existing();
+  DeviceSet* const devices = process ? process->devices_.load() : nullptr;
+  if (devices && !process->in_forked_child()) platform::undisturbed([&] { devices->before_fork(); });
+  platform::before_fork();
+}
+
 void Process::share_driver() {
   DeviceSet* const devices = devices_;
   if (devices && !in_forked_child()) devices->release_pins();
 }
 
-void Process::leave_device(const Placement& placement, const operation::Operation& operation) {
+void Process::give_back(const Placement& placement, const operation::Operation& operation) {
   devices_.load()->give_back(placement, operation);
   leave();
 }
@@ -386,8 +393,10 @@ void Process::leave_device() {
   const bool opened = end_opening();
   const platform::Stopwatch stopwatch;
   wait_for_calls();
-  if (opened && calls_in_flight_ == 0 && !inside_a_call() && devices_)
-    platform::contained([&] { devices_.load()->stop(); });
+  if (opened && devices_) {
+    devices_.load()->bring_results_home();
+    if (calls_in_flight_ == 0 && !inside_a_call()) platform::contained([&] { devices_.load()->stop(); });
+  }
   seconds_at_end_ = seconds_at_end_ + stopwatch.seconds();
 }
 

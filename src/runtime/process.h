@@ -74,9 +74,9 @@ class Process final : public operation::Estimator {
 
   /// Where the call is to run: on the device that suits it, on several devices, or, with the reason in `why`, on none.
   /// If no device is open yet, this call or one of Blastoff's threads opens them, as OpenPolicy decides. Every
-  /// placement with a device context must be given back by leave_device().
-  Placement enter_device(const operation::Operation& operation, report::Refusal& why);
-  void leave_device(const Placement& placement, const operation::Operation& operation);
+  /// placement with a device context must be given back by give_back().
+  Placement place(const operation::Operation& operation, report::Refusal& why);
+  void give_back(const Placement& placement, const operation::Operation& operation);
 
   bool traces() const { return tracing_.wanted(); }
   /// Records calls. nullptr without --trace, and in children that did not come from fork(). Changes errno.
@@ -119,6 +119,7 @@ class Process final : public operation::Estimator {
   bool in_forked_child();
 
   /// In each child, from the handler of pthread_atfork.
+  static void before_fork();
   static void begin_child();
 
   /// From now on the main thread, when it ends, waits for the threads that open the device; see end_opening().

@@ -10,6 +10,7 @@
 
 #include "platform/memory_map.h"
 #include "platform/span.h"
+#include "tracking/absent_pages.h"
 #include "tracking/memory_events.h"
 
 namespace blastoff::tracking {
@@ -55,6 +56,10 @@ class PageTracker {
   /// Whether the program takes one page fault for each page that it writes and a scan then reports, and none where
   /// unprotect() was called before.
   virtual bool faults_once_a_page() const { return false; }
+
+  /// Gives up pages of tracked memory. nullptr: not here, since pages would not be filled for the kernel's own
+  /// accesses.
+  virtual AbsentPages* absent_pages() { return nullptr; }
 
   /// What became of tracked memory besides being written.
   virtual EventSource& events() = 0;

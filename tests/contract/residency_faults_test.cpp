@@ -93,7 +93,7 @@ TEST_P(ResidencyFaults, LeaveHostMemoryAsTheLeaseSays) {
 
 std::vector<Fault> faults() {
   std::vector<Fault> result;
-  for (const char* policy : {"copy", "first-use", "moves"}) {
+  for (const char* policy : {"copy", "first-use", "stay", "moves"}) {
     for (const char* device : {"simulated", "delayed"}) {
       const Flavour flavour{policy, device};
       for (const char* operation : {"allocate", "back", "event"}) {

@@ -31,7 +31,7 @@ class ResidencyPolicy : public testing::TestWithParam<Flavour> {
     if (!rig_) GTEST_SKIP() << reason;
     queues_ = rig_->queues();
   }
-  bool first_use() const { return GetParam().policy == "first-use"; }
+  bool first_use() const { return GetParam().policy == "first-use" || GetParam().stays(); }
   bool in_place() const { return GetParam().in_place(); }
 
   Outcome run(const blas::Call& call) { return run_call(rig_->policy(), queues_, call); }
@@ -646,8 +646,9 @@ std::string name_of(const testing::TestParamInfo<Flavour>& info) {
 
 INSTANTIATE_TEST_SUITE_P(
     , ResidencyPolicy,
-    testing::Values(Flavour{"copy", "simulated"}, Flavour{"first-use", "simulated"}, Flavour{"copy", "delayed"},
-                    Flavour{"first-use", "delayed"}, Flavour{"first-use", "pinning"},
+    testing::Values(Flavour{"copy", "simulated"}, Flavour{"first-use", "simulated"}, Flavour{"stay", "simulated"},
+                    Flavour{"stay", "delayed"}, Flavour{"stay", "pinning"}, Flavour{"stay", "cuda"},
+                    Flavour{"copy", "delayed"}, Flavour{"first-use", "delayed"}, Flavour{"first-use", "pinning"},
                     Flavour{"past-mirrors", "pinning"}, Flavour{"past-mirrors", "cuda"}, Flavour{"copy", "cuda"},
                     Flavour{"first-use", "cuda"}, Flavour{"first-use", "simulated", tracking::TrackerKind::soft_dirty},
                     Flavour{"first-use", "delayed", tracking::TrackerKind::soft_dirty},

@@ -87,7 +87,7 @@ class ResidencyVectors : public testing::TestWithParam<Flavour> {
     return call;
   }
 
-  bool mirrors() const { return GetParam().policy == "first-use"; }
+  bool mirrors() const { return (GetParam().policy == "first-use" || GetParam().stays()); }
 
   std::mt19937 engine_{1};
   GuardedPages memory_{4 * matrix_bytes};
@@ -170,9 +170,9 @@ TEST_P(ResidencyVectors, OfThreadsThatWriteElementsOfOneColumn) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, ResidencyVectors,
                          testing::Values(Flavour{"first-use", "simulated"}, Flavour{"first-use", "delayed"},
-                                         Flavour{"first-use", "pinning"}, Flavour{"copy", "simulated"},
-                                         Flavour{"coherent", "simulated"}, Flavour{"first-use", "cuda"},
-                                         Flavour{"copy", "cuda"}),
+                                         Flavour{"stay", "simulated"}, Flavour{"first-use", "pinning"},
+                                         Flavour{"copy", "simulated"}, Flavour{"coherent", "simulated"},
+                                         Flavour{"first-use", "cuda"}, Flavour{"copy", "cuda"}),
                          [](const auto& test) {
                            std::string name = test.param.policy + "_" + test.param.device;
                            std::replace(name.begin(), name.end(), '-', '_');

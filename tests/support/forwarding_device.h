@@ -75,6 +75,7 @@ class ForwardingDevice : public device::Device {
   void unback(device::Address address, std::size_t bytes) override { inner_->unback(address, bytes); }
   device::Result<void*> allocate_staging(std::size_t bytes) override { return inner_->allocate_staging(bytes); }
   void free_staging(void* address, std::size_t bytes) override { inner_->free_staging(address, bytes); }
+  bool used_by_program() override { return inner_->used_by_program(); }
   bool may_pin() override { return inner_->may_pin(); }
   device::Status pin(void* address, std::size_t bytes) override { return inner_->pin(address, bytes); }
   void unpin(void* address, std::size_t bytes) override { inner_->unpin(address, bytes); }

@@ -30,13 +30,14 @@
 namespace blastoff::support {
 
 struct Flavour {
-  /// "copy", "first-use" (by mirrors), "past-mirrors" (every second call), "moves" (first-use by moving pages),
-  /// "coherent"
+  /// "copy", "first-use" (by mirrors), "stay" (the same, and results stay on the device), "past-mirrors" (every second
+  /// call), "moves" (first-use by moving pages), "coherent"
   std::string policy;
   std::string device;  ///< "simulated", "delayed" (works late), "pinning" (works late, and can pin), "cuda"
   tracking::TrackerKind tracker = tracking::TrackerKind::uffd;  ///< for first-use
 
   bool soft_dirty() const { return tracker == tracking::TrackerKind::soft_dirty; }
+  bool stays() const { return policy == "stay"; }
   /// Whether the device works on the program's own memory; a simulated device then has the coherent form.
   bool in_place() const { return policy == "moves" || policy == "coherent"; }
 };
@@ -142,7 +143,13 @@ class Rig {
         return nullptr;
       }
       if (!options.may_pin) *tracker = std::make_unique<UnpinnableTracker>(std::move(*tracker));
-      rig->ledger_ = std::make_shared<ledger::Ledger>(std::move(*tracker));
+      if (flavour.stays() && (*tracker)->absent_pages() == nullptr) {
+        reason = "this kernel does not let pages be filled for its own accesses";
+        return nullptr;
+      }
+      rig->ledger_ = std::make_shared<ledger::Ledger>(
+          std::move(*tracker), ledger::Ledger::Places::one,
+          flavour.stays() ? ledger::Ledger::Results::may_stay : ledger::Ledger::Results::go_home);
     }
     residency::FirstUseSettings settings;
     settings.pins = shared ? shared->pins : residency::create_pins(std::size_t{1} << 30);
@@ -150,6 +157,7 @@ class Rig {
     settings.min_borrowed = 1;
     settings.patience = 60;  // enough for slow tests
     settings.verify = options.verify;
+    settings.results = flavour.stays() ? residency::Results::stay : residency::Results::home;
     settings.panels = options.panels;
     settings.buffers = residency::create_buffers(*rig->device_);
     settings.max_copied = options.max_copied.value_or(settings.max_copied);

@@ -101,6 +101,7 @@ class CudaDevice final : public Device {
     staging_memory_.free(address);
   }
 
+  bool used_by_program() override { return program_uses_driver(); }
   bool may_pin() override { return gpu_.properties.can_pin && !program_uses_driver(); }
 
   Status pin(void* address, std::size_t bytes) override {

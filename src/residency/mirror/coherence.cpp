@@ -60,18 +60,26 @@ void each_sample(const operation::Operand& operand, Visit&& visit) {
 
 Coherence::Coherence(device::Device& device, ledger::Ledger& ledger, std::shared_ptr<Pins> pins,
                      std::shared_ptr<device::DirectCopies> direct_copies, std::size_t max_copied,
-                     TrackingHeuristic::Fingerprint fingerprint)
+                     TrackingHeuristic::Fingerprint fingerprint, Results results)
     : device_(device),
       max_copied_(max_copied),
+      results_(results),
       place_(ledger),
       mirrors_(device, place_, mutex_),
       pins_(std::move(pins)),
       direct_copies_(std::move(direct_copies)),
       heuristic_(max_copied, std::move(fingerprint)) {
   if (direct_copies_) direct_copies_->join(place_.number(), device_);
+  if (results_ == Results::home || !place_.may_leave()) return;
+  auto source = MirrorSource::create(device_);
+  if (!source) return;
+  source_ = std::move(*source);
+  place_.read_from(source_.get());
 }
 
 Coherence::~Coherence() {
+  bring_results_home(true);
+  if (source_) place_.read_from(nullptr);
   if (direct_copies_) direct_copies_->forget(device_);
   pins_->release_of(device_);
 }
@@ -81,10 +89,14 @@ void Coherence::apply_events() {
   bool heard = false;
   const bool applied = platform::contained([&] {
     heard = place_.drain(events_);
+    touched_.clear();
+    place_.touched(touched_);
+    for (const Span run : touched_) stays_.touched(run);
     for (const tracking::MemoryEvent& event : events_) {
       mirrors_.forget(event.span);
       pins_->forget(event.span);
       heuristic_.forget(event.span);
+      stays_.forget(event.span);
     }
   });
   if (applied && heard) return;
@@ -288,6 +300,7 @@ device::Result<PageAcquisition> Coherence::acquire(const operation::Operation& c
   PageAcquisition acquisition;
   acquisition.call = call;
   acquisition.may_copy = may_copy;
+  if (!platform::contained([&] { choose_staying(acquisition); })) return tl::unexpected(device::no_host_memory());
   if (const auto writer = dma_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
   std::unique_lock lock(mutex_);
   apply_events();
@@ -348,6 +361,8 @@ device::Status Coherence::hold_pages(PageAcquisition& acquisition, std::unique_l
       return {};
     }
     choose_copied(acquisition);
+    for (std::size_t i = 0; i < call.operands().size(); ++i)
+      acquisition.stays[i] = acquisition.stays[i] && acquisition.tracked[i] && !acquisition.copied[i];
     Survey found = survey(acquisition);
     if (found.needs_memory && !found.conflict) {
       if (auto backed = back(acquisition); !backed) return backed;

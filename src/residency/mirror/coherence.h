@@ -13,6 +13,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -28,10 +29,13 @@
 #include "operation/estimate.h"
 #include "operation/operation.h"
 #include "residency/mirror/mirror_memory.h"
+#include "residency/mirror/mirror_source.h"
 #include "residency/mirror/page_acquisition.h"
 #include "residency/mirror/pins.h"
+#include "residency/mirror/stay_heuristic.h"
 #include "residency/mirror/tracking_heuristic.h"
 #include "residency/mirror/validity.h"
+#include "residency/results.h"
 
 namespace blastoff::residency::mirror {
 
@@ -43,7 +47,7 @@ class Coherence {
   /// though it has a mirror.
   Coherence(device::Device& device, ledger::Ledger& ledger, std::shared_ptr<Pins> pins,
             std::shared_ptr<device::DirectCopies> direct_copies, std::size_t max_copied,
-            TrackingHeuristic::Fingerprint fingerprint = residency::fingerprint);
+            TrackingHeuristic::Fingerprint fingerprint = residency::fingerprint, Results results = Results::home);
   ~Coherence();
   Coherence(const Coherence&) = delete;
   Coherence& operator=(const Coherence&) = delete;
@@ -87,6 +91,16 @@ class Coherence {
   /// writes.
   void expect_staged_return(const PageAcquisition& acquisition);
 
+  /// The device has computed a result that is to stay: gives up the host's pages that it fills, and returns true. What
+  /// it has on other pages is to be in host memory before. False: it cannot stay, and is to be returned through
+  /// staging.
+  bool leave(PageAcquisition& acquisition, std::size_t operand);
+
+  /// Brings all results home that have stayed. `for_good`: no other will stay.
+  void bring_results_home(bool for_good);
+  /// The process is about to fork.
+  void before_fork();
+
   /// Does a part of the work of finish() while the device is still computing.
   void prepare_finish(PageAcquisition& acquisition);
 
@@ -119,8 +133,8 @@ class Coherence {
   std::optional<std::vector<std::uint64_t>> used_once();
   void expect_used_once(std::span<const std::uint64_t> kinds);
 
-  /// The CPU is about to make this call. Gives up the mirrors of its results, so that the CPU takes no page fault for
-  /// each page that it writes. Nothing if another thread holds the lock.
+  /// The CPU is about to make this call. Brings home what stayed on the device. Gives up the mirrors of the results, so
+  /// that the CPU takes no page fault for each page that it writes. Nothing if another thread holds the lock.
   void leave_to_cpu(const operation::Operation& call);
 
   /// Blocks until there are events of watched memory (true) or stop_waiting() was called (false).
@@ -165,11 +179,13 @@ class Coherence {
   void count_written(const PageAcquisition& acquisition, Looks& looks) const;
   void judge(PageAcquisition& acquisition, Looks& looks);
   void count_kept(const operation::Operand& operand, Look& look) const;
+  void choose_staying(PageAcquisition& acquisition);
+  bool may_stay(const operation::Operation& call, std::size_t index);
   bool has_memory(const operation::Operand& operand) const;
   bool may_copy(const PageAcquisition& acquisition, const operation::Operand& operand) const;
   void choose_copied(PageAcquisition& acquisition) const;
   bool goes_past_mirrors(const PageAcquisition& acquisition) const;
-  void judge_uses(const operation::Operation& call);
+  void judge_uses(const operation::Operation& call, const PageAcquisition::PerOperand<bool>& stay);
   Survey survey(const PageAcquisition& acquisition);
   void survey_run(Survey& survey, platform::Span run, bool read, bool scribbled, Validity& validity);
   device::Status back(PageAcquisition& acquisition);
@@ -190,14 +206,19 @@ class Coherence {
   const std::size_t max_copied_;
   std::mutex mutex_;
   std::condition_variable changed_;  // an acquisition ended or an upload arrived
+  const Results results_;
+  std::atomic<bool> none_stay_{false};  // from now on
   ledger::Place place_;
+  std::unique_ptr<MirrorSource> source_;  // nullptr: results go home
   MirrorMemory mirrors_;
   const std::shared_ptr<Pins> pins_;
   const std::shared_ptr<device::DirectCopies> direct_copies_;
   TrackingHeuristic heuristic_;
+  StayHeuristic stays_;
   // Scratch, under the lock. Not thread-local: calls may come from exit handlers, after a thread's own data are gone.
   std::vector<platform::Span> written_;
   std::vector<platform::Span> faulted_;
+  std::vector<platform::Span> touched_;
   std::vector<tracking::MemoryEvent> events_;
   Examined examined_;
 };

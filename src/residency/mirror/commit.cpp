@@ -88,11 +88,12 @@ void Coherence::settle(const PageAcquisition& acquisition, bool home) {
   // What we wrote ourselves must not look like the program rewriting the matrix at its next use.
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!scribbles(operands[i].intent)) continue;
-    if (home && acquisition.tracked[i] && return_of(acquisition, i) == Return::direct) continue;
+    if (home && acquisition.tracked[i] && return_of(acquisition, i) != Return::staged) continue;
     each_covered_run(operands[i], [&](Span run) { place_.take(run); });
   }
   acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
     if (!kept(i)) return;
+    if (return_of(acquisition, i) == Return::none) return;
     if (return_of(acquisition, i) == Return::direct)
       settle_direct(acquisition, i);
     else if (!settle_staged(result) && operation::reads(result.intent))
@@ -176,21 +177,23 @@ void Coherence::end(PageAcquisition& acquisition, bool home) {
     count_writer(acquisition, -1);
     release_pins_of(acquisition);
     mirrors_.unhold(acquisition.backings);
-    platform::contained([&] { judge_uses(acquisition.call); });
+    platform::contained([&] { judge_uses(acquisition.call, acquisition.stays); });
     acquisition.backings.clear();
   }
   changed_.notify_all();
 }
 
-void Coherence::judge_uses(const operation::Operation& call) {
+void Coherence::judge_uses(const operation::Operation& call, const PageAcquisition::PerOperand<bool>& stay) {
   each_matrix(call, [&](std::size_t i, std::size_t first) {
-    if (i == first && heuristic_.used(call, i)) stop_tracking(call.operands()[i]);
+    if (i != first) return;
+    if (source_) stays_.used(call, i, stay[i]);
+    if (!stay[i] && heuristic_.used(call, i)) stop_tracking(call.operands()[i]);
   });
 }
 
 void Coherence::passed(const operation::Operation& call) {
   const std::lock_guard lock(mutex_);
-  platform::contained([&] { judge_uses(call); });
+  platform::contained([&] { judge_uses(call, {}); });
 }
 
 }  // namespace blastoff::residency::mirror

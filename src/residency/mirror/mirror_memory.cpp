@@ -129,8 +129,9 @@ bool MirrorMemory::give_up_pages(const Backing& backing) {
   return !lent;
 }
 
-/// False: it is in use by another device.
+/// False: it is in use by another device. What it alone has goes home first.
 bool MirrorMemory::evict(Backing& backing) {
+  place_.bring_home(platform::outward_to_pages(backing.host));
   if (!give_up_pages(backing)) return false;
   device_.unback(backing.device, backing.bytes);
   if (backing.dead) dead_bytes_ -= backing.bytes;

@@ -37,6 +37,8 @@ struct PageAcquisition {
   PerOperand<bool> tracked{};    ///< false: scratch, or not current at the next use, since the CPU keeps rewriting it
   PerOperand<bool> copied{};     ///< it has no mirror here, and the call brings it to device memory of its own
   PerOperand<bool> unwatched{};  ///< copied, being in memory that cannot be watched
+  PerOperand<bool> stays{};      ///< a result of which the whole pages stay on the device
+  bool updates_only_copy = false;  ///< the call reads and overwrites what only the device has
   std::string copied_because;    ///< why the latest of these cannot be watched
   Copied may_copy = Copied::any;
   bool past_mirrors = false;                ///< nothing is held: the call is to be made by copies
@@ -61,8 +63,10 @@ struct PageAcquisition {
 enum class Return : std::uint8_t {
   direct,  ///< written by the device into pinned pages; the tracking does not see it
   staged,  ///< written by the CPU; the pages count as written
+  none,    ///< it stays on the device; what lies on shared pages is written by the CPU
 };
 inline Return return_of(const PageAcquisition& acquisition, std::size_t operand) {
+  if (acquisition.stays[operand]) return Return::none;
   return acquisition.pins[operand] ? Return::direct : Return::staged;
 }
 

@@ -39,8 +39,13 @@ void Coherence::take_pins(PageAcquisition& acquisition, std::unique_lock<std::mu
                        (operation::reads(operand.intent) &&
                         (!acquisition.tracked[i] || mirrors_.evicted(platform::outward_to_pages(bounds(operand)))));
     if (!moves) continue;
+    const auto absent = [&](Span span) { return place_.any_left(span); };
+    if (acquisition.stays[i] || absent(platform::outward_to_pages(bounds(operand)))) {
+      if (acquisition.stays[i]) pins_->forget(bounds(operand));
+      continue;
+    }
     bool met = false;
-    acquisition.pins[i] = pins_->hold(device_, bounds(operand), met, lock);
+    acquisition.pins[i] = pins_->hold(device_, bounds(operand), met, lock, absent);
     if (met) place_.take(acquisition.pins[i]->span);
   }
 }

@@ -36,7 +36,8 @@ bool Pins::meet(Pin& pin, const device::Device& device) {
   return true;
 }
 
-Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met, std::unique_lock<std::mutex>& callers) {
+Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met, std::unique_lock<std::mutex>& callers,
+                      const Absent& absent) {
   std::unique_lock lock(mutex_);
   met = false;
   if (!device.may_pin()) {
@@ -69,10 +70,10 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met, std::unique_
   const bool pays = extent.bytes() >= 2 * again || (extent.bytes() > again && refused_ >= again);
   Pin* pin = nullptr;
   if (pays && extent.bytes() <= limit_ / 2) {
-    pin = create(device, extent, lock, callers);
+    pin = create(device, extent, lock, callers, absent);
     if (again > 0) refused_ = 0;
   }
-  if (pin == nullptr && bytes_touching(pages) <= pages.bytes()) pin = create(device, pages, lock, callers);
+  if (pin == nullptr && bytes_touching(pages) <= pages.bytes()) pin = create(device, pages, lock, callers, absent);
   if (pin == nullptr) refused_ += pages.bytes();
   met = pin != nullptr;
   lock.unlock();
@@ -109,7 +110,7 @@ std::optional<std::size_t> Pins::lock_pages(device::Device& device, Span span) {
 // too. The driver takes long. Meanwhile the pin is there, so that nobody else has the memory locked, or takes it for
 // the program's own registration.
 Pins::Pin* Pins::create(device::Device& device, Span span, std::unique_lock<std::mutex>& lock,
-                        std::unique_lock<std::mutex>& callers) {
+                        std::unique_lock<std::mutex>& callers, const Absent& absent) {
   if (held_within(span)) return nullptr;
   if (making_ > 0 && (bytes_touching(span) > 0 || pinned_ + span.bytes() > limit_)) return nullptr;
   for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; pin = end(pin))
@@ -117,7 +118,7 @@ Pins::Pin* Pins::create(device::Device& device, Span span, std::unique_lock<std:
       span = {std::min(span.begin, pin->second.span.begin), std::max(span.end, pin->second.span.end)};
   for (auto pin = pins_.begin(); pin != pins_.end() && pinned_ + span.bytes() > limit_;)
     pin = pin->second.holds == 0 ? end(pin) : std::next(pin);
-  if (pinned_ + span.bytes() > limit_) return nullptr;
+  if (pinned_ + span.bytes() > limit_ || absent(span)) return nullptr;
   Pin& pin = pins_[span.begin];
   pin.span = span;
   pin.holds = 1;
@@ -236,6 +237,12 @@ bool Pins::empty() {
 bool Pins::covered(Span span) {
   const auto pin = first_reaching(span.begin);
   return pin != pins_.end() && !pin->second.gone && pin->second.span.contains(span);
+}
+
+bool Pins::touches(Span span) {
+  const std::lock_guard lock(mutex_);
+  const auto pin = first_reaching(span.begin);
+  return pin != pins_.end() && pin->first < span.end;
 }
 
 // Under the lock: another device may be about to lock the memory.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -48,7 +49,12 @@ class Pins {
   /// pin.
   /// `met`: whether the device holds this pin for the first time. Pinning touches the pages as a write does, and the
   /// tracking reports them to every device as written.
-  Pin* hold(device::Device& device, platform::Span span, bool& met, std::unique_lock<std::mutex>& callers);
+  /// `absent`: whether some of a span is absent from host memory. Such memory is not pinned: the driver would wait for
+  /// its pages while it holds its locks.
+  using Absent = std::function<bool(platform::Span)>;
+  Pin* hold(
+      device::Device& device, platform::Span span, bool& met, std::unique_lock<std::mutex>& callers,
+      const Absent& absent = [](platform::Span) { return false; });
   void unhold(Pin* pin);
 
   /// Ends all pins. Those of calls in flight end with these calls.
@@ -75,12 +81,15 @@ class Pins {
   /// counted. (What NVIDIA's driver pins is not.)
   bool others_pin();
 
+  /// Whether some of the span is pinned, or is being pinned.
+  bool touches(platform::Span span);
+
   /// The memory of the span was unmapped, moved or dropped: ends the pins that touch it.
   void forget(platform::Span span);
 
  private:
   Pin* create(device::Device& device, platform::Span span, std::unique_lock<std::mutex>& lock,
-              std::unique_lock<std::mutex>& callers);
+              std::unique_lock<std::mutex>& callers, const Absent& absent);
   std::optional<std::size_t> lock_pages(device::Device& device, platform::Span span);
   bool covered(platform::Span span);
   void learn();

@@ -241,9 +241,11 @@ void Coherence::count_kept(const operation::Operand& operand, Look& look) const 
   });
 }
 
-// A page that is not protected counts as written, whatever becomes current meanwhile. So the kernel is asked without
-// the lock.
+// What stayed on the device comes home at once, and not page by page. A page that is not protected counts as written,
+// whatever becomes current meanwhile. So the kernel is asked without the lock.
 void Coherence::leave_to_cpu(const operation::Operation& call) {
+  for (const operation::Operand& operand : call.operands())
+    if (!operand.empty()) place_.bring_home(platform::outward_to_pages(bounds(operand)));
   if (!place_.tracker().faults_once_a_page()) return;
   std::vector<Span> regions;
   call.each_result([&](std::size_t, const operation::Operand& result) {

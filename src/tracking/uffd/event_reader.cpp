@@ -169,13 +169,16 @@ void EventReader::read_events(Shared& shared) {
 bool EventReader::take_messages(Shared& shared) {
   uffd_msg messages[32];
   bool rung = false;
+  const std::lock_guard lock(shared.reading);
   shared.ring.begin_read();
   const ssize_t bytes = read(shared.uffd, messages, sizeof messages);
   const auto count = bytes > 0 ? static_cast<std::size_t>(bytes) / sizeof messages[0] : 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (messages[i].event == UFFD_EVENT_REMOVE && messages[i].arg.remove.start == shared.bell)
       rung = true;
-    else
+    else if (messages[i].event == UFFD_EVENT_PAGEFAULT)
+      shared.faults.put(messages[i].arg.pagefault.address);
+    else if (!is_own_drop(shared, messages[i]))
       put_message(shared.ring, messages[i]);
   }
   const bool go_on = !rung || answer(shared);
@@ -184,6 +187,24 @@ bool EventReader::take_messages(Shared& shared) {
   shared.arrivals.fetch_add(1, std::memory_order_release);
   shared.arrivals.notify_all();
   return go_on;
+}
+
+bool EventReader::is_own_drop(const Shared& shared, const uffd_msg& message) {
+  return message.event == UFFD_EVENT_REMOVE &&
+         message.arg.remove.start >= shared.own_begin.load(std::memory_order_acquire) &&
+         message.arg.remove.end <= shared.own_end.load(std::memory_order_acquire);
+}
+
+// The system call returns when the reader has taken its event, perhaps before the reader has looked at it.
+int EventReader::drop(Span span) {
+  const std::lock_guard lock(drop_mutex_);
+  shared_->own_begin.store(span.begin, std::memory_order_release);
+  shared_->own_end.store(span.end, std::memory_order_release);
+  const bool dropped = syscall(SYS_madvise, span.begin, span.bytes(), MADV_DONTNEED) == 0;
+  const int error = dropped ? 0 : errno;
+  (void)shared_->ring.settle();
+  shared_->own_end.store(0, std::memory_order_release);
+  return error;
 }
 
 bool EventReader::answer(Shared& shared) {
@@ -216,6 +237,23 @@ bool EventReader::wait_for_events() {
     if (shared_->ring.waiting()) return true;
     shared_->arrivals.wait(seen, std::memory_order_acquire);
   }
+}
+
+bool EventReader::wait_for_faults(std::vector<std::uintptr_t>& addresses, bool& missed) {
+  for (;;) {
+    const std::uint32_t seen = shared_->arrivals.load(std::memory_order_acquire);
+    if (shared_->faults_released.load(std::memory_order_acquire)) return false;
+    const bool any = shared_->faults.take(addresses, missed);
+    missed = missed || shared_->state.load(std::memory_order_acquire) == State::ended;
+    if (any || missed || shared_->ring.waiting()) return true;
+    shared_->arrivals.wait(seen, std::memory_order_acquire);
+  }
+}
+
+void EventReader::stop_waiting_for_faults() {
+  shared_->faults_released.store(true, std::memory_order_release);
+  shared_->arrivals.fetch_add(1, std::memory_order_release);
+  shared_->arrivals.notify_all();
 }
 
 void EventReader::stop_waiting() {

@@ -5,17 +5,23 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "platform/descriptor.h"
 #include "platform/span.h"
 #include "tracking/uffd/event_ring.h"
+#include "tracking/uffd/fault_ring.h"
+
+struct uffd_msg;
 
 namespace blastoff::tracking {
 
 /// Owns the userfaultfd, the thread and the ring. The program's munmap and madvise calls on registered memory wait for
-/// this thread, possibly inside malloc with its locks held. So the thread takes no lock and never allocates. Where the
-/// system allows it, the thread has a descriptor table of its own, which the program cannot reach. It is woken through
-/// the userfaultfd itself: a page of ours, the *bell*, is registered, and dropping it is an event.
+/// this thread, possibly inside malloc with its locks held. So the thread never allocates, and takes no lock but one
+/// that others hold for single requests of ioctl_userfaultfd(2). Where the system allows it, the thread has a
+/// descriptor table of its own, which the program cannot reach. It is woken through the userfaultfd itself: a page of
+/// ours, the *bell*, is registered, and dropping it is an event.
 class EventReader {
  public:
   /// Reads `uffd` until it is destroyed; nullptr if no thread can be started.
@@ -37,6 +43,25 @@ class EventReader {
   bool wait_for_events();
   void stop_waiting();
 
+  /// Drops the pages of the span without an event of it. Returns 0 or the error number.
+  int drop(Span span);
+
+  /// Runs fill(descriptor) while no event is taken from the kernel: the system call that causes one waits meanwhile.
+  /// nullopt: an event waits to be drained, and fill() was not called. fill() must only make requests of
+  /// ioctl_userfaultfd(2).
+  template <class Fill>
+  auto while_quiet(Fill&& fill) -> std::optional<decltype(fill(0))> {
+    const std::lock_guard lock(shared_->reading);
+    if (shared_->ring.waiting()) return std::nullopt;
+    return fill(uffd_.get());
+  }
+  /// Whether while_quiet() has a descriptor that is certainly ours.
+  bool can_be_quiet() const { return recognisable_; }
+
+  /// See AbsentPages.
+  bool wait_for_faults(std::vector<std::uintptr_t>& addresses, bool& missed);
+  void stop_waiting_for_faults();
+
  private:
   struct Request {
     unsigned long code = 0;  ///< 0: the thread shall end
@@ -54,8 +79,12 @@ class EventReader {
     bool own_table = false;  ///< the thread has its own descriptor table: nobody else can reuse its number
     std::uintptr_t bell = 0;
     EventRing ring;
-    std::atomic<std::uint32_t> arrivals{0};  ///< incremented when the ring may have received an event
-    std::atomic<bool> released{false};       ///< stop_waiting() was called
+    std::atomic<std::uint32_t> arrivals{0};                ///< incremented when the ring may have received an event
+    std::atomic<bool> released{false};                     ///< stop_waiting() was called
+    std::mutex reading;                                    ///< held while events are taken, and by while_quiet()
+    std::atomic<std::uintptr_t> own_begin{0}, own_end{0};  ///< what drop() is dropping
+    FaultRing faults;
+    std::atomic<bool> faults_released{false};  ///< stop_waiting_for_faults() was called
     std::atomic<State> state{State::starting};
     std::atomic<Request*> request{nullptr};  ///< the latest one
     std::atomic<std::uint32_t> answers{0};   ///< incremented after each request and when the thread ends
@@ -64,6 +93,7 @@ class EventReader {
   EventReader(std::shared_ptr<Shared> shared, platform::Descriptor uffd);
   static void read_events(Shared& shared);
   static bool take_messages(Shared& shared);
+  static bool is_own_drop(const Shared& shared, const uffd_msg& message);
   static bool answer(Shared& shared);
   static void unregister_all(const Shared& shared);
   int ring_for(Request& request);
@@ -73,6 +103,7 @@ class EventReader {
   platform::GuardedDescriptor uffd_;
   bool recognisable_ = false;  ///< no other descriptor has this identity
   int process_;
+  std::mutex drop_mutex_;     ///< one drop at a time; the reader never takes it
   std::mutex request_mutex_;  ///< one request at a time; the reader never takes it
 };
 

@@ -28,34 +28,46 @@ std::string cause(const char* what) {
   return platform::failure(what, errno);
 }
 
-platform::Descriptor new_userfaultfd(int flags) {
-  platform::Descriptor uffd(static_cast<int>(syscall(SYS_userfaultfd, flags)));
-  // Linux before 5.11 does not know the user mode, and may allow everyone the unrestricted mode.
-  if (!uffd && errno == EINVAL)
-    uffd = platform::Descriptor(
-        static_cast<int>(syscall(SYS_userfaultfd, flags & ~platform::kernel::uffd_user_mode_only)));
-  return uffd;
-}
+/// A userfaultfd, and whether it also serves faults of the kernel.
+struct Opened {
+  platform::Descriptor uffd;
+  bool serves_kernel = false;
+};
 
-tl::expected<platform::Descriptor, std::string> open_userfaultfd(const UffdMemoryEvents::Features& features) {
-  const int flags = O_CLOEXEC | O_NONBLOCK | platform::kernel::uffd_user_mode_only;
-  platform::Descriptor uffd = new_userfaultfd(flags);
-  if (!uffd) {
+/// The unrestricted mode where it is allowed: to root, with CAP_SYS_PTRACE, by vm.unprivileged_userfaultfd, or to those
+/// who may open the device file.
+Opened new_userfaultfd() {
+  constexpr int flags = O_CLOEXEC | O_NONBLOCK;
+  const platform::Descriptor device(open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
+  for (const int mode : {0, platform::kernel::uffd_user_mode_only}) {
+    if (platform::Descriptor made(static_cast<int>(syscall(SYS_userfaultfd, flags | mode))); made)
+      return {std::move(made), mode == 0};
     const int error = errno;
     // A container that forbids the system call may still offer the device file.
-    const platform::Descriptor device(open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
-    if (device) uffd = platform::Descriptor(ioctl(device.get(), platform::kernel::uffd_ioc_new, flags));
+    if (device)
+      if (platform::Descriptor made(ioctl(device.get(), platform::kernel::uffd_ioc_new, flags | mode)); made)
+        return {std::move(made), mode == 0};
+    errno = error;
+  }
+  return {};
+}
+
+tl::expected<Opened, std::string> open_userfaultfd(const UffdMemoryEvents::Features& features) {
+  Opened opened = new_userfaultfd();
+  platform::Descriptor& uffd = opened.uffd;
+  if (!uffd) {
+    const int error = errno;
     const bool none_left = platform::is_lack_of_descriptors(error);
-    if (!uffd)
-      return tl::unexpected(platform::failure("userfaultfd:", error) +
-                            (none_left ? "" : " (forbidden by this container or missing in this kernel)"));
+    return tl::unexpected(platform::failure("userfaultfd:", error) +
+                          (none_left ? "" : " (forbidden by this container or missing in this kernel)"));
   }
   uffdio_api api{};
   api.api = UFFD_API;
   api.features = event_features | features.bits;
   if (ioctl(uffd.get(), UFFDIO_API, &api) != 0)
     return tl::unexpected("Linux " + platform::kernel_release() + " has no " + features.lack);
-  return platform::out_of_the_way(std::move(uffd));
+  uffd = platform::out_of_the_way(std::move(uffd));
+  return opened;
 }
 
 /// Checks that this machine's kernel can register memory for write protection without trapping its pages; not all can.
@@ -110,7 +122,8 @@ bool memory_is_watched() {
   return Readers::instance().any.load(std::memory_order_relaxed);
 }
 
-UffdMemoryEvents::UffdMemoryEvents(std::unique_ptr<EventReader> reader) : reader_(std::move(reader)) {
+UffdMemoryEvents::UffdMemoryEvents(std::unique_ptr<EventReader> reader, bool serves_kernel)
+    : reader_(std::move(reader)), serves_kernel_(serves_kernel) {
   Readers& readers = Readers::instance();
   const std::lock_guard lock(readers.mutex);
   readers.all.push_back(reader_.get());
@@ -125,18 +138,18 @@ UffdMemoryEvents::~UffdMemoryEvents() {
 }
 
 tl::expected<std::unique_ptr<UffdMemoryEvents>, std::string> UffdMemoryEvents::open(const Features& features) {
-  auto uffd = open_userfaultfd(features);
-  if (!uffd) return tl::unexpected(uffd.error());
-  if (auto works = try_out(uffd->get()); !works) return tl::unexpected(works.error());
-  auto reader = EventReader::start(std::move(*uffd));
+  auto opened = open_userfaultfd(features);
+  if (!opened) return tl::unexpected(opened.error());
+  if (auto works = try_out(opened->uffd.get()); !works) return tl::unexpected(works.error());
+  auto reader = EventReader::start(std::move(opened->uffd));
   if (reader == nullptr) return tl::unexpected(std::string("cannot start the thread that watches memory"));
-  return std::unique_ptr<UffdMemoryEvents>(new UffdMemoryEvents(std::move(reader)));
+  return std::unique_ptr<UffdMemoryEvents>(new UffdMemoryEvents(std::move(reader), opened->serves_kernel));
 }
 
 tl::expected<void, std::string> UffdMemoryEvents::allowed() {
-  auto uffd = open_userfaultfd({});
-  if (!uffd) return tl::unexpected(uffd.error());
-  return try_out(uffd->get());
+  auto opened = open_userfaultfd({});
+  if (!opened) return tl::unexpected(opened.error());
+  return try_out(opened->uffd.get());
 }
 
 /// Does not change the protection of pages that are registered already.
@@ -176,11 +189,12 @@ bool UffdMemoryEvents::drain(std::vector<MemoryEvent>& events) {
   const std::size_t before = events.size();
   const bool complete = reader_->ring().take(events);
   for (std::size_t i = before; i < events.size(); ++i) {
+    if (heard_) heard_(events, i);
+    const MemoryEvent event = events[i];
     // The registration moves along with the memory, but nobody asked to watch the new addresses.
-    const MemoryEvent& event = events[i];
     if (event.kind == MemoryEvent::Kind::moved) unwatch(whole_mapping(event.moved_to, event.span.bytes()));
   }
-  return settled && complete;
+  return !std::exchange(lost_, false) && settled && complete;
 }
 
 }  // namespace blastoff::tracking

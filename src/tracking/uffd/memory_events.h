@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -44,14 +45,27 @@ class UffdMemoryEvents final : public MemoryEvents {
 
   /// See EventReader.
   int control(unsigned long request, void* argument) { return reader_->control(request, argument); }
+  EventReader& reader() { return *reader_; }
+
+  /// Whether threads also wait for pages where the kernel touches them on their behalf.
+  bool serves_kernel() const { return serves_kernel_; }
+
+  /// Called by drain() for each event, the one of this index; for memory that was moved, before it is unwatched at its
+  /// new address. It may append events that have come meanwhile, by take_more().
+  using Heard = std::function<void(std::vector<MemoryEvent>& events, std::size_t index)>;
+  void on_event(Heard heard) { heard_ = std::move(heard); }
+  void take_more(std::vector<MemoryEvent>& events) { lost_ = !reader_->ring().take(events) || lost_; }
 
   ~UffdMemoryEvents() override;
 
  private:
-  explicit UffdMemoryEvents(std::unique_ptr<EventReader> reader);
+  UffdMemoryEvents(std::unique_ptr<EventReader> reader, bool serves_kernel);
   bool unregister_span(Span span);
 
   std::unique_ptr<EventReader> reader_;
+  const bool serves_kernel_;
+  Heard heard_;
+  bool lost_ = false;       ///< of what take_more() took
   std::mutex drain_mutex_;  ///< one drain at a time; the event reader never takes it
 };
 

@@ -37,7 +37,7 @@ void append_run(std::vector<Span>& runs, std::size_t first_own, Span run) {
 }  // namespace
 
 UffdPageTracker::UffdPageTracker(std::unique_ptr<UffdMemoryEvents> events, std::unique_ptr<PagemapFile> pagemap)
-    : events_(std::move(events)), pagemap_(std::move(pagemap)) {}
+    : events_(std::move(events)), pagemap_(std::move(pagemap)), absent_(*events_) {}
 
 tl::expected<std::unique_ptr<PageTracker>, std::string> UffdPageTracker::open() {
   auto events = UffdMemoryEvents::open(asynchronous_protection);
@@ -81,8 +81,20 @@ PageTracker::Scan UffdPageTracker::scan(Span span, bool protect, std::vector<Spa
   // The scan skips addresses where nothing is mapped. If memory is unmapped after this check, its event reports that.
   if (!platform::fully_mapped(span)) return Scan::not_tracked;
 
-  const int pagemap = pagemap_->get();
   const std::size_t before = written.size();
+  for (const Span given_up : absent_.registered_within(span)) {
+    const Span ahead{span.begin, given_up.begin};
+    if (!scan(ahead, protect, false, before, written) || !scan(given_up, protect, true, before, written))
+      return Scan::not_tracked;
+    span.begin = given_up.end;
+  }
+  return scan(span, protect, false, before, written) ? Scan::ok : Scan::not_tracked;
+}
+
+/// Appends to the runs from `first_own` on. An absent page counts as written, unless it is among pages that were given
+/// up. False: the span is not tracked, and the own runs have gone.
+bool UffdPageTracker::scan(Span span, bool protect, bool given_up, std::size_t first_own, std::vector<Span>& written) {
+  const int pagemap = pagemap_->get();
   std::array<platform::kernel::PageRegion, 512> regions;
   platform::kernel::PagemapScan request{};
   request.size = sizeof request;
@@ -90,6 +102,7 @@ PageTracker::Scan UffdPageTracker::scan(Span span, bool protect, std::vector<Spa
   request.vec = reinterpret_cast<std::uintptr_t>(regions.data());
   request.vec_len = regions.size();
   request.category_mask = platform::kernel::page_is_written;
+  if (given_up) request.category_anyof_mask = platform::kernel::page_is_present | platform::kernel::page_is_swapped;
   request.return_mask = platform::kernel::page_is_written;
   request.end = span.end;
   for (std::uintptr_t at = span.begin; at < span.end; at = request.walk_end) {
@@ -100,12 +113,12 @@ PageTracker::Scan UffdPageTracker::scan(Span span, bool protect, std::vector<Spa
       continue;
     }
     if (found < 0) {
-      written.resize(before);
-      return Scan::not_tracked;
+      written.resize(first_own);
+      return false;
     }
-    for (int i = 0; i < found; ++i) append_run(written, before, {regions[i].start, regions[i].end});
+    for (int i = 0; i < found; ++i) append_run(written, first_own, {regions[i].start, regions[i].end});
   }
-  return Scan::ok;
+  return true;
 }
 
 void UffdPageTracker::unprotect(Span span) {

@@ -8,6 +8,7 @@
 
 #include "tracking/page_tracker.h"
 #include "tracking/soft_dirty/pagemap.h"
+#include "tracking/uffd/absent_pages.h"
 #include "tracking/uffd/memory_events.h"
 
 namespace blastoff::tracking {
@@ -19,23 +20,31 @@ class UffdPageTracker final : public PageTracker {
   static tl::expected<std::unique_ptr<PageTracker>, std::string> open();
 
   const char* name() const override { return "uffd"; }
-  tl::expected<void, std::string> track(Span span) override { return events_->watch(span); }
+  tl::expected<void, std::string> track(Span span) override { return absent_.watch_others(span); }
   bool tracks(platform::MemoryKind kind) const override {
     return platform::is_private_data(kind);  // the protection is asynchronous, which any memory allows
   }
-  void untrack(Span span) override { events_->unwatch(span); }
+  void untrack(Span span) override {
+    absent_.forget(span);
+    events_->unwatch(span);
+  }
   Scan scan(Span span, bool protect, std::vector<Span>& written) override;
   void unprotect(Span span) override;
   bool allows_pinning() const override { return true; }
   bool faults_once_a_page() const override { return true; }
+  AbsentPages* absent_pages() override {
+    return events_->serves_kernel() && events_->reader().can_be_quiet() ? &absent_ : nullptr;
+  }
   EventSource& events() override { return *events_; }
 
  private:
   UffdPageTracker(std::unique_ptr<UffdMemoryEvents> events, std::unique_ptr<PagemapFile> pagemap);
   tl::expected<void, std::string> try_out();
+  bool scan(Span span, bool protect, bool given_up, std::size_t first_own, std::vector<Span>& written);
 
   std::unique_ptr<UffdMemoryEvents> events_;  ///< watches exactly the tracked spans
   std::unique_ptr<PagemapFile> pagemap_;
+  UffdAbsentPages absent_;
 };
 
 }  // namespace blastoff::tracking

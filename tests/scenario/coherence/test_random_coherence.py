@@ -76,6 +76,13 @@ def test_every_byte_is_right_at_full_speed(policy, device, seed, budget):
     play(policy, device, seed, budget=budget, verify="off")
 
 
+@pytest.mark.parametrize("seed", range(301, 301 + SEEDS))
+@pytest.mark.parametrize("budget", [PLENTY, SCARCE], ids=["plenty", "scarce"])
+@pytest.mark.parametrize("verify", ["abort", "off"])
+def test_every_byte_is_right_where_results_stay(device, seed, budget, verify):
+    play("first-use", device, seed, budget=budget, verify=verify, settings=["--results=stay"])
+
+
 def test_every_result_passes_the_quick_checks(device):
     outcome = play("copy", device, 5000, verify="sample=100%")
     assert outcome.report["verification"]["checked"] > 1000

@@ -1,0 +1,161 @@
+#include "ledger/pager.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "platform/contained.h"
+#include "platform/log.h"
+
+namespace blastoff::ledger {
+
+namespace {
+
+using Filled = tracking::AbsentPages::Filled;
+
+// Exit status of a process that ends because no correct result is possible (sysexits.h: EX_SOFTWARE).
+constexpr int software_error = 70;
+
+// What is brought for one touch: little at first, since a program may look at one element only; more for a program
+// that goes on.
+constexpr std::size_t first_window = std::size_t{256} << 10;
+constexpr std::size_t last_window = std::size_t{8} << 20;
+
+[[noreturn]] void end_lost(Span pages, const char* cause) {
+  platform::log_line(
+      "%s, and with it the only copy of %zu bytes at %p, a result that stayed on the device (--results home brings "
+      "every result to host memory); the process ends",
+      cause, pages.bytes(), reinterpret_cast<void*>(pages.begin));
+  _exit(software_error);
+}
+
+}  // namespace
+
+Pager::Pager(States& states, tracking::AbsentPages& absent, std::function<void()> drain)
+    : states_(states), absent_(absent), drain_(std::move(drain)) {
+  absent_.on_move([this](Span from, std::uintptr_t to, const auto& except) { return move(from, to, except); });
+}
+
+void Pager::read_from(std::size_t place, PageSource* source) {
+  const std::lock_guard lock(sources_mutex_);
+  if (sources_.size() <= place) sources_.resize(place + 1);
+  sources_[place] = source;
+}
+
+bool Pager::leave(std::size_t place, Span span) {
+  if (!states_.leave(place, span)) return false;
+  bool partly = false;
+  if (absent_.give_up(span, partly)) return true;
+  if (partly)
+    bring_home(span);
+  else
+    states_.home(span);
+  return false;
+}
+
+/// Fills pages from where they are newest. Their addresses may be others by now: `at` is the first one.
+Filled Pager::fill(const PagesOnDevice& run, std::uintptr_t at) {
+  PageSource* source = nullptr;
+  {
+    const std::lock_guard lock(sources_mutex_);
+    source = sources_[run.place];
+  }
+  for (std::size_t done = 0; done < run.host.bytes();) {
+    const std::size_t bytes = std::min(PageSource::max_bytes, run.host.bytes() - done);
+    const void* const contents = source == nullptr ? nullptr : source->read(run.device + done, bytes);
+    if (contents == nullptr) end_lost({run.host.begin + done, run.host.end}, "the device has been lost");
+    const Span host{run.host.begin + done, run.host.begin + done + bytes};
+    const Filled filled = absent_.fill({at + done, at + done + bytes}, contents);
+    source->release();
+    if (filled != Filled::yes) return filled;
+    states_.home(host);
+    done += bytes;
+  }
+  return Filled::yes;
+}
+
+void Pager::bring_home(Span span) {
+  for (bool gone = false;;) {
+    Loan loan;
+    states_.newest(span, loan);
+    Filled filled = Filled::yes;
+    for (const PagesOnDevice& run : loan.runs()) {
+      filled = fill(run, run.host.begin);
+      if (filled == Filled::gone && gone) end_lost(run.host, "the program has closed the userfaultfd of its memory");
+      if (filled != Filled::yes) break;
+    }
+    if (filled == Filled::yes) return;
+    gone = filled == Filled::gone;
+    drain_();
+  }
+}
+
+// Called while events are drained, so that the source's buffer is all that is waited for.
+bool Pager::move(Span from, std::uintptr_t to, const platform::IntervalSet& except) {
+  Loan loan;
+  states_.newest(from, loan);
+  bool complete = true;
+  for (const PagesOnDevice& run : loan.runs()) {
+    const auto moved = [&](std::uintptr_t address) { return address - from.begin + to; };
+    except.each_gap({moved(run.host.begin), moved(run.host.end)}, [&](Span left) {
+      const std::uintptr_t begin = left.begin - to + from.begin;
+      const PagesOnDevice part{{begin, begin + left.bytes()}, run.device + (begin - run.host.begin), run.place};
+      if (complete) complete = fill(part, left.begin) != Filled::not_now;
+    });
+  }
+  return complete;
+}
+
+void Pager::before_fork() {
+  bring_home({0, ~std::uintptr_t{chunk_bytes - 1}});
+  absent_.before_fork();
+}
+
+void Pager::serve(const std::function<void(const std::vector<Span>& touched)>& handled) {
+  std::vector<std::uintptr_t> addresses;
+  std::vector<Span> touched;
+  for (bool missed = false; absent_.wait(addresses, missed); addresses.clear()) {
+    drain_();
+    for (const std::uintptr_t address : addresses) fill_touched(address, touched);
+    if (missed) bring_home({0, ~std::uintptr_t{chunk_bytes - 1}});
+    handled(touched);
+    touched.clear();
+  }
+}
+
+// What is not newest anywhere holds zeros: the program has dropped it.
+void Pager::fill_touched(std::uintptr_t address, std::vector<Span>& touched) {
+  const std::size_t size = platform::page_size();
+  const Span page{address & ~(size - 1), (address & ~(size - 1)) + size};
+  for (;;) {
+    if (states_.any_newest(page)) {
+      const Span window = window_at(page.begin);
+      bring_home(window);
+      platform::contained([&] { touched.push_back(window); });
+      return;
+    }
+    if (absent_.fill(page, nullptr) != Filled::not_now) return;
+    drain_();
+  }
+}
+
+Span Pager::window_at(std::uintptr_t page) {
+  ++touches_;
+  const auto block = [&](std::size_t bytes) {
+    const std::uintptr_t begin = page / bytes * bytes;
+    return Span{begin, begin + bytes};
+  };
+  for (Stream& stream : streams_) {
+    const std::size_t reach = stream.latest.bytes();
+    if (reach == 0 || page + reach < stream.latest.begin || page > stream.latest.end + reach) continue;
+    stream = {block(std::min(2 * reach, last_window)), touches_};
+    return stream.latest;
+  }
+  Stream& oldest = *std::ranges::min_element(streams_, {}, &Stream::used);
+  oldest = {block(first_window), touches_};
+  return oldest.latest;
+}
+
+}  // namespace blastoff::ledger

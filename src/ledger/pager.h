@@ -1,0 +1,77 @@
+// Results that stay where they were computed. The host's pages are given up; whoever touches one first, a thread of the
+// program or the kernel on its behalf, waits until the pager has filled it from the place that has the only copy.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "ledger/states.h"
+#include "tracking/absent_pages.h"
+
+namespace blastoff::ledger {
+
+/// Reads the copies of one place.
+class PageSource {
+ public:
+  virtual ~PageSource() = default;
+
+  static constexpr std::size_t max_bytes = std::size_t{2} << 20;
+
+  /// Copies device memory to a buffer that is its own until release(). Waits until what computes it has run. At most
+  /// max_bytes. nullptr: the device is lost.
+  virtual const void* read(device::Address from, std::size_t bytes) = 0;
+  virtual void release() = 0;
+};
+
+/// Thread-safe. A thread that may hold a lock of the program's allocator is never made to wait for it: who leaves a
+/// result sees to that.
+class Pager {
+ public:
+  /// `drain`: takes the memory events up to now.
+  Pager(States& states, tracking::AbsentPages& absent, std::function<void()> drain);
+
+  /// Where the copies of a place are read; nullptr: it has none any more.
+  void read_from(std::size_t place, PageSource* source);
+
+  /// The place has computed these pages: the host's are given up. False: they cannot be, and all of the span is to be
+  /// written by the caller.
+  bool leave(std::size_t place, Span span);
+
+  /// Fills the host's pages of the span that were given up.
+  void bring_home(Span span);
+  bool any_left(Span span) { return states_.any_newest(span); }
+
+  /// The process is about to fork.
+  void before_fork();
+
+  /// Fills pages for those who touch them, until stop(). Calls handled(touched) after each batch: the runs of pages
+  /// that were brought because somebody touched one.
+  void serve(const std::function<void(const std::vector<Span>& touched)>& handled);
+  void stop() { absent_.stop_waiting(); }
+
+ private:
+  /// A run of memory that somebody goes through.
+  struct Stream {
+    Span latest;
+    std::uint64_t used = 0;
+  };
+
+  bool move(Span from, std::uintptr_t to, const platform::IntervalSet& except);
+  tracking::AbsentPages::Filled fill(const PagesOnDevice& run, std::uintptr_t at);
+  void fill_touched(std::uintptr_t address, std::vector<Span>& touched);
+  Span window_at(std::uintptr_t page);
+
+  States& states_;
+  tracking::AbsentPages& absent_;
+  const std::function<void()> drain_;
+  std::mutex sources_mutex_;
+  std::vector<PageSource*> sources_;  ///< by place
+  std::array<Stream, 16> streams_{};
+  std::uint64_t touches_ = 0;
+};
+
+}  // namespace blastoff::ledger

@@ -1,0 +1,42 @@
+#include "platform/malloc_arenas.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+#include "platform/mappings.h"
+
+namespace blastoff::platform {
+namespace {
+
+/// glibc's HEAP_MAX_SIZE: the heaps of arenas are aligned to it, and not longer.
+constexpr std::uintptr_t arena_bytes = std::uintptr_t{64} << 20;
+
+/// Where the heap that grows by brk begins: field 47 of /proc/self/stat. 0: not known.
+std::uintptr_t heap_begin() {
+  std::ifstream file("/proc/self/stat");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  std::istringstream fields(text.substr(text.rfind(')') + 1));
+  std::string field;
+  for (int number = 3; number < 47; ++number) fields >> field;
+  std::uintptr_t begin = 0;
+  fields >> begin;
+  return begin;
+}
+
+}  // namespace
+
+bool in_malloc_arena(Span span) {
+  static const std::uintptr_t heap = heap_begin();
+  if (span.overlaps({heap, reinterpret_cast<std::uintptr_t>(sbrk(0))})) return true;
+  if (span.bytes() >= arena_bytes) return false;
+  const std::uintptr_t arena = span.begin / arena_bytes * arena_bytes;
+  const auto first = Mappings().covering(arena);
+  return first && first->span.begin == arena;
+}
+
+}  // namespace blastoff::platform

@@ -1,0 +1,53 @@
+// Pages without contents. Whoever touches one, a thread of the program or the kernel on its behalf, waits until it has
+// been filled.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "platform/interval_set.h"
+#include "platform/span.h"
+
+namespace blastoff::tracking {
+
+using platform::Span;
+
+/// All spans are whole pages of tracked memory. Thread-safe; not for children of fork, which must find all pages
+/// filled.
+class AbsentPages {
+ public:
+  virtual ~AbsentPages() = default;
+
+  /// Gives up the contents of the span; its pages are absent from here on. The error is one line, and the contents are
+  /// as they were, or partly given up where `partly` is set.
+  virtual tl::expected<void, std::string> give_up(Span span, bool& partly) = 0;
+
+  enum class Filled : std::uint8_t {
+    yes,
+    not_now,  ///< an event is waiting to be drained, after which the contents may have to be others; nothing was done
+    gone,     ///< the memory is not there any more
+  };
+  /// Fills those pages of the span that are absent. They are protected. `contents`: of the whole span; nullptr: zeros.
+  /// No event is reported while it fills, so that the contents are those of the memory as it was at the latest drain().
+  virtual Filled fill(Span span, const void* contents) = 0;
+
+  /// Blocks until threads wait for pages, or there are events to drain. Appends the addresses that they touched. False:
+  /// stop_waiting() was called. `missed`: some addresses are not known, and every absent page may be waited for.
+  virtual bool wait(std::vector<std::uintptr_t>& addresses, bool& missed) = 0;
+  virtual void stop_waiting() = 0;
+
+  /// Fills what is absent of memory that has been moved, before it is no longer tracked at its new address, without
+  /// the pages of `except`, which the program has dropped or unmapped there since. False: fill() returned `not_now`,
+  /// and it is to be called again. To be set before the first give_up().
+  using Moved = std::function<bool(Span from, std::uintptr_t to, const platform::IntervalSet& except)>;
+  virtual void on_move(Moved moved) = 0;
+
+  /// The process is about to fork: all pages are filled, and a child is to have them.
+  virtual void before_fork() = 0;
+};
+
+}  // namespace blastoff::tracking

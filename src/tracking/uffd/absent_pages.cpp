@@ -1,0 +1,159 @@
+#include "tracking/uffd/absent_pages.h"
+
+#include <linux/userfaultfd.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "platform/contained.h"
+#include "platform/errno_guard.h"
+#include "platform/process.h"
+
+namespace blastoff::tracking {
+namespace {
+
+/// A lock is held while so much is filled.
+constexpr std::size_t max_at_once = std::size_t{256} << 10;
+
+int advise(Span span, int advice) {
+  return madvise(reinterpret_cast<void*>(span.begin), span.bytes(), advice) == 0 ? 0 : errno;
+}
+
+/// One request of UFFDIO_COPY or UFFDIO_ZEROPAGE. Returns the bytes that it has filled, or the error number negated.
+std::int64_t fill_once(int uffd, Span span, const void* contents) {
+  if (contents == nullptr) {
+    uffdio_zeropage request{};
+    request.range = {span.begin, span.bytes()};
+    ioctl(uffd, UFFDIO_ZEROPAGE, &request);
+    return request.zeropage;
+  }
+  uffdio_copy request{};
+  request.dst = span.begin;
+  request.src = reinterpret_cast<std::uintptr_t>(contents);
+  request.len = span.bytes();
+  request.mode = UFFDIO_COPY_MODE_WP;
+  ioctl(uffd, UFFDIO_COPY, &request);
+  return request.copy;
+}
+
+void wake(int uffd, Span span) {
+  uffdio_range range = {span.begin, span.bytes()};
+  ioctl(uffd, UFFDIO_WAKE, &range);
+}
+
+}  // namespace
+
+UffdAbsentPages::UffdAbsentPages(UffdMemoryEvents& events) : events_(events) {
+  events_.on_event([this](auto& batch, std::size_t index) { hear(batch, index); });
+}
+
+// What the program drops is to be zeros, without anybody's help.
+void UffdAbsentPages::hear(std::vector<MemoryEvent>& events, std::size_t index) {
+  const MemoryEvent event = events[index];
+  if (event.kind == MemoryEvent::Kind::moved && moved_) {
+    platform::IntervalSet since;
+    std::size_t heard = index + 1;
+    const auto hear_the_others = [&] {
+      for (; heard < events.size(); ++heard) since.add(events[heard].span);
+    };
+    for (hear_the_others(); !moved_(event.span, event.moved_to, since); hear_the_others()) events_.take_more(events);
+  }
+  std::vector<Span> dropped;
+  platform::contained([&] {
+    const std::lock_guard lock(mutex_);
+    if (event.kind == MemoryEvent::Kind::dropped)
+      registered_.each_common(event.span, [&](Span span) { dropped.push_back(span); });
+    registered_.remove(event.span);
+    not_forked_.remove(event.span);
+  });
+  for (const Span span : dropped) {
+    events_.unwatch(span);  // a registration for less changes nothing
+    (void)events_.watch(span);
+  }
+}
+
+// The registration is made each time: other memory may lie there since the last one.
+tl::expected<void, std::string> UffdAbsentPages::give_up(Span span, bool& partly) {
+  partly = false;
+  const std::lock_guard lock(mutex_);
+  uffdio_register request{};
+  request.range = {span.begin, span.bytes()};
+  request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
+  if (const int error = events_.control(UFFDIO_REGISTER, &request); error != 0)
+    return tl::unexpected(std::string("UFFDIO_REGISTER: ") + std::strerror(error));
+  registered_.add(span);
+  if (!not_forked_.contains(span)) {
+    if (const int error = advise(span, MADV_DONTFORK); error != 0)
+      return tl::unexpected(std::string("MADV_DONTFORK: ") + std::strerror(error));
+    not_forked_.add(span);
+  }
+  const int error = events_.reader().drop(span);
+  if (error == 0) return {};
+  partly = true;
+  return tl::unexpected(std::string("MADV_DONTNEED: ") + std::strerror(error));
+}
+
+AbsentPages::Filled UffdAbsentPages::fill(Span span, const void* contents) {
+  const platform::ErrnoGuard errno_stays;
+  const std::size_t page = platform::page_size();
+  for (std::uintptr_t at = span.begin; at < span.end;) {
+    const Span part{at, std::min<std::uintptr_t>(at + max_at_once, span.end)};
+    const void* const source =
+        contents == nullptr ? nullptr : static_cast<const std::byte*>(contents) + (at - span.begin);
+    const auto done = events_.reader().while_quiet([&](int uffd) -> std::int64_t {
+      if (uffd < 0) return -EBADF;
+      const std::int64_t filled = fill_once(uffd, part, source);
+      if (filled == -EEXIST) wake(uffd, {at, at + page});
+      return filled;
+    });
+    if (!done) return Filled::not_now;
+    if (*done > 0)
+      at += static_cast<std::uintptr_t>(*done);
+    else if (*done == -EEXIST)
+      at += page;
+    else if (*done == -EAGAIN || *done == -ENOMEM)  // an event that has not been taken; no memory just now
+      sched_yield();
+    else
+      return Filled::gone;
+  }
+  return Filled::yes;
+}
+
+void UffdAbsentPages::before_fork() {
+  const std::lock_guard lock(mutex_);
+  not_forked_.all_of([](Span span) {
+    advise(span, MADV_DOFORK);
+    return true;
+  });
+  not_forked_.clear();
+}
+
+std::vector<Span> UffdAbsentPages::registered_within(Span span) {
+  std::vector<Span> parts;
+  const std::lock_guard lock(mutex_);
+  registered_.each_common(span, [&](Span part) { parts.push_back(part); });
+  return parts;
+}
+
+tl::expected<void, std::string> UffdAbsentPages::watch_others(Span span) {
+  const std::lock_guard lock(mutex_);
+  tl::expected<void, std::string> watched;
+  registered_.each_gap(span, [&](Span other) {
+    if (watched) watched = events_.watch(other);
+  });
+  return watched;
+}
+
+void UffdAbsentPages::forget(Span span) {
+  const std::lock_guard lock(mutex_);
+  platform::contained([&] {
+    registered_.remove(span);
+    not_forked_.remove(span);
+  });
+}
+
+}  // namespace blastoff::tracking

@@ -1,0 +1,44 @@
+// Absent pages by userfaultfd's missing mode, beside asynchronous write protection (Linux 6.7).
+#pragma once
+
+#include <mutex>
+
+#include "platform/interval_set.h"
+#include "tracking/absent_pages.h"
+#include "tracking/uffd/memory_events.h"
+
+namespace blastoff::tracking {
+
+/// A span that has been given up stays registered for missing pages, and apart from its neighbours, until it is
+/// unmapped or dropped.
+class UffdAbsentPages final : public AbsentPages {
+ public:
+  explicit UffdAbsentPages(UffdMemoryEvents& events);
+
+  tl::expected<void, std::string> give_up(Span span, bool& partly) override;
+  Filled fill(Span span, const void* contents) override;
+  bool wait(std::vector<std::uintptr_t>& addresses, bool& missed) override {
+    return events_.reader().wait_for_faults(addresses, missed);
+  }
+  void stop_waiting() override { events_.reader().stop_waiting_for_faults(); }
+  void on_move(Moved moved) override { moved_ = std::move(moved); }
+  void before_fork() override;
+
+  /// The parts of the span in which pages may be absent, ascending.
+  std::vector<Span> registered_within(Span span);
+  /// Tracks what of the span is not registered for missing pages.
+  tl::expected<void, std::string> watch_others(Span span);
+  /// The span is not tracked any more.
+  void forget(Span span);
+
+ private:
+  void hear(std::vector<MemoryEvent>& events, std::size_t index);
+
+  UffdMemoryEvents& events_;
+  Moved moved_;
+  std::mutex mutex_;
+  platform::IntervalSet registered_;  ///< for missing pages
+  platform::IntervalSet not_forked_;  ///< a child of fork that calls no handler is not to take them for zeros
+};
+
+}  // namespace blastoff::tracking

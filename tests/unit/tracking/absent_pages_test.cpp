@@ -1,0 +1,165 @@
+// Pages that are given up are filled when somebody touches them, also the kernel.
+#include "tracking/absent_pages.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "mapped_memory.h"
+#include "platform/process.h"
+#include "span_printing.h"
+#include "tracking/page_tracker.h"
+
+namespace blastoff::tracking {
+namespace {
+
+using test::Memory;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::size_t pages = 64;
+
+/// Memory of which all pages hold 7, and which is tracked and protected. A thread fills what is absent by 9.
+class AbsentPagesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = open_page_tracker(TrackerKind::uffd);
+    if (!opened) GTEST_SKIP() << opened.error();
+    tracker_ = std::move(*opened);
+    absent_ = tracker_->absent_pages();
+    if (absent_ == nullptr) GTEST_SKIP() << "the kernel's own accesses would not be served";
+    std::memset(memory_.page(0), 7, memory_.span().bytes());
+    ASSERT_TRUE(tracker_->track(memory_.span()));
+    std::vector<Span> written;
+    ASSERT_EQ(tracker_->scan(memory_.span(), true, written), PageTracker::Scan::ok);
+    contents_.assign(platform::page_size(), 9);
+    filler_ = std::thread([this] { fill_pages(); });
+  }
+  void TearDown() override {
+    if (!filler_.joinable()) return;
+    absent_->stop_waiting();
+    filler_.join();
+  }
+
+  void fill_pages() {
+    std::vector<std::uintptr_t> touched;
+    for (bool missed = false; absent_->wait(touched, missed); touched.clear()) {
+      std::vector<MemoryEvent> events;
+      tracker_->events().drain(events);
+      for (const MemoryEvent& event : events) dropped_ = dropped_ || event.kind == MemoryEvent::Kind::dropped;
+      for (const std::uintptr_t address : touched) {
+        ++filled_;
+        const std::uintptr_t page = address - address % platform::page_size();
+        while (absent_->fill({page, page + platform::page_size()}, contents_.data()) == AbsentPages::Filled::not_now)
+          tracker_->events().drain(events);
+      }
+    }
+  }
+  void give_up(Span span) {
+    bool partly = false;
+    ASSERT_TRUE(absent_->give_up(span, partly));
+  }
+  std::vector<Span> written(Span span, bool protect = false) {
+    std::vector<Span> runs;
+    EXPECT_EQ(tracker_->scan(span, protect, runs), PageTracker::Scan::ok);
+    return runs;
+  }
+  char at(std::size_t page) const { return *static_cast<volatile char*>(memory_.page(page)); }
+
+  Memory memory_{pages};
+  std::unique_ptr<PageTracker> tracker_;
+  AbsentPages* absent_ = nullptr;
+  std::vector<char> contents_;
+  std::thread filler_;
+  std::atomic<int> filled_ = 0;
+  std::atomic<bool> dropped_ = false;  ///< an event has said so
+};
+
+TEST_F(AbsentPagesTest, AreFilledWhenTheyAreRead) {
+  give_up(memory_.pages(8, 8));
+  EXPECT_THAT(written(memory_.span()), IsEmpty());
+  EXPECT_EQ(at(7), 7);
+  EXPECT_EQ(at(8), 9);
+  EXPECT_EQ(at(15), 9);
+  EXPECT_EQ(at(16), 7);
+  EXPECT_EQ(filled_, 2);
+  EXPECT_THAT(written(memory_.span()), IsEmpty());
+}
+
+TEST_F(AbsentPagesTest, AreFilledBeforeTheyAreWrittenAndCountAsWritten) {
+  give_up(memory_.pages(8, 8));
+  memory_.page(9)[1] = 1;
+  EXPECT_EQ(at(9), 9);
+  EXPECT_EQ(filled_, 1);
+  EXPECT_THAT(written(memory_.span(), true), ElementsAre(memory_.pages(9, 1)));
+}
+
+TEST_F(AbsentPagesTest, AreFilledForTheKernel) {
+  give_up(memory_.pages(0, pages));
+  int pipes[2];
+  ASSERT_EQ(pipe(pipes), 0);
+  EXPECT_EQ(write(pipes[1], memory_.page(0), 3), 3);
+  char seen[3] = {};
+  EXPECT_EQ(read(pipes[0], seen, 3), 3);
+  EXPECT_EQ(seen[2], 9);
+  EXPECT_EQ(write(pipes[1], "abc", 3), 3);
+  EXPECT_EQ(read(pipes[0], memory_.page(5), 3), 3);
+  EXPECT_EQ(at(5), 'a');
+  iovec local{seen, 3};
+  iovec remote{memory_.page(20), 3};
+  EXPECT_EQ(process_vm_readv(getpid(), &local, 1, &remote, 1, 0), 3);
+  EXPECT_EQ(seen[0], 9);
+  close(pipes[0]);
+  close(pipes[1]);
+  EXPECT_EQ(mlock(memory_.page(30), 4 * platform::page_size()), 0);
+  EXPECT_EQ(at(33), 9);
+  munlock(memory_.page(30), 4 * platform::page_size());
+}
+
+TEST_F(AbsentPagesTest, AreZerosAfterTheProgramHasDroppedThem) {
+  give_up(memory_.pages(0, pages));
+  ASSERT_EQ(madvise(memory_.page(0), memory_.span().bytes() / 2, MADV_DONTNEED), 0);
+  while (!dropped_) std::this_thread::yield();
+  EXPECT_EQ(at(3), 0);
+  EXPECT_EQ(at(pages - 1), 9);
+}
+
+TEST_F(AbsentPagesTest, MoveWithTheirMemory) {
+  absent_->on_move([&](Span from, std::uintptr_t to, const platform::IntervalSet& except) {
+    EXPECT_FALSE(except.overlaps({to, to + from.bytes()}));
+    std::vector<char> moved(from.bytes(), 5);
+    return absent_->fill({to, to + from.bytes()}, moved.data()) != AbsentPages::Filled::not_now;
+  });
+  give_up(memory_.pages(0, pages));
+  const std::size_t bytes = memory_.span().bytes();
+  void* const target = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(target, MAP_FAILED);
+  ASSERT_EQ(mremap(memory_.page(0), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target), target);
+  std::vector<MemoryEvent> events;
+  EXPECT_TRUE(tracker_->events().drain(events));
+  EXPECT_EQ(static_cast<char*>(target)[bytes - 1], 5);
+  munmap(target, bytes);
+}
+
+TEST_F(AbsentPagesTest, OwnDropsAreNoEvents) {
+  give_up(memory_.pages(0, pages));
+  std::vector<MemoryEvent> events;
+  EXPECT_TRUE(tracker_->events().drain(events));
+  EXPECT_TRUE(events.empty());
+}
+
+TEST_F(AbsentPagesTest, AreNotTrackedAnewWithoutBeingServed) {
+  give_up(memory_.pages(8, 8));
+  ASSERT_TRUE(tracker_->track(memory_.span()));
+  EXPECT_EQ(at(9), 9);
+}
+
+}  // namespace
+}  // namespace blastoff::tracking
