@@ -11,24 +11,44 @@ bool knows_device(const MachineModel& model, const operation::Operation& solve) 
   return key && model.device_rates.rate(*key, solve.work.flops) > 0;
 }
 
+// A program has few problems; the limit is for one that never repeats a size.
 void TimesTogether::learn(const operation::Operation& solve, int ranks, double seconds) {
+  constexpr std::size_t most = 1024;
   const std::lock_guard lock(mutex_);
-  std::optional<double>& least = min_.use({solve.routine(), solve.work.flops, ranks});
-  least = std::min(least.value_or(seconds), seconds);
+  if (measured_.size() >= most) measured_.clear();
+  Measured& known = measured_[{solve.routine(), ranks, solve.work.flops}];
+  known.least = known.count == 0 ? seconds : std::min(known.least, seconds);
+  ++known.count;
 }
 
 double TimesTogether::least(const operation::Operation& solve, int ranks) const {
+  const double flops = solve.work.flops;
   const std::lock_guard lock(mutex_);
-  const std::optional<double>* const known = min_.find({solve.routine(), solve.work.flops, ranks});
-  return known ? known->value_or(0) : 0;
+  double nearest = neighbourhood;
+  double seconds = 0;
+  const auto end = measured_.upper_bound({solve.routine(), ranks, flops * neighbourhood});
+  for (auto known = measured_.lower_bound({solve.routine(), ranks, flops / neighbourhood}); known != end; ++known) {
+    const double other = std::get<double>(known->first);
+    const double distance = std::max(other / flops, flops / other);
+    if (distance > nearest) continue;
+    nearest = distance;
+    seconds = known->second.least * flops / other;
+  }
+  return seconds;
 }
 
-bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moved, int ranks,
+int TimesTogether::count(const operation::Operation& solve, int ranks) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = measured_.find({solve.routine(), ranks, solve.work.flops});
+  return known == measured_.end() ? 0 : known->second.count;
+}
+
+bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moving, int ranks,
                     double together) {
   constexpr double margin = 2;
   if (!knows_device(model, solve)) return false;
   if (together == 0) together = model.min_cpu_seconds_of(solve) / ranks;
-  double gathered = moved / gathering_rate + model.device_seconds_of(solve);
+  double gathered = moving + model.device_seconds_of(solve);
   for (const operation::Operand& operand : solve.operands()) {
     const auto bytes = static_cast<double>(operand.part_bytes());
     if (operation::reads(operand.intent)) gathered += bytes / model.to_device;

@@ -2,42 +2,60 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <mutex>
-#include <optional>
 #include <tuple>
 
 #include "decide/machine_model.h"
 #include "operation/operation.h"
-#include "platform/recent_map.h"
 
 namespace blastoff::decide {
 
-/// Bytes per second at which one rank exchanges a distributed matrix with the others, packing and unpacking included.
-/// Ranks of one node and today's networks exceed it. Assumed, not measured.
-inline constexpr double gathering_rate = 1e9;
+/// Bytes per second at which one rank exchanges a distributed matrix with the others by messages, packing and unpacking
+/// included. Ranks of one node and today's networks exceed it. Assumed, not measured.
+inline constexpr double rate_of_messages = 1e9;
+
+/// Bytes per second at which ranks of one node copy their parts of a matrix to or from memory that they share, all at
+/// once. Assumed, not measured.
+constexpr double rate_of_shared_memory(int ranks) {
+  constexpr double of_a_rank = 2e9;
+  constexpr double of_a_node = 1.6e10;
+  return ranks * of_a_rank < of_a_node ? ranks * of_a_rank : of_a_node;
+}
 
 /// Whether the model knows how fast the device solves the problem.
 bool knows_device(const MachineModel& model, const operation::Operation& solve);
 
-/// The times that all ranks of a grid have taken for a problem together. Thread-safe.
+/// The times that all ranks of a grid have taken for a problem. Thread-safe.
 class TimesTogether {
  public:
   void learn(const operation::Operation& solve, int ranks, double seconds);
-  /// Returns the shortest time of such a problem; 0: none has been measured.
+  /// Returns the shortest time of such a problem. If none of this size has been measured, it is estimated from the
+  /// problem of the nearest size, which has at most `neighbourhood` times as many or as few operations. 0: there is
+  /// none.
   double least(const operation::Operation& solve, int ranks) const;
+  /// Returns how many problems of exactly this size have been measured.
+  int count(const operation::Operation& solve, int ranks) const;
+
+  static constexpr double neighbourhood = 8;
 
  private:
-  using Problem = std::tuple<operation::RoutineId, double, int>;  ///< routine, floating-point operations, number of
-                                                                  ///< ranks
+  struct Measured {
+    double least = 0;
+    int count = 0;
+  };
+  /// Routine, number of ranks, floating-point operations.
+  using Problem = std::tuple<operation::RoutineId, int, double>;
+
   mutable std::mutex mutex_;
-  platform::RecentMap<Problem, std::optional<double>> min_{256};
+  std::map<Problem, Measured> measured_;
 };
 
 /// Whether gathering is expected to take less than half of the time of all ranks together. That time is `together`, in
 /// seconds. If `together` is 0 (unknown), each rank is assumed to be as fast as MachineModel::min_cpu_seconds_of()
-/// says. `solve`: the whole problem on one device. `moved`: bytes of matrices that go from rank to rank, there and
-/// back. False if the model does not know the device.
-bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moved, int ranks,
+/// says. `solve`: the whole problem on one device. `moving`: seconds in which the matrices go from rank to rank, there
+/// and back. False if the model does not know the device.
+bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moving, int ranks,
                     double together);
 
 }  // namespace blastoff::decide

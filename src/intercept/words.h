@@ -29,9 +29,10 @@
 #define BLASTOFF_WORD_PARAMETERS_25 BLASTOFF_WORD_PARAMETERS_24, void* w24
 #define BLASTOFF_WORD_PARAMETERS_26 BLASTOFF_WORD_PARAMETERS_25, void* w25
 #define BLASTOFF_WORD_PARAMETERS_27 BLASTOFF_WORD_PARAMETERS_26, void* w26
-#define BLASTOFF_WORD_PARAMETERS_39                                                                                    \
+#define BLASTOFF_WORD_PARAMETERS_37                                                                                    \
   BLASTOFF_WORD_PARAMETERS_27, void *w27, void *w28, void *w29, void *w30, void *w31, void *w32, void *w33, void *w34, \
-      void *w35, void *w36, void *w37, void *w38
+      void *w35, void *w36
+#define BLASTOFF_WORD_PARAMETERS_39 BLASTOFF_WORD_PARAMETERS_37, void *w37, void *w38
 
 #define BLASTOFF_WORD_VALUES_1 w0
 #define BLASTOFF_WORD_VALUES_2 BLASTOFF_WORD_VALUES_1, w1
@@ -60,7 +61,8 @@
 #define BLASTOFF_WORD_VALUES_25 BLASTOFF_WORD_VALUES_24, w24
 #define BLASTOFF_WORD_VALUES_26 BLASTOFF_WORD_VALUES_25, w25
 #define BLASTOFF_WORD_VALUES_27 BLASTOFF_WORD_VALUES_26, w26
-#define BLASTOFF_WORD_VALUES_39 BLASTOFF_WORD_VALUES_27, w27, w28, w29, w30, w31, w32, w33, w34, w35, w36, w37, w38
+#define BLASTOFF_WORD_VALUES_37 BLASTOFF_WORD_VALUES_27, w27, w28, w29, w30, w31, w32, w33, w34, w35, w36
+#define BLASTOFF_WORD_VALUES_39 BLASTOFF_WORD_VALUES_37, w37, w38
 
 #define BLASTOFF_PASTE(left, right) BLASTOFF_PASTE_EXPANDED(left, right)
 #define BLASTOFF_PASTE_EXPANDED(left, right) left##right

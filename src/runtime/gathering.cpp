@@ -9,7 +9,11 @@
 
 #include <dlfcn.h>
 
+#include "blas/front_end.h"
 #include "decide/gathering.h"
+
+#include "intercept/blas/enter_words.h"
+#include "intercept/blas/entry_points.h"
 #include "intercept/dispatch.h"
 #include "intercept/lapack/enter.h"
 #include "intercept/loaded_objects.h"
@@ -19,6 +23,7 @@
 #include "platform/fork_guard.h"
 #include "platform/memory_limits.h"
 #include "platform/process.h"
+#include "platform/recent_map.h"
 #include "platform/rounding.h"
 #include "platform/threads.h"
 #include "report/call_log.h"
@@ -41,28 +46,63 @@ using report::Refusal;
 using scalapack::Functions;
 using scalapack::Grid;
 using scalapack::Outcome;
+using scalapack::Transport;
 
-/// dsyevd_, zheevd_, ...: the first spelling of a routine.
-const intercept::EntryPoint& fortran_name(lapack::Routine routine) {
-  return intercept::lapack_entry_points[static_cast<std::size_t>(routine) *
-                                        intercept::lapack_routines.spellings.size()];
+/// dsyevd_, dgemm_, ...: the first spelling of a routine.
+const intercept::EntryPoint& fortran_name(scalapack::LocalRoutine routine) {
+  if (routine.is_lapack())
+    return intercept::lapack_entry_points[static_cast<std::size_t>(routine.of_lapack()) *
+                                          intercept::lapack_routines.spellings.size()];
+  return intercept::entry_point_table[static_cast<std::size_t>(routine.of_blas()) *
+                                      intercept::blas_routines.spellings.size()];
 }
 
-/// The process of a grid that solves the problem for all (its root).
+/// The local call as an operation; nullopt if a device cannot make it, or if there is nothing to compute.
+std::optional<operation::Operation> operation_of(const scalapack::GatheredProblem& problem) {
+  if (problem.routine().is_lapack()) {
+    const lapack::Call call(problem.routine().of_lapack(), problem.words(), 4);
+    if (!call.valid() || call.trivial() || !call.supported()) return std::nullopt;
+    return call.operation();
+  }
+  blas::Call call;
+  if (!intercept::parse_blas(call, problem.routine().of_blas(), problem.words().data())) return std::nullopt;
+  if (!blas::valid(call) || blas::trivial(call)) return std::nullopt;
+  return blas::operation_of(call);
+}
+
+/// The process of a grid that makes a call for all (its root).
 class SolvingProcess final : public scalapack::Root {
  public:
   explicit SolvingProcess(const InterceptedCall& intercepted) : intercepted_(intercepted) {}
 
-  bool wants(const scalapack::GatheredProblem& problem, const Grid& grid) override {
-    refusal_ = judge(problem, grid);
+  bool wants(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) override {
+    refusal_ = judge(problem, grid, transport);
     return refusal_ == Refusal::none;
+  }
+
+  // The device may be open or free later. Other reasons last, and are looked at ever more rarely.
+  std::uint32_t silence(const scalapack::Call& call) override {
+    constexpr std::uint32_t longest = 64;
+    const bool lasts = refusal_ == Refusal::distributed || refusal_ == Refusal::below_min_size ||
+                       refusal_ == Refusal::unsupported || refusal_ == Refusal::device_none;
+    if (!lasts) return 0;
+    static std::mutex mutex;
+    static auto& known = *new platform::RecentMap<std::uint32_t, std::uint32_t>(256);
+    const std::lock_guard lock(mutex);
+    std::uint32_t& silence = known.use(call.fingerprint(false));
+    silence = std::min(longest, 2 * silence + 1);
+    return silence;
   }
 
   bool solve(const scalapack::GatheredProblem& problem) override {
     GatheredSolve solve;
-    const intercept::EntryPoint& entry = fortran_name(problem.routine());
-    intercept::enter_lapack(entry, intercept::original_for(entry, intercepted_.caller), problem.routine(),
-                            problem.words().data(), intercepted_.caller);
+    const scalapack::LocalRoutine routine = problem.routine();
+    const intercept::EntryPoint& entry = fortran_name(routine);
+    const intercept::Original original = intercept::original_for(entry, intercepted_.caller);
+    if (routine.is_lapack())
+      intercept::enter_lapack(entry, original, routine.of_lapack(), problem.words().data(), intercepted_.caller);
+    else
+      intercept::enter_blas(entry, original, routine.of_blas(), problem.words().data(), intercepted_.caller);
     refusal_ = solve.refusal();
     return refusal_ == Refusal::none;
   }
@@ -70,10 +110,11 @@ class SolvingProcess final : public scalapack::Root {
   /// Why this process did not solve it; Refusal::none if it did.
   Refusal refusal() const { return refusal_; }
 
-  /// Learns how long all processes took, if they have solved the problem together.
-  void learn(double seconds) {
-    if (!judged_) return;
-    platform::undisturbed([&] { times_together().learn(*judged_, ranks_, seconds); });
+  /// Learns how long all processes took, together or with one that solved the problem for all.
+  void learn(double seconds, Outcome outcome) {
+    if (!judged_ || outcome == Outcome::reported) return;
+    decide::TimesTogether& times = outcome == Outcome::gathered ? times_gathered() : times_together();
+    platform::undisturbed([&] { times.learn(*judged_, ranks_, seconds); });
   }
 
  private:
@@ -81,49 +122,63 @@ class SolvingProcess final : public scalapack::Root {
     static auto& times = *new decide::TimesTogether;
     return times;
   }
+  static decide::TimesTogether& times_gathered() {
+    static auto& times = *new decide::TimesTogether;
+    return times;
+  }
 
-  Refusal judge(const scalapack::GatheredProblem& problem, const Grid& grid) {
+  Refusal judge(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) {
     Process& process = Process::instance();
     if (const Refusal refusal = process.refusal(); refusal != Refusal::none) return refusal;
     if (!platform::rounds_to_nearest()) return Refusal::rounding;
     const intercept::Original original = intercept::original_for(fortran_name(problem.routine()), intercepted_.caller);
-    const lapack::Call call(problem.routine(), problem.words(), 4);
-    const bool narrow = original.convention.integers == abi::IntegerWidth::lp64;
-    if (original.function == nullptr || !narrow || !call.valid() || call.trivial() || !call.supported())
-      return Refusal::unsupported;
-    const operation::Operation operation = call.operation();
-    if (operation.work.volume < process.decider().floor_volume()) return Refusal::below_min_size;
+    const bool narrow = original.integers(problem.call().scalar()) == abi::IntegerWidth::lp64;
+    if (original.function == nullptr || !narrow) return Refusal::unsupported;
+    const std::optional<operation::Operation> operation = operation_of(problem);
+    if (!operation) return Refusal::unsupported;
+    if (operation->work.volume < process.decider().floor_volume()) return Refusal::below_min_size;
     if (problem.bytes() > platform::usable_memory() / 4) return Refusal::distributed;
     Refusal refusal = Refusal::distributed;
     judged_ = operation;
     ranks_ = grid.size();
+    const double moved = problem.call().moved_bytes();
+    moving_ =
+        moved / (transport == Transport::memory ? decide::rate_of_shared_memory(ranks_) : decide::rate_of_messages);
     platform::undisturbed([&] {
       const CallersEnvironment environment;
       if (!process.model_sought()) process.seek_model();
-      const double moved = static_cast<double>(problem.bytes() + problem.matrix_bytes());
-      const auto pays = [&] {
-        return process.settings().gather == GatherMode::always ||
-               decide::gathering_pays(process.model(), operation, moved, ranks_,
-                                      times_together().least(operation, ranks_));
-      };
       // The kind of device may be known only when it is open.
-      const bool unknown = process.devices_in_use() == nullptr && !decide::knows_device(process.model(), operation);
-      if (unknown || pays()) refusal = room_for(problem, operation);
+      const bool unknown = process.devices_in_use() == nullptr && !decide::knows_device(process.model(), *operation);
+      if (unknown || pays()) refusal = room_for(problem);
       if (refusal == Refusal::none && unknown && !pays()) refusal = Refusal::distributed;
     });
     return refusal;
   }
 
-  /// Checks whether the problem fits. Opens the device if it is time.
-  static Refusal room_for(const scalapack::GatheredProblem& problem, const operation::Operation& operation) {
-    constexpr std::size_t matrices_of_work_space = 3;
+  /// By the times that were measured, once the gathered problem has been solved more than once: the first time, the
+  /// memory and the device's kernels are new.
+  bool pays() const {
     Process& process = Process::instance();
+    if (process.settings().gather == GatherMode::always) return true;
+    const double together = times_together().least(*judged_, ranks_);
+    if (together > 0 && times_gathered().count(*judged_, ranks_) > 1)
+      return times_gathered().least(*judged_, ranks_) < together;
+    return decide::gathering_pays(process.model(), *judged_, moving_, ranks_, together);
+  }
+
+  /// Checks whether the problem fits. Opens the device if it is time. The CPUs of all processes would share the work,
+  /// so the device is worth opening only for a call that takes them long.
+  Refusal room_for(const scalapack::GatheredProblem& problem) {
+    Process& process = Process::instance();
+    operation::Operation share = *judged_;
+    share.work.flops /= ranks_;
     Refusal refusal = Refusal::none;
-    const Placement placement = process.place(operation, refusal);
+    const Placement placement = process.place(share, refusal);
     if (placement.context == nullptr) return refusal;
-    const std::size_t needed = problem.bytes() + matrices_of_work_space * problem.matrix_bytes();
-    if (needed > placement.context->budget()) refusal = Refusal::out_of_memory;
-    process.give_back(placement, operation);
+    const std::size_t work_space =
+        scalapack::is_eigensolver(problem.call().kind()) ? 3 * problem.matrix_bytes() : problem.matrix_bytes() / 4;
+    if (problem.bytes() + work_space > placement.context->budget()) refusal = Refusal::out_of_memory;
+    process.give_back(placement, share);
     return refusal;
   }
 
@@ -131,11 +186,12 @@ class SolvingProcess final : public scalapack::Root {
   Refusal refusal_ = Refusal::none;
   std::optional<operation::Operation> judged_;
   int ranks_ = 0;
+  double moving_ = 0;
 };
 
 /// nullptr if the program does not have all functions. Looked up once for each original, until a library is loaded or
 /// unloaded.
-const Functions* functions_for(const InterceptedCall& intercepted, const scalapack::Call& call) {
+const Functions* functions_for(const InterceptedCall& intercepted, blas::Scalar scalar) {
   const Functions* result = nullptr;
   platform::undisturbed([&] {
     const CallersEnvironment environment;
@@ -147,7 +203,7 @@ const Functions* functions_for(const InterceptedCall& intercepted, const scalapa
       const std::lock_guard lock(mutex);
       const auto [entry, is_new] = known.try_emplace({intercepted.original.function, counts.loads, counts.unloads});
       if (is_new) {
-        entry->second = scalapack::find_functions(call.complex(), [&](const char* symbol) {
+        entry->second = scalapack::find_functions(scalar, [&](const char* symbol) {
           // If the program refers to a library's variable, the copy in the program itself is the one in use, so it
           // comes first.
           void* const global = dlsym(RTLD_DEFAULT, symbol);
@@ -164,21 +220,26 @@ const Functions* functions_for(const InterceptedCall& intercepted, const scalapa
 }
 
 /// How long the first call on a grid waits for the answers of the other ranks: about a thousandth of the time of the
-/// call.
-std::chrono::duration<double> patience(GatherMode mode, int order) {
-  if (mode == GatherMode::never) return std::chrono::seconds(0);
+/// call. A process without a device has no reason to wait.
+std::chrono::duration<double> patience(GatherMode mode, const scalapack::Call& call) {
+  if (mode == GatherMode::never || Process::instance().refusal() != Refusal::none) return std::chrono::seconds(0);
   if (mode == GatherMode::always) return std::chrono::seconds(10);
-  const double n = order;
-  return std::chrono::duration<double>(std::min(0.2, 2e-13 * n * n * n));
+  return std::chrono::duration<double>(std::min(0.2, 4e-14 * call.multiplications()));
+}
+
+/// Whether the call may be gathered at all. All processes answer alike if they have the same mode.
+bool may_be_gathered(const scalapack::Call& call, GatherMode mode) {
+  return mode == GatherMode::always || call.is_worth_asking();
 }
 
 Outcome gather(const InterceptedCall& intercepted, const scalapack::Call& call, SolvingProcess& root) {
-  const Functions* const functions = functions_for(intercepted, call);
+  const Functions* const functions = functions_for(intercepted, call.scalar());
   if (functions == nullptr) return Outcome::distributed;
-  const Grid grid = scalapack::grid_of(*functions, call.a().descriptor->context);
+  const Grid grid = scalapack::grid_of(*functions, call.context());
   const GatherMode mode = Process::instance().settings().gather;
   if (!grid.has_this_process() || (grid.is_root() && mode == GatherMode::never)) return Outcome::distributed;
-  return scalapack::gather(call, intercepted.original.function, *functions, grid, root, patience(mode, call.order()));
+  if (!call.may_be_gathered(grid)) return Outcome::distributed;
+  return scalapack::gather(call, intercepted.original.function, *functions, grid, root, patience(mode, call));
 }
 
 Refusal refusal_of(Outcome outcome, const SolvingProcess& root) {
@@ -219,6 +280,7 @@ void intercept::dispatch_distributed(const InterceptedCall& intercepted, const s
   Process* const existing = Process::try_instance();
   if (existing == nullptr || existing->in_forked_child()) return intercepted.raw(intercepted.original.function);
   Process& process = *existing;
+  if (!may_be_gathered(call, process.settings().gather)) return intercepted.raw(intercepted.original.function);
   const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
   const CallStopwatch stopwatch;
   SolvingProcess root(intercepted);
@@ -228,9 +290,10 @@ void intercept::dispatch_distributed(const InterceptedCall& intercepted, const s
     const CallStopwatch original;
     const SpentOnCpu spent_before = OpenPolicy::added_by_this_thread();
     intercepted.raw(intercepted.original.function);
-    root.learn(original.seconds());
+    root.learn(original.seconds(), outcome);
     if (refusal == Refusal::not_open) process.add_spent_before_opening({.seconds = original.seconds()}, spent_before);
   }
+  if (outcome == Outcome::gathered) root.learn(stopwatch.seconds(), outcome);
   const report::CallTime time = report::end_call(begin);
   count(intercepted, refusal, stopwatch.own(stopwatch.seconds()), time, outcome == Outcome::distributed);
 }

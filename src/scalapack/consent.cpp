@@ -35,6 +35,7 @@ struct Acquaintance {
   int heard = 0;                 ///< number of words received from the root
   std::vector<bool> answered{};  ///< on the root: whether a rank has answered
   int answers = 0;
+  Meeting meeting{};
 };
 
 extern "C" int copy_acquaintance(void*, int, void*, void*, void*, int* copied) {
@@ -57,21 +58,31 @@ int attribute_key(const Mpi& mpi) {
   return key;
 }
 
+Acquaintance& acquaintance_on(const Functions& functions, const Grid& grid) {
+  constexpr int messages_between_processes = 10;  // Cblacs_get: returns it as a system handle
+  int handle = 0;
+  functions.get(grid.context, messages_between_processes, &handle);
+  void* const communicator = functions.communicator(handle);
+  functions.free_handle(handle);
+  const int key = attribute_key(functions.mpi);
+  Acquaintance* acquaintance = nullptr;
+  int there = 0;
+  functions.mpi.get_attribute(communicator, key, static_cast<void*>(&acquaintance), &there);
+  if (there == 0) {
+    acquaintance = new Acquaintance;
+    acquaintance->meeting.communicator = communicator;
+    functions.mpi.set_attribute(communicator, key, acquaintance);
+  }
+  return *acquaintance;
+}
+
 class Conversation {
  public:
-  Conversation(const Functions& functions, const Grid& grid) : mpi_(functions.mpi), grid_(grid) {
-    constexpr int messages_between_processes = 10;  // Cblacs_get: returns it as a system handle
-    int handle = 0;
-    functions.get(grid.context, messages_between_processes, &handle);
-    communicator_ = functions.communicator(handle);
-    functions.free_handle(handle);
-    const int key = attribute_key(mpi_);
-    int there = 0;
-    mpi_.get_attribute(communicator_, key, static_cast<void*>(&acquaintance_), &there);
-    if (there == 0) {
-      acquaintance_ = new Acquaintance;
-      mpi_.set_attribute(communicator_, key, acquaintance_);
-    }
+  Conversation(const Functions& functions, const Grid& grid)
+      : mpi_(functions.mpi),
+        grid_(grid),
+        acquaintance_(&acquaintance_on(functions, grid)),
+        communicator_(acquaintance_->meeting.communicator) {
     ++acquaintance_->calls;
   }
 
@@ -157,12 +168,16 @@ class Conversation {
 
   const Mpi& mpi_;
   const Grid& grid_;
-  void* communicator_ = nullptr;
-  Acquaintance* acquaintance_ = nullptr;
+  Acquaintance* const acquaintance_;
+  void* const communicator_;
   mutable std::array<long, 32> status_{};  // longer than any MPI_Status
 };
 
 }  // namespace
+
+Meeting& meeting_of(const Functions& functions, const Grid& grid) {
+  return acquaintance_on(functions, grid).meeting;
+}
 
 bool all_gather(const Functions& functions, const Grid& grid, bool wanted, std::chrono::duration<double> patience) {
   Conversation conversation(functions, grid);

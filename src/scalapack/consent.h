@@ -10,14 +10,25 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 
 #include "scalapack/functions.h"
+#include "scalapack/segment.h"
 
 namespace blastoff::scalapack {
 
+/// What the processes of a grid have once they know each other. It ends with the grid.
+struct Meeting {
+  bool over = false;                   ///< they have tried to share a segment
+  std::unique_ptr<Segment> segment{};  ///< nullptr: they do not share one
+  void* communicator = nullptr;
+};
+Meeting& meeting_of(const Functions& functions, const Grid& grid);
+
 /// Whether all processes of the grid will gather this call. All processes get the same answer. Each process with
-/// Blastoff asks at every call of order min_order or more that is not a query. `wanted`: on the root, whether it
-/// wants to gather. `patience`: at the first call of a grid, how long to wait for the greeting or the answers.
+/// Blastoff asks at every call that may be gathered and is worth asking, until they share a segment. `wanted`: on the
+/// root, whether it wants to gather. `patience`: at the first call of a grid, how long to wait for the greeting or the
+/// answers.
 bool all_gather(const Functions& functions, const Grid& grid, bool wanted, std::chrono::duration<double> patience);
 
 }  // namespace blastoff::scalapack

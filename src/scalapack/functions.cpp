@@ -23,7 +23,7 @@ void* byte_type(const Find& find) {
 
 }  // namespace
 
-std::optional<Functions> find_functions(bool complex, const Find& find) {
+std::optional<Functions> find_functions(blas::Scalar scalar, const Find& find) {
   Functions all{};
   bool complete = true;
   const auto look_up = [&]<class Function>(Function*& function, const char* symbol) {
@@ -37,9 +37,8 @@ std::optional<Functions> find_functions(bool complex, const Find& find) {
   look_up(all.least, "Cigamn2d");
   look_up(all.send_integers, "Cigebs2d");
   look_up(all.receive_integers, "Cigebr2d");
-  look_up(all.send_reals, "Cdgebs2d");
-  look_up(all.receive_reals, "Cdgebr2d");
-  look_up(all.redistribute, complex ? "pzgemr2d_" : "pdgemr2d_");
+  constexpr std::array redistributions = {"psgemr2d_", "pdgemr2d_", "pcgemr2d_", "pzgemr2d_"};  // by blas::Scalar
+  look_up(all.redistribute, redistributions[static_cast<std::size_t>(scalar)]);
   look_up(all.mpi.isend, "MPI_Isend");
   look_up(all.mpi.request_free, "MPI_Request_free");
   look_up(all.mpi.iprobe, "MPI_Iprobe");

@@ -32,10 +32,6 @@ struct Functions {
                         int leading_dimension);
   void (*receive_integers)(int context, const char* scope, const char* topology, int rows, int columns, int* values,
                            int leading_dimension, int from_row, int from_column);
-  void (*send_reals)(int context, const char* scope, const char* topology, int rows, int columns, double* values,
-                     int leading_dimension);
-  void (*receive_reals)(int context, const char* scope, const char* topology, int rows, int columns, double* values,
-                        int leading_dimension, int from_row, int from_column);
   /// p?gemr2d_ for the routine's element type.
   void (*redistribute)(const int* rows, const int* columns, void* from, const int* from_row, const int* from_column,
                        const Descriptor* from_layout, void* to, const int* to_row, const int* to_column,
@@ -46,7 +42,7 @@ struct Functions {
 using Find = std::function<void*(const char* symbol)>;
 
 /// Nothing if one function is missing, or if the MPI library is not one whose handles are known.
-std::optional<Functions> find_functions(bool complex, const Find& find);
+std::optional<Functions> find_functions(blas::Scalar scalar, const Find& find);
 
 Grid grid_of(const Functions& functions, int context);
 

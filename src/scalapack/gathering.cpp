@@ -2,184 +2,317 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <limits>
 #include <optional>
 
 #include "scalapack/consent.h"
 
 namespace blastoff::scalapack {
-
-GatheredProblem::GatheredProblem(const Call& call)
-    : call_(call),
-      size_(call.order()),
-      n_(static_cast<std::size_t>(size_)),
-      matrices_(!call.generalized()    ? 1
-                : call.wants_vectors() ? 3
-                                       : 2) {
-  a_ = take(n_ * n_, call.element_bytes());
-  values_ = static_cast<double*>(take(n_, sizeof(double)));
-  if (call.generalized())
-    call_generalized();
-  else
-    call_standard();
-  words_.resize(lapack::argument_list(routine()).words(),
-                reinterpret_cast<void*>(std::size_t{1}));  // lengths of letters
-}
-
-void* GatheredProblem::take(std::size_t elements, std::size_t element_bytes) {
-  void* const memory = std::malloc(elements * element_bytes);
-  complete_ = complete_ && memory != nullptr;
-  memory_.emplace_back(memory);
-  return memory;
-}
-
-void GatheredProblem::add(std::initializer_list<const void*> words) {
-  for (const void* const word : words) words_.push_back(const_cast<void*>(word));
-}
-
-// Work space of the size that LAPACK requires. A device leaves most of it untouched.
-void GatheredProblem::call_standard() {
-  const int n = size_;
-  const bool complex = call_.complex();
-  work_length_ = complex ? 2 * n + n * n : 1 + 6 * n + 2 * n * n;
-  real_work_length_ = 1 + 5 * n + 2 * n * n;
-  integer_work_length_ = 3 + 5 * n;
-  add({"V", call_.uplo() == 'u' ? "U" : "L", &size_, a_, &size_, values_});
-  add({take(static_cast<std::size_t>(work_length_), call_.element_bytes()), &work_length_});
-  if (complex) add({take(static_cast<std::size_t>(real_work_length_), sizeof(double)), &real_work_length_});
-  add({take(static_cast<std::size_t>(integer_work_length_), sizeof(int)), &integer_work_length_, &info_});
-}
-
-void GatheredProblem::call_generalized() {
-  b_ = take(n_ * n_, call_.element_bytes());
-  z_ = call_.wants_vectors() ? take(n_ * n_, call_.element_bytes()) : a_;
-  constexpr std::size_t block = 64;
-  work_length_ = static_cast<int>((block + 1) * n_);
-  const char range = call_.range();
-  add({call_.itype(), call_.wants_vectors() ? "V" : "N",
-       range == 'a'   ? "A"
-       : range == 'i' ? "I"
-                      : "V",
-       call_.uplo() == 'u' ? "U" : "L", &size_, a_, &size_, b_, &size_});
-  add({call_.low_value(), call_.high_value(), call_.low_index(), call_.high_index(), call_.tolerance(), &found_,
-       values_, z_, &size_});
-  add({take(static_cast<std::size_t>(work_length_), call_.element_bytes()), &work_length_});
-  add({take(7 * n_, sizeof(double)), take(5 * n_, sizeof(int)), take(n_, sizeof(int)), &info_});
-}
-
 namespace {
 
-class Exchange {
- public:
-  Exchange(const Call& call, const Functions& functions, const Grid& grid)
-      : call_(call), functions_(functions), grid_(grid) {}
+/// What one process knows of a call that all make.
+struct Gathering {
+  const Call& call;
+  const Functions& functions;
+  const Grid& grid;
+  Root& root;
+  Places places;
 
-  /// Whether all processes say yes and have the same arguments.
-  bool agree(bool yes) const {
-    // The minimum of all numbers and the minimum of their complements are complements of each other only if all numbers
-    // are equal.
-    constexpr int all_bits = 0x7fffffff;
-    const int fingerprint = static_cast<int>(call_.fingerprint() & all_bits);
-    std::array<int, 3> votes{yes ? 1 : 0, fingerprint, all_bits - fingerprint};
+  std::optional<GatheredProblem> problem{};  ///< on the root
+
+  /// Whether the root wants to gather the problem, which lies at `base`.
+  bool wanted(std::byte* base, Transport transport) {
+    if (!grid.is_root()) return false;
+    problem.emplace(call, places, base);
+    return *problem && root.wants(*problem, grid, transport);
+  }
+  bool solve() { return root.solve(*problem) && problem->info() == 0; }
+
+  /// The pivots of a factorization are numbers of rows, which count from the first row of the distributed matrix in
+  /// ScaLAPACK, and from the first row of the sub-matrix in LAPACK.
+  void pivots_to(int* whole) const {
+    const Axis axis = call.pivot_axis(grid);
+    const int* const own = call.integers(Argument::ipiv);
+    axis.each_own_run([&](std::int64_t row, std::int64_t place, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) whole[row + i] = own[place + i] - static_cast<int>(axis.begin);
+    });
+  }
+  void pivots_from(const int* whole) const {
+    const Axis axis = call.pivot_axis(grid);
+    int* const own = call.integers(Argument::ipiv);
+    axis.each_own_run([&](std::int64_t row, std::int64_t place, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) own[place + i] = whole[row + i] + static_cast<int>(axis.begin);
+    });
+  }
+  bool has_pivots(operation::Intent intent) const { return call.has(Argument::ipiv) && call.pivot_intent() == intent; }
+
+  /// The part of a result that is to be copied.
+  DistributedMatrix result(const MatrixRule& rule, int found) const {
+    DistributedMatrix matrix = call.matrix(rule);
+    if (rule.matrix == Argument::z) matrix.columns = call.wants_vectors() ? found : 0;
+    return matrix;
+  }
+
+  /// Fills in the results other than matrices, pivots and eigenvalues.
+  void fill_rest(int found) const {
+    if (call.has(Argument::info)) *call.integers(Argument::info) = 0;
+    if (!call.has(Argument::found)) return;
+    *call.integers(Argument::found) = found;
+    if (!call.wants_vectors()) return;
+    *call.integers(Argument::vectors_found) = found;
+    std::fill_n(call.integers(Argument::ifail), found, 0);
+    std::fill_n(call.integers(Argument::clusters), 2 * grid.size(), 0);
+    // The value if there are no clusters.
+    if (call.real_bytes() == sizeof(float))
+      std::fill_n(static_cast<float*>(call.word(Argument::gaps)), grid.size(), -1.0F);
+    else
+      std::fill_n(static_cast<double*>(call.word(Argument::gaps)), grid.size(), -1.0);
+  }
+};
+
+/// The matrices go through memory that all processes share.
+class ThroughMemory {
+ public:
+  ThroughMemory(Gathering& gathering, Segment& segment) : all_(gathering), segment_(segment) {}
+
+  Outcome run(void* original) {
+    const std::uint32_t call_class = all_.call.fingerprint(false);
+    if (segment_.is_silent(call_class)) return Outcome::distributed;
+    if (!(all_.grid.is_root() ? say(call_class) : segment_.hear(call_class))) return Outcome::distributed;
+    const bool reported = is_eigensolver(all_.call.kind()) && all_.call.query(original) != 0;
+    const bool solved = !reported && copied_and_solved();
+    if (solved) take_results();
+    segment_.leave();
+    if (reported) return Outcome::reported;
+    return solved ? Outcome::gathered : Outcome::distributed;
+  }
+
+ private:
+  bool say(std::uint32_t call_class) {
+    Segment::Word word;
+    word.wanted = all_.places.bytes() <= segment_.capacity() && all_.wanted(segment_.data(), Transport::memory);
+    if (!word.wanted) word.silence = all_.root.silence(all_.call);
+    return segment_.say(call_class, word);
+  }
+
+  bool copied_and_solved() {
+    if (!segment_.enter()) return false;
+    const bool able =
+        all_.call.is_right_here(all_.grid) && (!is_eigensolver(all_.call.kind()) || all_.call.has_work_space());
+    if (able) give_operands();
+    const std::uint32_t fingerprint = all_.call.fingerprint();
+    segment_.arrive(able, fingerprint);
+    if (all_.grid.is_root() && segment_.all_arrived(fingerprint)) {
+      const bool solved = are_pivots() && all_.solve();
+      segment_.finish(solved, all_.problem->found());
+    }
+    return segment_.is_solved();
+  }
+
+  void give_operands() const {
+    for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
+      const DistributedMatrix matrix = all_.call.matrix(all_.call.rules()[i]);
+      if (operation::reads(matrix.intent)) copy_to(all_.places.matrix(i, segment_.data()), matrix, all_.grid);
+    }
+    // The processes of a row of the grid have the same pivots.
+    if (all_.has_pivots(operation::Intent::read) && all_.grid.column == 0)
+      all_.pivots_to(all_.places.pivots(segment_.data()));
+  }
+
+  /// Whether the pivots that were given are numbers of rows. LAPACK relies on it.
+  bool are_pivots() const {
+    if (!all_.has_pivots(operation::Intent::read)) return true;
+    const int n = all_.call.integer(Argument::n);
+    const int* const pivots = all_.places.pivots(segment_.data());
+    return std::all_of(pivots, pivots + n, [&](int row) { return row >= 1 && row <= n; });
+  }
+
+  void take_results() const {
+    const int found = segment_.found();
+    for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
+      const DistributedMatrix matrix = all_.result(all_.call.rules()[i], found);
+      if (operation::writes(matrix.intent)) copy_from(all_.places.matrix(i, segment_.data()), matrix, all_.grid);
+    }
+    if (all_.has_pivots(operation::Intent::write)) all_.pivots_from(all_.places.pivots(segment_.data()));
+    if (all_.call.has(Argument::w))
+      std::memcpy(all_.call.word(Argument::w), all_.places.values(segment_.data()),
+                  static_cast<std::size_t>(found) * all_.call.real_bytes());
+    all_.fill_rest(found);
+  }
+
+  Gathering& all_;
+  Segment& segment_;
+};
+
+/// Words and numbers of all processes of a grid, by the BLACS.
+class Messages {
+ public:
+  Messages(const Functions& functions, const Grid& grid) : functions_(functions), grid_(grid) {}
+
+  /// The smallest of each number over all processes.
+  template <std::size_t count>
+  void least(std::array<int, count>& numbers) const {
     int row = 0;
     int column = 0;
-    functions_.least(grid_.context, "All", " ", 3, 1, votes.data(), 3, &row, &column, -1, -1, -1);
-    return votes[0] == 1 && votes[1] == all_bits - votes[2];
+    const int length = count;
+    functions_.least(grid_.context, "All", " ", length, 1, numbers.data(), length, &row, &column, -1, -1, -1);
   }
 
   /// Sends numbers from the root to all processes.
-  template <std::size_t count>
-  void broadcast(std::array<int, count>& numbers) const {
-    const int length = count;
+  void broadcast(int* numbers, int count) const {
+    if (count == 0) return;
     if (grid_.is_root())
-      functions_.send_integers(grid_.context, "All", " ", length, 1, numbers.data(), length);
+      functions_.send_integers(grid_.context, "All", " ", count, 1, numbers, count);
     else
-      functions_.receive_integers(grid_.context, "All", " ", length, 1, numbers.data(), length, 0, 0);
+      functions_.receive_integers(grid_.context, "All", " ", count, 1, numbers, count, 0, 0);
   }
-  void broadcast(double* numbers, int length) const {
-    if (length == 0) return;
-    if (grid_.is_root())
-      functions_.send_reals(grid_.context, "All", " ", length, 1, numbers, length);
-    else
-      functions_.receive_reals(grid_.context, "All", " ", length, 1, numbers, length, 0, 0);
-  }
-
-  /// Copies the distributed matrix to `whole` on the root, or back. `whole` is nullptr on other processes.
-  void to_root(const Call::Matrix& matrix, void* whole) const { move(matrix, whole, call_.order(), true); }
-  void from_root(const Call::Matrix& matrix, void* whole, int columns) const { move(matrix, whole, columns, false); }
 
  private:
-  /// Moves panels, because redistribution counts bytes in 32 bits and buffers what it sends and receives.
-  void move(const Call::Matrix& matrix, void* whole, int columns, bool to_root) const {
-    constexpr std::size_t panel_bytes = std::size_t{64} << 20;
-    const int n = call_.order();
-    const std::size_t column_bytes = static_cast<std::size_t>(n) * call_.element_bytes();
-    const int width = static_cast<int>(std::max<std::size_t>(1, panel_bytes / column_bytes));
-    const int one = 1;
-    for (int begin = 0; begin < columns; begin += width) {
-      const int panel = std::min(width, columns - begin);
-      // A layout of one block: the first process of the grid has all of it.
-      const Descriptor layout{.context = grid_.context,
-                              .rows = n,
-                              .columns = panel,
-                              .row_block = n,
-                              .column_block = panel,
-                              .leading_dimension = n};
-      char* const part =
-          whole == nullptr ? nullptr : static_cast<char*>(whole) + static_cast<std::size_t>(begin) * column_bytes;
-      const int column = begin + 1;
-      if (to_root)
-        functions_.redistribute(&n, &panel, matrix.address, &one, &column, matrix.descriptor, part, &one, &one, &layout,
-                                &grid_.context);
-      else
-        functions_.redistribute(&n, &panel, part, &one, &one, &layout, matrix.address, &one, &column, matrix.descriptor,
-                                &grid_.context);
-    }
-  }
-
-  const Call& call_;
   const Functions& functions_;
   const Grid& grid_;
 };
 
-/// Fills in the results of the generalized problem other than its eigenvalues and matrices.
-void fill_generalized(const Call& call, const Grid& grid, int found) {
-  *call.found() = found;
-  if (!call.wants_vectors()) return;
-  *call.vectors_found() = found;
-  std::fill_n(call.failed(), found, 0);
-  std::fill_n(call.clusters(), 2 * grid.size(), 0);
-  std::fill_n(call.gaps(), grid.size(), -1.0);  // the value if there are no clusters
+/// The matrices go by messages of the program's own ScaLAPACK.
+class ByMessages {
+ public:
+  explicit ByMessages(Gathering& gathering) : all_(gathering), messages_(gathering.functions, gathering.grid) {}
+
+  Outcome run(void* original) {
+    if (is_eigensolver(all_.call.kind()) && all_.call.query(original) != 0) return Outcome::reported;
+    if (!agree()) return Outcome::distributed;
+    for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
+      const DistributedMatrix matrix = all_.call.matrix(all_.call.rules()[i]);
+      // Redistribution knows no triangles, so that what lies in the other one goes to the root and back.
+      const bool keeps_elements = matrix.part != operation::Part::full && operation::writes(matrix.intent);
+      if (operation::reads(matrix.intent) || keeps_elements) move(i, matrix, true);
+    }
+    std::array<int, 2> solved{0, 0};
+    if (all_.problem) solved = {all_.solve() ? 1 : 0, all_.problem->found()};
+    messages_.broadcast(solved.data(), 2);
+    if (solved[0] == 0) return Outcome::distributed;
+    take_results(solved[1]);
+    return Outcome::gathered;
+  }
+
+ private:
+  /// Whether all processes can gather and have the same arguments.
+  bool agree() {
+    // The minimum of all numbers and the minimum of their complements are complements of each other only if all numbers
+    // are equal.
+    constexpr int all_bits = 0x7fffffff;
+    const Call& call = all_.call;
+    bool yes = call.is_right_here(all_.grid) && may_be_redistributed() && !all_.has_pivots(operation::Intent::read);
+    if (is_eigensolver(call.kind())) yes = yes && call.has_work_space();
+    if (all_.grid.is_root()) yes = yes && all_.wanted(nullptr, Transport::messages);
+    const int fingerprint = static_cast<int>(call.fingerprint() & all_bits);
+    std::array<int, 3> votes{yes ? 1 : 0, fingerprint, all_bits - fingerprint};
+    messages_.least(votes);
+    return votes[0] == 1 && votes[1] == all_bits - votes[2];
+  }
+
+  /// Redistribution knows one type of descriptors, and counts elements in 32 bits.
+  bool may_be_redistributed() const {
+    for (const MatrixRule& rule : all_.call.rules()) {
+      const DistributedMatrix matrix = all_.call.matrix(rule);
+      const std::int64_t columns = own_share(matrix.all_columns(all_.grid));
+      if (matrix.layout.type != Descriptor::dense) return false;
+      if (matrix.layout.leading_dimension * columns >= std::numeric_limits<int>::max()) return false;
+    }
+    return true;
+  }
+
+  void take_results(int found) {
+    const Call& call = all_.call;
+    for (std::size_t i = 0; i < call.rules().size(); ++i) {
+      const DistributedMatrix matrix = all_.result(call.rules()[i], found);
+      if (operation::writes(matrix.intent)) move(i, matrix, false);
+    }
+    if (all_.has_pivots(operation::Intent::write)) {
+      std::vector<int> pivots(static_cast<std::size_t>(call.integer(Argument::n)));
+      int* const whole = all_.problem ? all_.places.pivots(all_.problem->base()) : pivots.data();
+      messages_.broadcast(whole, static_cast<int>(call.pivot_axis(all_.grid).count));
+      all_.pivots_from(whole);
+    }
+    if (call.has(Argument::w)) {
+      const std::size_t bytes = static_cast<std::size_t>(found) * call.real_bytes();
+      if (all_.problem) std::memcpy(call.word(Argument::w), all_.places.values(all_.problem->base()), bytes);
+      messages_.broadcast(call.integers(Argument::w), static_cast<int>(bytes / sizeof(int)));
+    }
+    all_.fill_rest(found);
+  }
+
+  /// Moves panels, because redistribution counts bytes in 32 bits and buffers what it sends and receives.
+  void move(std::size_t index, const DistributedMatrix& matrix, bool to_root) const {
+    constexpr std::size_t panel_bytes = std::size_t{64} << 20;
+    const std::size_t column_bytes = static_cast<std::size_t>(matrix.rows) * matrix.element_bytes;
+    const int width = static_cast<int>(std::max<std::size_t>(1, panel_bytes / column_bytes));
+    const int one = 1;
+    const int row = matrix.row + 1;
+    const auto* const given = static_cast<const Descriptor*>(all_.call.descriptor(all_.call.rules()[index].matrix));
+    for (int begin = 0; begin < matrix.columns; begin += width) {
+      const int panel = std::min(width, matrix.columns - begin);
+      // A layout of one block: the first process of the grid has all of it.
+      const Descriptor layout{.context = all_.grid.context,
+                              .rows = matrix.rows,
+                              .columns = panel,
+                              .row_block = matrix.rows,
+                              .column_block = panel,
+                              .leading_dimension = matrix.rows};
+      std::byte* const part = all_.problem ? all_.places.matrix(index, all_.problem->base()).address +
+                                                 static_cast<std::size_t>(begin) * column_bytes
+                                           : nullptr;
+      const int column = matrix.column + begin + 1;
+      const auto redistribute = all_.functions.redistribute;
+      if (to_root)
+        redistribute(&matrix.rows, &panel, matrix.address, &row, &column, given, part, &one, &one, &layout,
+                     &all_.grid.context);
+      else
+        redistribute(&matrix.rows, &panel, part, &one, &one, &layout, matrix.address, &row, &column, given,
+                     &all_.grid.context);
+    }
+  }
+
+  Gathering& all_;
+  Messages messages_;
+};
+
+/// Tries to share a segment. All processes call it together, once, and have a segment then, or none has.
+void share_segment(const Functions& functions, const Grid& grid, Meeting& meeting) {
+  const auto progress = [probe = functions.mpi.iprobe, communicator = meeting.communicator] {
+    constexpr int unused_tag = 29764;
+    int there = 0;
+    std::array<long, 32> status{};
+    probe(0, unused_tag, communicator, &there, status.data());
+  };
+  meeting.over = true;
+  Segment::Invitation invitation{};
+  if (grid.is_root()) {
+    meeting.segment = Segment::make(grid.size(), progress);
+    invitation = meeting.segment ? meeting.segment->invitation() : Segment::Invitation{0, -1};
+  }
+  const Messages messages(functions, grid);
+  messages.broadcast(invitation.data(), Segment::invitation_words);
+  if (!grid.is_root()) meeting.segment = Segment::join(invitation, grid.rank(), grid.size(), progress);
+  std::array<int, 1> joined{meeting.segment ? 1 : 0};
+  messages.least(joined);
+  if (meeting.segment) meeting.segment->close_invitation();
+  if (joined[0] == 0) meeting.segment.reset();
 }
 
 }  // namespace
 
 Outcome gather(const Call& call, void* original, const Functions& functions, const Grid& grid, Root& root,
                std::chrono::duration<double> patience) {
-  std::optional<GatheredProblem> problem;
-  bool wanted = false;
-  if (grid.is_root() && call.may_be_gathered(grid)) {
-    problem.emplace(call);
-    wanted = *problem && root.wants(*problem, grid);
+  Meeting& meeting = meeting_of(functions, grid);
+  Gathering gathering{call, functions, grid, root, Places(call)};
+  if (!meeting.segment) {
+    const Transport hoped = meeting.over ? Transport::messages : Transport::memory;
+    if (!all_gather(functions, grid, gathering.wanted(nullptr, hoped), patience)) return Outcome::distributed;
+    if (!meeting.over) share_segment(functions, grid, meeting);
   }
-  if (!all_gather(functions, grid, wanted, patience)) return Outcome::distributed;
-  if (call.query(original) != 0) return Outcome::reported;
-  const Exchange exchange(call, functions, grid);
-  if (!exchange.agree(call.may_be_gathered(grid) && call.has_work_space())) return Outcome::distributed;
-  exchange.to_root(call.a(), problem ? problem->a() : nullptr);
-  if (call.generalized()) exchange.to_root(call.b(), problem ? problem->b() : nullptr);
-  std::array<int, 2> solved{0, 0};
-  if (problem) solved = {root.solve(*problem) && problem->info() == 0 ? 1 : 0, problem->found()};
-  exchange.broadcast(solved);
-  if (solved[0] == 0) return Outcome::distributed;
-  const int found = solved[1];
-  if (problem) std::copy_n(problem->values(), found, call.values());
-  exchange.broadcast(call.values(), found);
-  if (call.wants_vectors()) exchange.from_root(call.z(), problem ? problem->vectors() : nullptr, found);
-  if (call.generalized()) {
-    exchange.from_root(call.b(), problem ? problem->b() : nullptr, call.order());
-    fill_generalized(call, grid, found);
-  }
-  return Outcome::gathered;
+  if (meeting.segment) return ThroughMemory(gathering, *meeting.segment).run(original);
+  return ByMessages(gathering).run(original);
 }
 
 }  // namespace blastoff::scalapack

@@ -98,12 +98,35 @@ DISTRIBUTED = "solved by all ranks together"
 EIGENSOLVERS = ("pdsyevd", "pzheevd", "pzhegvx V A", "pzhegvx V I", "pzhegvx V V", "pzhegvx N A")
 
 
+NO_LARGE_FILES = ("prlimit", "--fsize=200000000:200000000")
+
+
+class DistributedCalls:
+    """A job that makes random distributed calls, and compares its memory with that of a job without Blastoff."""
+
+    def __init__(self, library, folder, path, grid, seed, calls, routine="", starter=()):
+        program = library.compiled("distributed_calls", folder, f"scalapack-{library.name}")
+        ranks = library.ranks(grid[0] * grid[1])
+        words = [*grid, seed, calls, 60]
+        only = [routine] if routine else []
+        plain = mpi.run([*ranks, program, *words, "record", path / "memory", *only], library.environment(folder))
+        assert plain.returncode == 0, plain.stdout + plain.stderr
+        launched = [*starter, *LAUNCHER, "--gather=always", f"--report={path}/reports/", program, *words, "compare", path / "memory", *only]
+        self.done = mpi.run([*ranks, *launched], library.environment(folder))
+        assert (self.done.stdout, self.done.returncode) == ("same\n", 0), self.done.stdout + self.done.stderr
+        self.reports = {report["process"]["rank"]: report for report in reports(path / "reports")}
+        assert all(report["verification"]["violations"] == 0 for report in self.reports.values())
+
+    def because(self, rank, reason) -> int:
+        return sum(entry["calls"] for entry in self.reports[rank]["refusals"] if entry["reason"] == reason)
+
+
 class Eigensolvers:
     """A job whose ranks solve eigenproblems. Checks that all results are right, and reads the ranks' reports."""
 
-    def __init__(self, library, folder, path, words, settings=("--gather=always",), without=None):
+    def __init__(self, library, folder, path, words, settings=("--gather=always",), without=None, starter=()):
         program = library.compiled("scalapack_eigensolvers", folder, f"scalapack-{library.name}")
-        launched = [*LAUNCHER, *settings, f"--report={path}/", program, *words]
+        launched = [*starter, *LAUNCHER, *settings, f"--report={path}/", program, *words]
         command = [*library.ranks(4), *launched]
         if without is not None:  # rank 0, or all others, run without Blastoff
             sides = [launched, [program, *words]]
@@ -140,6 +163,37 @@ def test_eigensolvers_are_gathered(library, words, folder, tmp_path):
 
 
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
+def test_gathered_by_messages_where_no_memory_is_shared(library, folder, tmp_path):
+    """As between nodes. Memory that may not have its full size is not shared."""
+    ranks = Eigensolvers(library, folder, tmp_path, (270, 24, 2, 2, "L"), starter=NO_LARGE_FILES)
+    assert all(ranks.because(rank, GATHERED) == 6 for rank in range(4))
+
+
+KINDS = {"gemm", "symm", "hemm", "syrk", "herk", "syr2k", "her2k", "trmm", "trsm", "potrf", "potri", "potrs", "posv", "getrf", "getrs", "gesv"}
+WHOLES = [(mpi.OPENMPI, (1, 1)), (mpi.OPENMPI, (1, 2)), (mpi.OPENMPI, (2, 2)), (mpi.OPENMPI, (3, 2)), (mpi.MPICH, (2, 2))]
+
+
+@pytest.mark.parametrize(("library", "grid"), WHOLES, ids=[f"{library.name}-{grid[0]}x{grid[1]}" for library, grid in WHOLES])
+def test_distributed_calls_are_made_as_wholes(library, grid, folder, tmp_path):
+    """Random calls of all routines but eigensolvers give what they give without Blastoff, and leave everything else as it was."""
+    ranks = DistributedCalls(library, folder, tmp_path, grid, seed=sum(grid), calls=220)
+    gathered = ranks.because(0, GATHERED)
+    assert gathered > 150 and all(ranks.because(rank, GATHERED) == gathered for rank in ranks.reports)
+    assert {routine["name"][2:] for routine in ranks.reports[0]["routines"] if routine["name"].startswith("p")} == KINDS
+    assert ranks.because(0, offload.NO_RESULT) > 0  # matrices that are not definite are left to the original
+
+
+def test_ranks_other_than_the_first_open_no_device(folder, tmp_path):
+    ranks = DistributedCalls(mpi.OPENMPI, folder, tmp_path, (2, 2), seed=1, calls=60, routine="gemm")
+    assert [ranks.reports[rank]["device"]["used"] for rank in range(4)] == [True, False, False, False]
+
+
+def test_distributed_calls_by_messages(folder, tmp_path):
+    ranks = DistributedCalls(mpi.OPENMPI, folder, tmp_path, (2, 2), seed=3, calls=80, starter=NO_LARGE_FILES)
+    assert ranks.because(0, GATHERED) > 40
+
+
+@pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
 def test_gathered_by_exported_names_too(library, folder, tmp_path):
     ranks = Eigensolvers(library, folder, tmp_path, (270, 24, 2, 2, "L"), ("--gather=always", "--intercept=preload"))
     assert all(ranks.because(rank, GATHERED) == 6 for rank in range(4))
@@ -160,7 +214,8 @@ def test_what_is_not_solved_is_solved_by_all(library, folder, tmp_path):
 def test_small_or_unwanted_problems_are_not_gathered(folder, tmp_path):
     """Uses the library whose ranks are faster if they share cores."""
     library = mpi.MPICH
-    small = Eigensolvers(library, folder, tmp_path / "small", (250, 24, 2, 2, "L"), ("--gather=always", "--min-size=100"))
+    gladly = ("--decide=time", f"--model={slow_cpu(tmp_path / 'model.json')}")
+    small = Eigensolvers(library, folder, tmp_path / "small", (140, 24, 2, 2, "L"), gladly)
     unwanted = Eigensolvers(library, folder, tmp_path / "unwanted", (256, 24, 2, 2, "L"), ("--gather=never", "--min-size=100"))
     unpaid = Eigensolvers(library, folder, tmp_path / "unpaid", (256, 24, 2, 2, "L"), ("--min-size=100",))
     for rank in range(4):

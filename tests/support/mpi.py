@@ -35,7 +35,7 @@ class Mpi:
                 pytest.skip(f"lib{library} is not installed (tools/install test)")
         path = folder / f"{source}-{self.name}"
         command = [self.compiler, "-O2", "-Wall", "-Wextra", "-Werror", str(SOURCES / f"{source}.c"), "-o", str(path)]
-        subprocess.run([*command, *(f"-l{library}" for library in libraries), "-lblas", "-lm"], check=True)
+        subprocess.run([*command, *(f"-l{library}" for library in libraries), "-lblas", "-lm", "-ldl"], check=True)
         return path
 
     def environment(self, folder: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@
 namespace blastoff::intercept {
 
 constinit const EntryPoint scalapack_entry_points[] = {
-#define BLASTOFF_ENTRY(name, local, words)                                      \
+#define BLASTOFF_ENTRY(name, kind, scalar, library, local, words)               \
   {#name "_",                                                                   \
    "",                                                                          \
    "_",                                                                         \

@@ -20,9 +20,9 @@ struct ScalapackNameCalled {
 }  // namespace
 }  // namespace blastoff::intercept
 
-#define BLASTOFF_DEFINE_NAME(name, local, words)      \
-  BLASTOFF_DEFINE_WORDS_FUNCTION(                     \
-      [[gnu::visibility("default")]], name##_, words, \
+#define BLASTOFF_DEFINE_NAME(name, kind, scalar, library, local, words) \
+  BLASTOFF_DEFINE_WORDS_FUNCTION(                                       \
+      [[gnu::visibility("default")]], name##_, words,                   \
       (blastoff::intercept::ScalapackNameCalled<blastoff::scalapack::Routine::name>{__builtin_return_address(0)}))
 
 extern "C" {

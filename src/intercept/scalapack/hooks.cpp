@@ -13,11 +13,11 @@ template <scalapack::Routine routine, class... Words>
   return enter_scalapack_routine<routine>(function.entry, function.original, words...);
 }
 
-#define BLASTOFF_DEFINE_HOOK(name, local, words) \
+#define BLASTOFF_DEFINE_HOOK(name, kind, scalar, library, local, words) \
   BLASTOFF_DEFINE_WORDS_FUNCTION(, name##_hook, words, function_called<scalapack::Routine::name>)
 BLASTOFF_SCALAPACK_ROUTINES(BLASTOFF_DEFINE_HOOK)
 
-#define BLASTOFF_HOOK(name, local, words) reinterpret_cast<Hook>(&name##_hook),
+#define BLASTOFF_HOOK(name, kind, scalar, library, local, words) reinterpret_cast<Hook>(&name##_hook),
 const Hook hooks[] = {BLASTOFF_SCALAPACK_ROUTINES(BLASTOFF_HOOK)};
 
 }  // namespace

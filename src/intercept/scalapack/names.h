@@ -10,7 +10,7 @@ namespace blastoff::intercept {
 
 /// Indexed by the number of the routine.
 inline constexpr std::array<std::string_view, scalapack::routine_count> scalapack_names = {
-#define BLASTOFF_NAME(name, local, words) #name,
+#define BLASTOFF_NAME(name, kind, scalar, library, local, words) #name,
     BLASTOFF_SCALAPACK_ROUTINES(BLASTOFF_NAME)
 #undef BLASTOFF_NAME
 };

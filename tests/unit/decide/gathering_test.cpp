@@ -30,8 +30,8 @@ class Gathering : public testing::Test {
     model_.device_rates.set(key_, std::array{RatePoint{1e9, 1e12}});  // 2 seconds
     model_.cpu_rates.set(key_, std::array{RatePoint{1e9, 2e10}});     // 100 seconds, 80 at best
   }
-  bool pays(double moved, int ranks, double together = 0) const {
-    return gathering_pays(model_, problem(), moved, ranks, together);
+  bool pays(double moving, int ranks, double together = 0) const {
+    return gathering_pays(model_, problem(), moving, ranks, together);
   }
 
   const RateKey key_{Family::gemm, Precision::d};
@@ -39,26 +39,26 @@ class Gathering : public testing::Test {
 };
 
 TEST_F(Gathering, PaysWhereItTakesLessThanHalfTheTime) {
-  EXPECT_TRUE(pays(1e9, 1));
-  EXPECT_TRUE(pays(1e9, 12));
-  EXPECT_FALSE(pays(1e9, 14)) << "2 x 3 seconds, and 80 / 14";
+  EXPECT_TRUE(pays(1, 1));
+  EXPECT_TRUE(pays(1, 12));
+  EXPECT_FALSE(pays(1, 14)) << "2 x 3 seconds, and 80 / 14";
 }
 
-TEST_F(Gathering, CountsWhatIsMovedBetweenRanks) {
-  EXPECT_TRUE(pays(5e9, 5));
-  EXPECT_FALSE(pays(7e9, 5)) << "2 x 9 seconds, and 80 / 5";
+TEST_F(Gathering, CountsTheTimeOfMovingBetweenRanks) {
+  EXPECT_TRUE(pays(5, 5));
+  EXPECT_FALSE(pays(7, 5)) << "2 x 9 seconds, and 80 / 5";
 }
 
 TEST_F(Gathering, TakesAnUnknownCpuForAFastOne) {
   model_.cpu_rates = {};
   model_.cpu_flops = 1e11;  // 20 seconds
-  EXPECT_TRUE(pays(1e9, 3));
-  EXPECT_FALSE(pays(1e9, 4));
+  EXPECT_TRUE(pays(1, 3));
+  EXPECT_FALSE(pays(1, 4));
 }
 
 TEST_F(Gathering, GoesByWhatTheRanksHaveTakenTogether) {
-  EXPECT_TRUE(pays(1e9, 14, 8)) << "2 x 3 seconds";
-  EXPECT_FALSE(pays(1e9, 1, 5));
+  EXPECT_TRUE(pays(1, 14, 8)) << "2 x 3 seconds";
+  EXPECT_FALSE(pays(1, 1, 5));
 }
 
 TEST(TimesTogether, AreTheLeastOfEachProblem) {
@@ -70,16 +70,31 @@ TEST(TimesTogether, AreTheLeastOfEachProblem) {
   times.learn(problem(), 16, 0.5);
   EXPECT_EQ(times.least(problem(), 4), 1);
   EXPECT_EQ(times.least(problem(), 16), 0.5);
-  operation::Operation larger = problem();
-  larger.work.flops *= 2;
-  EXPECT_EQ(times.least(larger, 4), 0);
-  for (int ranks = 100; ranks < 1000; ++ranks) times.learn(problem(), ranks, 1);
-  EXPECT_EQ(times.least(problem(), 999), 1) << "however many there were";
+  EXPECT_EQ(times.count(problem(), 4), 3);
+  for (int ranks = 100; ranks < 3000; ++ranks) times.learn(problem(), ranks, 1);
+  EXPECT_EQ(times.least(problem(), 2999), 1) << "however many there were";
+}
+
+TEST(TimesTogether, AreEstimatedFromTheNearestSize) {
+  TimesTogether times;
+  const auto of_work = [](double factor) {
+    operation::Operation other = problem();
+    other.work.flops *= factor;
+    return other;
+  };
+  times.learn(problem(), 4, 1);
+  EXPECT_EQ(times.least(of_work(2), 4), 2);
+  EXPECT_EQ(times.least(of_work(0.5), 4), 0.5);
+  EXPECT_EQ(times.count(of_work(2), 4), 0);
+  EXPECT_EQ(times.least(of_work(9), 4), 0) << "too far away";
+  EXPECT_EQ(times.least(of_work(2), 3), 0);
+  times.learn(of_work(4), 4, 10);
+  EXPECT_EQ(times.least(of_work(3), 4), 7.5);
 }
 
 TEST_F(Gathering, DoesNotPayOnAnUnknownDevice) {
   model_.device_rates = {};
-  EXPECT_FALSE(pays(1e9, 1));
+  EXPECT_FALSE(pays(1, 1));
 }
 
 }  // namespace

@@ -4,25 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <utility>
 #include <vector>
 
 namespace blastoff::scalapack {
 namespace {
-
-TEST(OwnShare, AddsUpToTheWhole) {
-  for (const int count : {0, 1, 7, 300, 1000})
-    for (const int block : {1, 24, 300})
-      for (const int processes : {1, 3, 4})
-        for (int first = 0; first < processes; ++first) {
-          std::int64_t sum = 0;
-          for (int process = 0; process < processes; ++process)
-            sum += own_share(count, block, process, first, processes);
-          EXPECT_EQ(sum, count) << block << " " << processes << " " << first;
-        }
-  EXPECT_EQ(own_share(10, 3, 0, 0, 2), 6);
-  EXPECT_EQ(own_share(10, 3, 1, 0, 2), 4);
-  EXPECT_EQ(own_share(10, 3, 1, 1, 2), 6);
-}
 
 /// A call of pdsyevd of order 300 on a 2 x 2 grid; this is the grid's second process.
 struct Standard {
@@ -66,6 +52,10 @@ struct Standard {
     const std::vector<void*> all = words();
     return Call(Routine::pdsyevd, all.data()).may_be_gathered(grid);
   }
+  bool is_right_here() {
+    const std::vector<void*> all = words();
+    return Call(Routine::pdsyevd, all.data()).is_right_here(grid);
+  }
   std::uint32_t fingerprint() {
     const std::vector<void*> all = words();
     return Call(Routine::pdsyevd, all.data()).fingerprint();
@@ -90,7 +80,6 @@ TEST(MayBeGathered, NothingElse) {
       [](Standard& call) { call.letters[0] = 'N'; },  // pdsyevd refuses this
       [](Standard& call) { call.letters[1] = 'X'; },
       [](Standard& call) { call.n = 299; },  // a part of larger matrices
-      [](Standard& call) { call.n = call.a.rows = call.a.columns = call.z.rows = call.z.columns = 255; },
       [](Standard& call) { call.n = call.a.rows = call.a.columns = call.z.rows = call.z.columns = 40000; },
       [](Standard& call) { call.row = 25; },
       [](Standard& call) { call.z_row = 25; },
@@ -101,10 +90,87 @@ TEST(MayBeGathered, NothingElse) {
       [](Standard& call) { call.z.row_block = call.z.column_block = 12; },
       [](Standard& call) { call.z.first_column = 1; },
       [](Standard& call) { call.a.first_row = call.z.first_row = 2; },
-      [](Standard& call) { call.a.leading_dimension = 155; },
-      [](Standard& call) { call.z.leading_dimension = 20000000; },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) EXPECT_FALSE(may_be_gathered_with(changes[i])) << i;
+}
+
+TEST(MayBeGathered, AsksEachProcessForItsLeadingDimension) {
+  Standard call;
+  EXPECT_TRUE(call.is_right_here());
+  call.a.leading_dimension = 155;
+  EXPECT_FALSE(call.is_right_here());
+  EXPECT_TRUE(call.may_be_gathered()) << "which the others do not know";
+}
+
+/// A call of pdgemm on a 2 x 2 grid: C of 300 x 200, the inner dimension is 100.
+struct Product {
+  Grid grid{.context = 5, .rows = 2, .columns = 2, .row = 0, .column = 1};
+  std::array<char, 2> letters{'N', 't'};
+  std::array<int, 3> sizes{300, 200, 100};
+  std::array<double, 2> numbers{1, 0};
+  std::array<int, 2> place{5, 9};
+  Descriptor layout{.context = 5,
+                    .rows = 400,
+                    .columns = 410,
+                    .row_block = 7,
+                    .column_block = 64,
+                    .first_row = 1,
+                    .leading_dimension = 300};
+  std::array<double, 1> memory{};
+  std::vector<void*> words{};
+
+  Call call() {
+    words = {&letters[0], &letters[1], &sizes[0], &sizes[1], &sizes[2], &numbers[0]};
+    for (int matrix = 0; matrix < 2; ++matrix)
+      for (void* const word : {static_cast<void*>(&memory), static_cast<void*>(&place[0]),
+                               static_cast<void*>(&place[1]), static_cast<void*>(&layout)})
+        words.push_back(word);
+    words.push_back(&numbers[1]);
+    for (void* const word : {static_cast<void*>(&memory), static_cast<void*>(&place[0]), static_cast<void*>(&place[1]),
+                             static_cast<void*>(&layout)})
+      words.push_back(word);
+    words.resize(row(Routine::pdgemm).words);
+    return {Routine::pdgemm, words.data()};
+  }
+};
+
+TEST(Product, HasSubMatricesInAnyLayout) {
+  Product product;
+  const Call call = product.call();
+  EXPECT_TRUE(call.may_be_gathered(product.grid));
+  const DistributedMatrix b = call.matrix(call.rules()[1]);
+  EXPECT_EQ(b.rows, 200) << "B is transposed";
+  EXPECT_EQ(b.columns, 100);
+  EXPECT_EQ(b.row, 4);
+  EXPECT_EQ(call.matrix(call.rules()[2]).intent, operation::Intent::write) << "beta is 0";
+  product.numbers[1] = 0.5;
+  EXPECT_EQ(call.matrix(call.rules()[2]).intent, operation::Intent::update);
+  product.place[1] = 212;
+  EXPECT_FALSE(call.may_be_gathered(product.grid)) << "C ends beyond the matrix";
+}
+
+TEST(Product, IsWorthAskingIfItIsLargeAndDeep) {
+  Product product;
+  const Call call = product.call();
+  product.sizes = {256, 256, 256};
+  EXPECT_TRUE(call.is_worth_asking());
+  product.sizes = {255, 256, 256};
+  EXPECT_FALSE(call.is_worth_asking()) << "too small";
+  product.sizes = {8000, 8000, 32};
+  EXPECT_FALSE(call.is_worth_asking()) << "a flat product takes as long as moving C";
+}
+
+TEST(Product, HasTheFingerprintOfItsClassWithoutNumbers) {
+  Product product;
+  const Call call = product.call();
+  const auto [whole, of_class] = std::pair(call.fingerprint(), call.fingerprint(false));
+  product.numbers[0] = 2;
+  EXPECT_NE(call.fingerprint(), whole);
+  EXPECT_EQ(call.fingerprint(false), of_class);
+  product.layout.leading_dimension = 320;
+  EXPECT_EQ(call.fingerprint(false), of_class);
+  product.place[0] = 6;
+  EXPECT_NE(call.fingerprint(false), of_class);
 }
 
 TEST(Fingerprint, IsOfWhatAllProcessesShare) {

@@ -1,0 +1,262 @@
+#include "scalapack/segment.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "platform/living.h"
+#include "platform/memory_limits.h"
+
+namespace blastoff::scalapack {
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t cache_line = 64;
+
+/// A slot holds the number of a call, how many calls are silent after it, and its phase.
+constexpr unsigned phase_bits = 8;
+constexpr unsigned call_shift = 32;
+constexpr std::uint32_t silence_mask = (1U << (call_shift - phase_bits)) - 1;
+constexpr std::uint64_t slot_value(std::uint32_t call, std::uint32_t silence, std::uint8_t phase) {
+  return (std::uint64_t{call} << call_shift) | (std::uint64_t{silence} << phase_bits) | phase;
+}
+constexpr std::uint32_t call_of(std::uint64_t slot) {
+  return static_cast<std::uint32_t>(slot >> call_shift);
+}
+
+/// So many waits may end because a process was late; then the segment is given up.
+constexpr int most_late = 3;
+
+}  // namespace
+
+struct alignas(cache_line) Segment::RankState {
+  std::atomic<std::uint32_t> arrived{0};  ///< the last call in which it has arrived
+  std::atomic<std::uint32_t> left{0};     ///< the last call with which it is through
+  std::atomic<std::uint32_t> able{0};
+  std::atomic<std::uint32_t> fingerprint{0};
+  std::atomic<std::uint64_t> pid{0};  ///< platform::ProcessName
+  std::uint64_t made = 0;
+  std::uint64_t pid_namespace = 0;
+};
+
+struct alignas(cache_line) Segment::Header {
+  static constexpr std::uint32_t slots = 64;
+
+  std::uint64_t key = 0;  ///< as in the invitation: shows that this is the segment of the grid
+  std::atomic<bool> broken{false};
+  std::atomic<int> late{0};
+  std::atomic<int> found{0};
+  std::array<std::atomic<std::uint64_t>, slots> words{};
+};
+
+// The ranks' states follow the header.
+Segment::RankState& Segment::state(int rank) const {
+  return reinterpret_cast<RankState*>(memory_.data() + sizeof(Header))[rank];
+}
+
+std::size_t Segment::header_bytes() const {
+  const std::size_t bytes = sizeof(Header) + static_cast<std::size_t>(ranks_) * sizeof(RankState);
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+Segment::Segment(platform::SharedMemory memory, int rank, int ranks, std::function<void()> progress)
+    : memory_(std::move(memory)), rank_(rank), ranks_(ranks), progress_(std::move(progress)) {}
+
+void Segment::enter_name() {
+  RankState& own = state(rank_);
+  const auto pid = static_cast<std::uint64_t>(getpid());
+  own.made = platform::started_at(pid).value_or(0);
+  own.pid_namespace = platform::pid_namespace();
+  own.pid.store(pid);
+}
+
+// The segment has the size that the largest gathered problem may have. It takes no memory until it is used.
+std::unique_ptr<Segment> Segment::make(int ranks, std::function<void()> progress) {
+  const std::size_t bytes = platform::usable_memory() / 4 / page_bytes * page_bytes;
+  platform::SharedMemory memory = platform::SharedMemory::make(bytes);
+  if (!memory) return nullptr;
+  std::unique_ptr<Segment> segment(new Segment(std::move(memory), 0, ranks, std::move(progress)));
+  if (segment->header_bytes() >= bytes) return nullptr;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  segment->header().key = static_cast<std::uint64_t>(now) ^ (static_cast<std::uint64_t>(getpid()) << 32U);
+  segment->enter_name();
+  return segment;
+}
+
+Segment::Invitation Segment::invitation() const {
+  const auto low = [](std::uint64_t word) { return static_cast<int>(static_cast<std::uint32_t>(word)); };
+  const std::uint64_t place = platform::pid_namespace();
+  const std::uint64_t key = memory_ ? header().key : 0;
+  return {getpid(),
+          memory_.offered(),
+          low(key),
+          low(key >> 32U),
+          low(place),
+          low(place >> 32U),
+          low(memory_.size()),
+          low(memory_.size() >> 32U)};
+}
+
+std::unique_ptr<Segment> Segment::join(const Invitation& invitation, int rank, int ranks,
+                                       std::function<void()> progress) {
+  const auto wide = [&](std::size_t low) {
+    return std::uint64_t{static_cast<std::uint32_t>(invitation[low])} |
+           (std::uint64_t{static_cast<std::uint32_t>(invitation[low + 1])} << 32U);
+  };
+  const auto [pid, descriptor] = std::pair(invitation[0], invitation[1]);
+  if (descriptor < 0 || wide(4) == 0 || wide(4) != platform::pid_namespace()) return nullptr;
+  platform::SharedMemory memory = platform::SharedMemory::join(static_cast<std::uint64_t>(pid), descriptor, wide(6));
+  if (!memory) return nullptr;
+  std::unique_ptr<Segment> segment(new Segment(std::move(memory), rank, ranks, std::move(progress)));
+  if (segment->header_bytes() >= segment->memory_.size() || segment->header().key != wide(2)) return nullptr;
+  segment->enter_name();
+  return segment;
+}
+
+std::atomic<std::uint64_t>& Segment::slot() const {
+  return header().words[call_ % Header::slots];
+}
+
+Segment::Phase Segment::phase() const {
+  const std::uint64_t word = slot().load();
+  return call_of(word) == call_ ? static_cast<Phase>(word & 0xffU) : Phase::none;
+}
+
+/// Changes the phase of the call, unless another process has changed it before.
+bool Segment::turn(Phase from, Phase to, std::uint32_t silence) {
+  std::uint64_t word = slot().load();
+  while (phase() == from)
+    if (slot().compare_exchange_weak(word, slot_value(call_, silence, static_cast<std::uint8_t>(to)))) return true;
+  return false;
+}
+
+void Segment::decline() {
+  if (!turn(Phase::none, Phase::declined)) turn(Phase::wanted, Phase::declined);
+}
+
+bool Segment::is_broken() const {
+  return header().broken.load();
+}
+
+bool Segment::living(int rank) const {
+  const RankState& other = state(rank);
+  return platform::is_living({other.pid.load(), other.made, other.pid_namespace}).value_or(true);
+}
+
+int Segment::behind(std::atomic<std::uint32_t> RankState::*counter, std::uint32_t call) const {
+  for (int rank = 0; rank < ranks_; ++rank)
+    if (static_cast<std::int32_t>((state(rank).*counter).load() - call) < 0) return rank;
+  return -1;
+}
+
+template <class Condition, class Missing>
+bool Segment::wait(const Condition& condition, const Missing& missing, bool patient) const {
+  using Clock = std::chrono::steady_clock;
+  constexpr int short_turns = 20;
+  constexpr unsigned pause = 50;                        // microseconds
+  constexpr auto look = std::chrono::milliseconds(50);  // from one look at the others to the next
+  const auto begin = Clock::now();
+  auto next_look = begin + look;
+  for (int turns = 0; !condition(); ++turns) {
+    progress_();
+    if (turns < short_turns) {
+      sched_yield();
+      continue;
+    }
+    usleep(pause);
+    const auto now = Clock::now();
+    if (now < next_look) continue;
+    next_look = now + look;
+    const int rank = missing();
+    const bool dead = rank >= 0 && !living(rank);
+    const bool late = !patient && now - begin > patience_;
+    if (!dead && !late) continue;
+    if (dead || ++header().late >= most_late) header().broken.store(true);
+    return condition();
+  }
+  return true;
+}
+
+bool Segment::is_silent(std::uint32_t call_class) {
+  const auto known = silence_.find(call_class);
+  if (known == silence_.end()) return false;
+  if (--known->second == 0) silence_.erase(known);
+  return true;
+}
+
+bool Segment::say(std::uint32_t call_class, const Word& word) {
+  ++call_;
+  const std::uint32_t oldest = call_ - Header::slots;  // its slot is needed now
+  const auto missing = [&] { return behind(&RankState::left, oldest); };
+  const bool in_time = call_ <= Header::slots || wait([&] { return missing() < 0; }, missing);
+  const bool wanted = word.wanted && in_time && !is_broken();
+  const std::uint32_t silence = in_time ? word.silence : 0;
+  if (turn(Phase::none, wanted ? Phase::wanted : Phase::declined, silence) && silence > 0)
+    silence_[call_class] = silence;
+  if (phase() == Phase::wanted) return true;
+  leave();
+  return false;
+}
+
+bool Segment::hear(std::uint32_t call_class) {
+  ++call_;
+  const bool in_time = wait([&] { return phase() != Phase::none || is_broken(); }, [] { return 0; });
+  if (!in_time || is_broken()) decline();
+  const auto silence = static_cast<std::uint32_t>(slot().load() >> phase_bits) & silence_mask;
+  if (silence > 0) silence_[call_class] = silence;
+  if (phase() != Phase::declined) return true;
+  leave();
+  return false;
+}
+
+bool Segment::enter() {
+  const auto missing = [&] { return behind(&RankState::left, call_ - 1); };
+  if (!wait([&] { return missing() < 0 || phase() == Phase::declined; }, missing)) decline();
+  return phase() != Phase::declined;
+}
+
+void Segment::arrive(bool able, std::uint32_t fingerprint) {
+  RankState& own = state(rank_);
+  own.able.store(able ? 1 : 0);
+  own.fingerprint.store(fingerprint);
+  own.arrived.store(call_);
+}
+
+bool Segment::all_arrived(std::uint32_t fingerprint) {
+  const auto missing = [&] { return behind(&RankState::arrived, call_); };
+  if (!wait([&] { return missing() < 0 || phase() == Phase::declined; }, missing)) decline();
+  bool agreed = phase() == Phase::wanted;
+  for (int rank = 0; rank < ranks_ && agreed; ++rank) {
+    const RankState& other = state(rank);
+    agreed = other.able.load() != 0 && other.fingerprint.load() == fingerprint;
+  }
+  if (!agreed) turn(Phase::wanted, Phase::declined);
+  return agreed && turn(Phase::wanted, Phase::full);
+}
+
+void Segment::finish(bool solved, int found) {
+  header().found.store(found);
+  turn(Phase::full, solved ? Phase::solved : Phase::failed);
+}
+
+bool Segment::is_solved() {
+  const auto decided = [&] { return phase() == Phase::declined || phase() >= Phase::solved; };
+  constexpr bool patient = true;
+  if (!wait(
+          decided, [] { return 0; }, patient)) {
+    decline();
+    turn(Phase::full, Phase::failed);
+  }
+  return phase() == Phase::solved;
+}
+
+int Segment::found() const {
+  return header().found.load();
+}
+
+void Segment::leave() {
+  state(rank_).left.store(call_);
+}
+
+}  // namespace blastoff::scalapack

@@ -1,0 +1,109 @@
+// What the processes of a grid share if they all run on one node: a place for whole matrices, and words about each
+// call, so that a gathered call needs no message.
+//
+// All processes count the calls alike. The root says of each call whether it is wanted. If it is, each process copies
+// its elements into the segment and arrives. When all have arrived and agree, the root makes the call for all, and says
+// whether it is solved. What a call comes to is decided by one atomic word, so all processes see the same: as long as a
+// call is not full, each process may decline it, because it has waited too long, or for a process that is dead. All
+// then make the call together, as without Blastoff.
+//
+// A process that waits lets MPI work on the program's own messages: the process for which it waits may need them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "platform/shared_memory.h"
+
+namespace blastoff::scalapack {
+
+class Segment {
+ public:
+  /// The words with which the root invites the others: numbers of 32 bits.
+  static constexpr int invitation_words = 8;
+  using Invitation = std::array<int, invitation_words>;
+
+  /// `rank` of `ranks` is this process. `progress`: lets MPI work; called while the process waits.
+  static std::unique_ptr<Segment> make(int ranks, std::function<void()> progress);
+  static std::unique_ptr<Segment> join(const Invitation& invitation, int rank, int ranks,
+                                       std::function<void()> progress);
+  Invitation invitation() const;
+  /// All have joined, or will not.
+  void close_invitation() { memory_.withdraw(); }
+
+  /// The place for whole matrices, and its size.
+  std::byte* data() const { return memory_.data() + header_bytes(); }
+  std::size_t capacity() const { return memory_.size() - header_bytes(); }
+
+  /// What the root says about a call.
+  struct Word {
+    bool wanted = false;
+    std::uint32_t silence = 0;  ///< of how many later calls of this class nothing is said: they are not wanted
+  };
+
+  /// To be called once for each call of a class, before all else: whether nothing is said of it.
+  bool is_silent(std::uint32_t call_class);
+  /// The root says its word. Returns false if the call will not be gathered.
+  bool say(std::uint32_t call_class, const Word& word);
+  /// The others wait for it. The same result.
+  bool hear(std::uint32_t call_class);
+
+  /// For a call of which say() or hear() has returned true; leave() must follow. Waits until the segment's matrices are
+  /// no longer needed for an earlier call. Returns false if this call will not be gathered.
+  bool enter();
+  /// This process has copied its elements, if it is `able`, and has arguments with this fingerprint.
+  void arrive(bool able, std::uint32_t fingerprint);
+  /// The root waits for all. Returns false if the call will not be gathered.
+  bool all_arrived(std::uint32_t fingerprint);
+  /// The root has made the call.
+  void finish(bool solved, int found);
+  /// Waits until the root has made the call. Returns false if nobody has solved it.
+  bool is_solved();
+  int found() const;
+  /// This process has copied its part of the results, or there are none.
+  void leave();
+
+  /// Whether the segment is of no use any more: a process has died, or has not been there in time several times.
+  bool is_broken() const;
+
+  /// The longest wait for a process that lives.
+  void set_patience(std::chrono::duration<double> patience) { patience_ = patience; }
+
+ private:
+  struct Header;
+  struct RankState;
+  enum class Phase : std::uint8_t { none, declined, wanted, full, solved, failed };
+
+  Segment(platform::SharedMemory memory, int rank, int ranks, std::function<void()> progress);
+  std::size_t header_bytes() const;
+  Header& header() const { return *reinterpret_cast<Header*>(memory_.data()); }
+  RankState& state(int rank) const;
+  std::atomic<std::uint64_t>& slot() const;
+  Phase phase() const;
+  bool turn(Phase from, Phase to, std::uint32_t silence = 0);
+  void decline();
+  bool living(int rank) const;
+  void enter_name();
+
+  /// Waits for a condition. `missing` returns a rank for which this process waits, or -1. Returns false if that rank is
+  /// dead, or if the patience is over (`patient`: it never is).
+  template <class Condition, class Missing>
+  bool wait(const Condition& condition, const Missing& missing, bool patient = false) const;
+  /// Returns a rank whose counter has not reached the number of a call; -1: all have.
+  int behind(std::atomic<std::uint32_t> RankState::*counter, std::uint32_t call) const;
+
+  platform::SharedMemory memory_;
+  int rank_;
+  int ranks_;
+  std::function<void()> progress_;
+  std::chrono::duration<double> patience_ = std::chrono::seconds(10);
+  std::uint32_t call_ = 0;  ///< number of the call of which something was said last
+  std::map<std::uint32_t, std::uint32_t> silence_;
+};
+
+}  // namespace blastoff::scalapack

@@ -1,0 +1,164 @@
+// Processes that share a segment come to the same answer about each call, and wait for nobody who is dead. Threads
+// stand for the processes; those that die are real ones.
+#include "scalapack/segment.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+#include <vector>
+
+namespace blastoff::scalapack {
+namespace {
+
+constexpr std::uint32_t some_class = 7;
+
+class Segments : public testing::Test {
+ protected:
+  static constexpr int ranks = 3;
+
+  void SetUp() override {
+    segments_.push_back(Segment::make(ranks, [] {}));
+    ASSERT_NE(segments_[0], nullptr);
+  }
+  void join(int rank) {
+    segments_.push_back(Segment::join(segments_[0]->invitation(), rank, ranks, [] {}));
+    ASSERT_NE(segments_.back(), nullptr);
+  }
+  void all_join() {
+    for (int rank = 1; rank < ranks; ++rank) join(rank);
+  }
+
+  /// A call in one process: what it has written to the segment as a result, or -1.
+  static int call(Segment& segment, int rank, bool wanted, bool able = true, std::uint32_t fingerprint = 1) {
+    int result = -1;
+    if (!(rank == 0 ? segment.say(some_class, {.wanted = wanted}) : segment.hear(some_class))) return result;
+    if (segment.enter()) {
+      segment.data()[rank] = static_cast<std::byte>(rank + 1);
+      segment.arrive(able, fingerprint);
+      if (rank == 0 && segment.all_arrived(fingerprint)) {
+        int sum = 0;
+        for (int each = 0; each < ranks; ++each) sum += static_cast<int>(segment.data()[each]);
+        segment.finish(true, sum);
+      }
+      if (segment.is_solved()) result = segment.found();
+    }
+    segment.leave();
+    return result;
+  }
+
+  /// The same call in all processes that have joined, at once.
+  template <class Body>
+  std::vector<int> in_all(const Body& body) {
+    std::vector<int> results(segments_.size());
+    std::vector<std::thread> threads;
+    for (std::size_t rank = 0; rank < segments_.size(); ++rank)
+      threads.emplace_back([&, rank] { results[rank] = body(*segments_[rank], static_cast<int>(rank)); });
+    for (std::thread& thread : threads) thread.join();
+    return results;
+  }
+
+  std::vector<std::unique_ptr<Segment>> segments_;
+};
+
+TEST_F(Segments, LetTheRootSolveWhatItWants) {
+  all_join();
+  for (int i = 0; i < 300; ++i) {
+    const bool wanted = i % 3 == 0;
+    const std::vector<int> results = in_all([&](Segment& segment, int rank) { return call(segment, rank, wanted); });
+    EXPECT_EQ(results, std::vector<int>(ranks, wanted ? 6 : -1)) << i;
+  }
+}
+
+TEST_F(Segments, SolveNothingUnlessAllAreAbleAndAgree) {
+  all_join();
+  const auto with = [&](int unable, int other) {
+    return in_all(
+        [&](Segment& segment, int rank) { return call(segment, rank, true, rank != unable, rank == other ? 2 : 1); });
+  };
+  EXPECT_EQ(with(2, -1), std::vector<int>(ranks, -1));
+  EXPECT_EQ(with(-1, 1), std::vector<int>(ranks, -1));
+  EXPECT_EQ(with(-1, -1), std::vector<int>(ranks, 6));
+}
+
+TEST_F(Segments, SayNothingOfSomeCallsOfAClass) {
+  all_join();
+  const auto silent = [](Segment& segment, int) { return segment.is_silent(some_class) ? 1 : 0; };
+  EXPECT_EQ(in_all(silent), std::vector<int>(ranks, 0));
+  in_all([](Segment& segment, int rank) {
+    return rank == 0 ? segment.say(some_class, {.wanted = false, .silence = 2}) : segment.hear(some_class);
+  });
+  EXPECT_EQ(in_all(silent), std::vector<int>(ranks, 1));
+  EXPECT_EQ(in_all([](Segment& segment, int) { return segment.is_silent(8) ? 1 : 0; }), std::vector<int>(ranks, 0));
+  EXPECT_EQ(in_all(silent), std::vector<int>(ranks, 1));
+  EXPECT_EQ(in_all(silent), std::vector<int>(ranks, 0));
+}
+
+TEST_F(Segments, DoWithoutARankThatIsLate) {
+  all_join();
+  for (const auto& segment : segments_) segment->set_patience(std::chrono::milliseconds(100));
+  const auto without_last = [](Segment& segment, int rank) { return rank == 2 ? -1 : call(segment, rank, true); };
+  EXPECT_EQ(in_all(without_last), std::vector<int>(ranks, -1));
+  EXPECT_EQ(call(*segments_[2], 2, true), -1) << "it comes when the others have given up";
+  const auto in_time = [](Segment& segment, int rank) { return call(segment, rank, true); };
+  EXPECT_EQ(in_all(in_time), std::vector<int>(ranks, 6));
+}
+
+TEST_F(Segments, DoWithoutARankThatIsDead) {
+  join(1);
+  const Segment::Invitation invitation = segments_[0]->invitation();
+  const pid_t child = fork();
+  if (child == 0) _exit(Segment::join(invitation, 2, ranks, [] {}) != nullptr ? 0 : 1);
+  siginfo_t ended{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);  // nobody has waited for it
+  const auto call_of_all = [](Segment& segment, int rank) { return call(segment, rank, true); };
+  EXPECT_EQ(in_all(call_of_all), std::vector<int>(2, -1));
+  EXPECT_TRUE(segments_[0]->is_broken());
+  EXPECT_EQ(in_all(call_of_all), std::vector<int>(2, -1)) << "without waiting again";
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Segment, DoesWithoutARootThatDiesWhileItSolves) {
+  std::array<int, 2> pipe_ends{};
+  ASSERT_EQ(pipe(pipe_ends.data()), 0);
+  const pid_t root = fork();
+  if (root == 0) {
+    const auto segment = Segment::make(2, [] {});
+    const Segment::Invitation invitation = segment->invitation();
+    if (write(pipe_ends[1], invitation.data(), sizeof invitation) != sizeof invitation) _exit(1);
+    segment->say(some_class, {.wanted = true});
+    segment->enter();
+    segment->arrive(true, 1);
+    _exit(segment->all_arrived(1) ? 0 : 1);
+  }
+  Segment::Invitation invitation{};
+  ASSERT_EQ(read(pipe_ends[0], invitation.data(), sizeof invitation), static_cast<ssize_t>(sizeof invitation));
+  const auto segment = Segment::join(invitation, 1, 2, [] {});
+  ASSERT_NE(segment, nullptr);
+  EXPECT_TRUE(segment->hear(some_class));
+  EXPECT_TRUE(segment->enter());
+  segment->arrive(true, 1);
+  EXPECT_FALSE(segment->is_solved());
+  segment->leave();
+  int status = 1;
+  ASSERT_EQ(waitpid(root, &status, 0), root);
+  EXPECT_EQ(status, 0);
+  for (const int end : pipe_ends) close(end);
+}
+
+TEST_F(Segments, AreNotThoseOfSomebodyElse) {
+  Segment::Invitation invitation = segments_[0]->invitation();
+  invitation[2] ^= 1;
+  EXPECT_EQ(Segment::join(invitation, 1, ranks, [] {}), nullptr);
+  invitation = segments_[0]->invitation();
+  segments_[0]->close_invitation();
+  EXPECT_EQ(Segment::join(invitation, 1, ranks, [] {}), nullptr);
+}
+
+}  // namespace
+}  // namespace blastoff::scalapack
