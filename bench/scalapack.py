@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """ScaLAPACK on the CPUs of this machine and with Blastoff, for several block sizes of the distribution.
 
-    bench/scalapack.py [--ranks 4] [--order 8000] [--eigen-order N] [--blocks 32,64,128,256] [--only pdgemm,...] [--gather auto,always,never]
+    bench/scalapack.py [--ranks 4,16] [--order 8000] [--eigen-order N] [--blocks 32,64,128,256] [--only pdgemm,...] [--gather auto,always,never]
                        [--mpi openmpi|mpich] [--starter "mpirun -n"] [--program FILE] [--repeats 3] [--device cuda ...] [--threads N]
-                       [--command FILE] [--seconds N] [--output FILE]
+                       [--own-kernels-only] [--command FILE] [--seconds N] [--output FILE]
 
-The ranks form a square grid. Eigenproblems (pdsyevd, pzheevd, pzhegvx) have the order --eigen-order (a quarter of the order if not given), and a
-row for each value of --gather, which says whether one rank solves them for all (docs/ranks.md). `gathered` counts the calls that one rank solved
-for all, over all repetitions. The CPU has the processor's kernels (bench/kernels.py), and so has Blastoff. `as shipped` is the CPU without these
+    bench/scalapack.py --ranks 4,16 --blocks 64,256 --only pdgemm,pdpotrf,pdgetrf,pdtrsm --gather auto,never --own-kernels-only
+
+The ranks form a square grid. Eigenproblems (pdsyevd, pzheevd, pzhegvx) have the order --eigen-order (a quarter of the order if not given). Each
+value of --gather has a row; it says whether one rank makes a call for all (docs/ranks.md). `gathered` counts the calls that one rank made for
+all, over all repetitions. The CPU has the processor's kernels (bench/kernels.py), and so has Blastoff. `as shipped` is the CPU without these
 kernels, if that differs. CPU and Blastoff take turns, in separate jobs. The table shows the median in milliseconds over the second half of the
-repetitions. The first half includes opening the GPU, which takes 0.1 s for each rank of a node, one after the other. Results must agree: the sums
-of the absolute values of all elements are compared. Each value of --device has its own rows: with two GPUs, "cuda cuda:0" shows what the second
-GPU gains. --seconds: no job is started later.
+repetitions, and the first repetition. The first half includes opening the GPU, which takes 0.1 s for each rank of a node, one after the other.
+Results must agree: the sums of the absolute values of all elements are compared. Each value of --device has its own rows: with two GPUs, "cuda
+cuda:0" shows what the second GPU gains. --seconds: no job is started later.
 
 Needs the compiler of the MPI library and its ScaLAPACK (Debian: libscalapack-openmpi-dev or libscalapack-mpich-dev), or --program, a program
 that was compiled elsewhere. --starter: the command that starts ranks; their number and the program follow it.
@@ -57,29 +59,34 @@ def words(accepted: tuple[str, ...]):
     return read
 
 
+def numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--ranks", type=numbers, default=[4])
     parser.add_argument("--order", type=int, default=8000)
     parser.add_argument("--eigen-order", type=int, help="default: a quarter of the order")
-    parser.add_argument("--blocks", type=lambda text: [int(part) for part in text.split(",")], default=[32, 64, 128, 256])
+    parser.add_argument("--blocks", type=numbers, default=[32, 64, 128, 256])
     parser.add_argument("--only", type=words(ROUTINES), default=list(ROUTINES), help="routines, of " + ", ".join(ROUTINES))
-    parser.add_argument("--gather", type=words(GATHER), default=["auto"], help="for eigenproblems, of " + ", ".join(GATHER))
+    parser.add_argument("--gather", type=words(GATHER), default=["auto"], help="of " + ", ".join(GATHER))
     parser.add_argument("--mpi", choices=STARTERS, default="openmpi")
     parser.add_argument("--starter", type=shlex.split, help="default: that of --mpi")
     parser.add_argument("--program", type=pathlib.Path, help="bench/programs/scalapack.c, compiled")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--device", nargs="+", default=["cuda"])
     parser.add_argument("--threads", type=int, help="of the BLAS in each rank. Default: the cores divided by the ranks")
+    parser.add_argument("--own-kernels-only", action="store_true", help="do not measure the CPU without the processor's kernels")
     parser.add_argument("--command", default=str(ROOT / ".venv" / "bin" / "blastoff"))
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job later than that")
     parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
     options = parser.parse_args()
-    if round(options.ranks**0.5) ** 2 != options.ranks:
-        parser.error(f"{options.ranks} ranks form no square grid; accepted are 1, 4, 9, 16, ...")
+    for ranks in options.ranks:
+        if round(ranks**0.5) ** 2 != ranks:
+            parser.error(f"{ranks} ranks form no square grid; accepted are 1, 4, 9, 16, ...")
     options.eigen_order = options.eigen_order or options.order // 4
     options.starter = options.starter or STARTERS[options.mpi]
-    options.threads = options.threads or starting.cores_each(options.ranks)
     options.kernels = kernels.own(BLAS)
     options.end = time.monotonic() + options.seconds
     return options
@@ -102,18 +109,25 @@ def calls_gathered(folder: pathlib.Path) -> int:
 
 
 def measured(
-    options: argparse.Namespace, program: pathlib.Path, routine: str, block: int, gather: str = "", device: str = "", as_shipped: bool = False
+    options: argparse.Namespace,
+    program: pathlib.Path,
+    ranks: int,
+    routine: str,
+    block: int,
+    gather: str = "",
+    device: str = "",
+    as_shipped: bool = False,
 ) -> dict | None:
     """Seconds of each repetition, and the sum of the result; None if there is no time left. Without a device, on the CPU."""
     if time.monotonic() > options.end:
         return None
     order = options.eigen_order if routine in EIGENSOLVERS else options.order
-    command = [*options.starter, str(options.ranks), str(program), routine, str(order), str(block), str(options.repeats)]
+    command = [*options.starter, str(ranks), str(program), routine, str(order), str(block), str(options.repeats)]
     with tempfile.TemporaryDirectory() as folder:
         if device:
             launcher = [options.command, "run", f"--device={device}", f"--gather={gather}", "--summary=never", f"--report={folder}/"]
             command = [*launcher, "--", *command]
-        done = starting.run(command, options.threads, LONGEST_JOB, {} if as_shipped else options.kernels)
+        done = starting.run(command, options.threads or starting.cores_each(ranks), LONGEST_JOB, {} if as_shipped else options.kernels)
         if done.returncode != 0:
             return {"failed": starting.why(done)}
         said = json.loads(done.stdout[done.stdout.index('{"seconds"') :])
@@ -134,9 +148,10 @@ def compare(row: dict, options: argparse.Namespace) -> str:
     bound = OF_VECTORS if row["routine"] in EIGENSOLVERS else AGREEMENT
     row["agree"] = abs(row["cpu"]["sum"] - row["blastoff"]["sum"]) <= bound * abs(row["cpu"]["sum"])
     cpu, device = (milliseconds(options, row[side]) for side in ("cpu", "blastoff"))
-    gathered = row["blastoff"]["gathered"] if row["gather"] else ""
+    first, gathered = 1e3 * row["blastoff"]["seconds"][0], row["blastoff"]["gathered"]
     shipped = milliseconds(options, row["cpu_as_shipped"])
-    return f"{shipped or cpu:>10.1f} {cpu:>10.1f} {device:>12.1f} {cpu / device:>6.2f} {gathered:>9}{'' if row['agree'] else '  RESULTS DIFFER'}"
+    figures = f"{shipped or cpu:>10.1f} {cpu:>10.1f} {first:>10.1f} {device:>12.1f} {cpu / device:>6.2f} {gathered:>9}"
+    return figures + ("" if row["agree"] else "  RESULTS DIFFER")
 
 
 def main() -> int:
@@ -146,23 +161,23 @@ def main() -> int:
     rows: list[dict] = []
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(options, pathlib.Path(folder))
-        figures = f"{'as shipped':>10} {'CPU ms':>10} {'Blastoff ms':>12} {'gain':>6} {'gathered':>9}"
-        print(f"{'routine':<8} {'block':>6} {'device':<8} {'gather':>7} {figures}")
-        for routine in options.only:
-            for block in options.blocks:
-                on_cpu = measured(options, program, routine, block)
-                shipped = measured(options, program, routine, block, as_shipped=True) if options.kernels else None
-                for device, gather in itertools.product(options.device, options.gather if routine in EIGENSOLVERS else ["auto"]):
-                    row = {"routine": routine, "block": block, "device": device, "gather": gather if routine in EIGENSOLVERS else ""}
-                    row |= {"cpu_as_shipped": shipped, "cpu": on_cpu, "blastoff": measured(options, program, routine, block, gather, device)}
-                    line = f"{routine:<8} {block:>6} {device:<8} {row['gather']:>7} "
-                    if row["cpu"] is None or row["blastoff"] is None:
-                        print(line + "no time left", flush=True)
-                        continue
-                    print(line + compare(row, options), flush=True)
-                    rows.append(row)
-                    if options.output:  # written after each row, so that the rows stay if the time runs out
-                        options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
+        figures = f"{'as shipped':>10} {'CPU ms':>10} {'first ms':>10} {'Blastoff ms':>12} {'gain':>6} {'gathered':>9}"
+        print(f"{'routine':<8} {'ranks':>5} {'block':>6} {'device':<8} {'gather':>7} {figures}")
+        for ranks, routine, block in itertools.product(options.ranks, options.only, options.blocks):
+            case = (options, program, ranks, routine, block)
+            on_cpu = measured(*case)
+            shipped = measured(*case, as_shipped=True) if options.kernels and not options.own_kernels_only else None
+            for device, gather in itertools.product(options.device, options.gather):
+                row = {"routine": routine, "ranks": ranks, "block": block, "device": device, "gather": gather}
+                row |= {"cpu_as_shipped": shipped, "cpu": on_cpu, "blastoff": measured(*case, gather, device)}
+                line = f"{routine:<8} {ranks:>5} {block:>6} {device:<8} {gather:>7} "
+                if row["cpu"] is None or row["blastoff"] is None:
+                    print(line + "no time left", flush=True)
+                    continue
+                print(line + compare(row, options), flush=True)
+                rows.append(row)
+                if options.output:  # written after each row, so that the rows stay if the time runs out
+                    options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
     return 0 if rows and all(row["agree"] for row in rows) else 1
 
 

@@ -17,11 +17,12 @@
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 typedef void (*Function)();
 
-enum Kind { GEMM, SYMM, SYRK, SYR2K, TRMM, POTRF, POTRS, POSV, GETRF, GETRS, GESV };
-static const char* const names[] = {"gemm", "symm",  "hemm",  "syrk",  "herk", "syr2k", "her2k", "trmm",
-                                    "trsm", "potrf", "potri", "potrs", "posv", "getrf", "getrs", "gesv"};
-static const enum Kind kinds[] = {GEMM, SYMM,  SYMM,  SYRK,  SYRK, SYR2K, SYR2K, TRMM,
-                                  TRMM, POTRF, POTRF, POTRS, POSV, GETRF, GETRS, GESV};
+enum Kind { GEMM, SYMM, SYRK, SYR2K, TRMM, POTRF, POTRS, POSV, GETRF, GETRS, GESV, EIGEN };
+static const char* const names[] = {"gemm", "symm",  "hemm",  "syrk",  "herk",  "syr2k", "her2k", "trmm",
+                                    "trsm", "potrf", "potri", "potrs", "posv",  "getrf", "getrs", "gesv",
+                                    "syev", "heev",  "syevd", "heevd", "sygvx", "hegvx"};
+static const enum Kind kinds[] = {GEMM,  SYMM, SYMM,  SYRK,  SYRK, SYR2K, SYR2K, TRMM,  TRMM,  POTRF, POTRF,
+                                  POTRS, POSV, GETRF, GETRS, GESV, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN};
 enum { ROUTINES = sizeof names / sizeof *names };
 
 static int grid, sides[2], place[2], rank;
@@ -82,6 +83,22 @@ static void set_element(const struct Matrix* m, char* element, int i, int j) {
   set(element, noise(m->seed, low, high) + (i == j ? m->diagonal : 0), imaginary);
 }
 
+static void fill(const struct Matrix* m) {
+  const int* d = m->descriptor;
+  for (int j = 0; j < m->local_columns; ++j)
+    for (int i = 0; i < d[8]; ++i) {
+      char* element = m->data + ((size_t)i + (size_t)j * (size_t)d[8]) * element_bytes();
+      const int from_row = (place[0] - d[6] + sides[0]) % sides[0],
+                from_column = (place[1] - d[7] + sides[1]) % sides[1];
+      const int global_row = (i / d[4] * sides[0] + from_row) * d[4] + i % d[4];
+      const int global_column = (j / d[5] * sides[1] + from_column) * d[5] + j % d[5];
+      if (i < m->local_rows)
+        set_element(m, element, global_row - (m->row - 1), global_column - (m->column - 1));
+      else
+        set(element, NAN, NAN);
+    }
+}
+
 /* Makes this rank's part of a sub-matrix of `rows` x `columns`. `like`: has the same row blocks, and begins on the same
  * process row; `square`: blocks are square and the sub-matrix begins with a block. */
 static void make(struct Matrix* m, int rows, int columns, int square, const struct Matrix* like) {
@@ -105,18 +122,7 @@ static void make(struct Matrix* m, int rows, int columns, int square, const stru
   m->local_columns = numroc_(&d[3], &d[5], &place[1], &d[7], &sides[1]);
   d[8] = (m->local_rows > 1 ? m->local_rows : 1) + (int)(noise(m->seed + 9, rank, 0) * 4 + 2);
   m->data = malloc((size_t)d[8] * (size_t)(m->local_columns + 1) * element_bytes());
-  for (int j = 0; j < m->local_columns; ++j)
-    for (int i = 0; i < d[8]; ++i) {
-      char* element = m->data + ((size_t)i + (size_t)j * (size_t)d[8]) * element_bytes();
-      const int from_row = (place[0] - d[6] + sides[0]) % sides[0],
-                from_column = (place[1] - d[7] + sides[1]) % sides[1];
-      const int global_row = (i / d[4] * sides[0] + from_row) * d[4] + i % d[4];
-      const int global_column = (j / d[5] * sides[1] + from_column) * d[5] + j % d[5];
-      if (i < m->local_rows)
-        set_element(m, element, global_row - (m->row - 1), global_column - (m->column - 1));
-      else
-        set(element, NAN, NAN);
-    }
+  fill(m);
 }
 
 static FILE* record;
@@ -195,7 +201,118 @@ static int dimension(int largest) {
   return 1 + (int)next((unsigned)largest);
 }
 
+static double real_at(const char* values, int index) {
+  return type % 2 == 0 ? ((const float*)values)[index] : ((const double*)values)[index];
+}
+static void scale(char* element, double factor) {
+  for (int part = 0; part <= type / 2; ++part)
+    if (type % 2 == 0)
+      ((float*)element)[part] *= (float)factor;
+    else
+      ((double*)element)[part] *= factor;
+}
+
 #define OF(m) (m).data, &(m).row, &(m).column, (m).descriptor
+
+/* A matrix of order n with the layout of another one. `like`: nobody's elements are copied. */
+static struct Matrix like(const struct Matrix* m, unsigned seed) {
+  struct Matrix copy = *m;
+  copy.seed = seed, copy.data = calloc((size_t)m->descriptor[8] * (size_t)(m->local_columns + 1), element_bytes());
+  return copy;
+}
+
+/* The largest element of A Z - B Z diag(w), for eigenvectors Z. Overwrites Z. */
+static double residual(const struct Matrix* a, const struct Matrix* b, struct Matrix* z, const char* values,
+                       char uplo) {
+  const char left = 'L';
+  const double one[2] = {1, 0}, zero[2] = {0, 0};
+  float single_one[2] = {1, 0}, single_zero[2] = {0, 0};
+  const void *unit = type % 2 == 0 ? (void*)single_one : (void*)one,
+             *none = type % 2 == 0 ? (void*)single_zero : (void*)zero;
+  struct Matrix az = like(z, 0), bz = like(z, 0);
+  const Function multiply = function(type >= 2 ? "hemm" : "symm");
+  multiply(&left, &uplo, &a->rows, &a->rows, unit, OF(*a), OF(*z), none, OF(az), 1L, 1L);
+  if (b != NULL) multiply(&left, &uplo, &a->rows, &a->rows, unit, OF(*b), OF(*z), none, OF(bz), 1L, 1L);
+  char* const scaled = b != NULL ? bz.data : z->data;
+  double worst = 0;
+  const int* d = z->descriptor;
+  for (int j = 0; j < z->local_columns; ++j)
+    for (int i = 0; i < z->local_rows; ++i) {
+      const size_t at = ((size_t)i + (size_t)j * (size_t)d[8]) * element_bytes();
+      const int from_column = (place[1] - d[7] + sides[1]) % sides[1];
+      scale(scaled + at, real_at(values, (j / d[5] * sides[1] + from_column) * d[5] + j % d[5]));
+      for (int part = 0; part <= type / 2; ++part) {
+        const double difference = fabs(real_at(az.data + at, part) - real_at(scaled + at, part));
+        if (!(difference <= worst)) worst = difference;
+      }
+    }
+  free(az.data), free(bz.data);
+  return worst;
+}
+
+/* Solves an eigenproblem of whole matrices, and checks the solution itself. Records nothing: in many of these layouts
+ * ScaLAPACK 2.2.1 solves it wrongly or never ends. */
+static void one_eigenproblem(const char* name, int n) {
+  const char job = 'V', range = 'A', uplo = one_of("ULul");
+  const int complex_type = type >= 2, divided = strstr(name, "evd") != NULL, generalized = strstr(name, "gvx") != NULL;
+  const int one = 1, query = -1;
+  struct Matrix a = {.seed = next(1000), .triangle = (char)(uplo | 0x20), .symmetric = complex_type ? 2 : 1};
+  make(&a, n, n, 1, NULL);
+  int* d = a.descriptor; /* a whole matrix */
+  free(a.data), a.row = a.column = 1, d[2] = d[3] = n;
+  a.local_rows = numroc_(&n, &d[4], &place[0], &d[6], &sides[0]);
+  a.local_columns = numroc_(&n, &d[5], &place[1], &d[7], &sides[1]);
+  d[8] = a.local_rows + 1;
+  struct Matrix b = like(&a, a.seed + 500), z = like(&a, 0), kept, metric;
+  b.diagonal = n;
+  a.data = calloc((size_t)d[8] * (size_t)(a.local_columns + 1), element_bytes());
+  fill(&a), fill(&b);
+  kept = like(&a, a.seed), fill(&kept), metric = like(&b, b.seed), fill(&metric);
+  if (!comparing) return;
+  double found_size[2] = {0, 0}, real_size = 0, tolerance[1] = {0}, orthogonality[1] = {0};
+  int integer_size = 0, info = -77, found = 0, vectors = 0;
+  const int ranks = sides[0] * sides[1];
+  char *values = calloc((size_t)n, 8), *gaps = calloc((size_t)ranks, 8);
+  int *failed = calloc((size_t)n, sizeof(int)), *clusters = calloc((size_t)(2 * ranks), sizeof(int));
+  const Function itself = function(name);
+  snprintf(call, sizeof call, "%c%s %c n=%d", "sdcz"[type], name, uplo, n);
+  char *work = (char*)found_size, *real_work = (char*)&real_size;
+  int *integers = &integer_size, length = query, real_length = query, integer_length = query;
+  for (int round = 0; round < 2; ++round) {
+    if (round == 1) {
+      length = (int)real_at(work, 0) + 4 * n * n + 100,
+      real_length = complex_type ? (int)real_at(real_work, 0) + 2 * n * n + 100 : 0;
+      integer_length = integer_size + 100;
+      work = malloc((size_t)length * element_bytes()), real_work = malloc((size_t)real_length * 8 + 8);
+      integers = malloc((size_t)integer_length * sizeof(int));
+    }
+    if (generalized && complex_type)
+      itself(&one, &job, &range, &uplo, &n, OF(a), OF(b), tolerance, tolerance, &one, &n, tolerance, &found, &vectors,
+             values, orthogonality, OF(z), work, &length, real_work, &real_length, integers, &integer_length, failed,
+             clusters, gaps, &info, 1L, 1L, 1L);
+    else if (generalized)
+      itself(&one, &job, &range, &uplo, &n, OF(a), OF(b), tolerance, tolerance, &one, &n, tolerance, &found, &vectors,
+             values, orthogonality, OF(z), work, &length, integers, &integer_length, failed, clusters, gaps, &info, 1L,
+             1L, 1L);
+    else if (divided && complex_type)
+      itself(&job, &uplo, &n, OF(a), values, OF(z), work, &length, real_work, &real_length, integers, &integer_length,
+             &info, 1L, 1L);
+    else if (divided)
+      itself(&job, &uplo, &n, OF(a), values, OF(z), work, &length, integers, &integer_length, &info, 1L, 1L);
+    else if (complex_type)
+      itself(&job, &uplo, &n, OF(a), values, OF(z), work, &length, real_work, &real_length, &info, 1L, 1L);
+    else
+      itself(&job, &uplo, &n, OF(a), values, OF(z), work, &length, &info, 1L, 1L);
+  }
+  const double epsilon = type % 2 == 0 ? 6e-8 : 1.2e-16;
+  const double worst = residual(&kept, generalized ? &metric : NULL, &z, values, uplo);
+  int right = info == 0 && worst <= epsilon * 200 * n;
+  for (int i = 1; i < n; ++i) right = right && real_at(values, i) >= real_at(values, i - 1);
+  if (!right && comparing)
+    printf("rank %d: %s: info %d, the residual is %.1e\n", rank, call, info, worst), different = 1;
+  free(a.data), free(b.data), free(z.data), free(kept.data), free(metric.data), free(values), free(gaps), free(failed);
+  free(clusters), free(work), free(real_work), free(integers);
+}
 
 static void one_call(int routine, int largest) {
   static const char* const plain_letters = "NTC";
@@ -254,12 +371,8 @@ static void one_call(int routine, int largest) {
       a.triangle = triangle, a.diagonal = 4 + (side == 'L' ? m : n) / 4;
       make(&a, side == 'L' ? m : n, side == 'L' ? m : n, 0, NULL);
       if (diag == 'U') { /* so that solutions do not grow */
-        const double scale = 1.0 / (m + n);
-        for (size_t i = 0; i < (size_t)a.descriptor[8] * (size_t)a.local_columns * (size_t)(complex_type + 1); ++i)
-          if (type % 2 == 0)
-            ((float*)a.data)[i] *= (float)scale;
-          else
-            ((double*)a.data)[i] *= scale;
+        for (size_t i = 0; i < (size_t)a.descriptor[8] * (size_t)a.local_columns; ++i)
+          scale(a.data + i * element_bytes(), 1.0 / (m + n));
       }
       make(&b, m, n, 0, NULL), has_b = 1;
       snprintf(call, sizeof call, "%c%s %c%c%c%c m=%d n=%d", "sdcz"[type], name, side, uplo, trans, diag, m, n);
@@ -284,6 +397,7 @@ static void one_call(int routine, int largest) {
       }
       tolerance *= 4;
       break;
+    case EIGEN: one_eigenproblem(name, n); return;
     case GETRF:
     case GETRS:
     case GESV:
@@ -329,7 +443,8 @@ int main(int count, char** arguments) {
   for (int i = 0; i < atoi(arguments[4]); ++i) {
     const int routine = (int)next(ROUTINES);
     type = (int)next(4);
-    const int exists = type >= 2 || strncmp(names[routine], "he", 2) != 0;
+    const int hermitian = strncmp(names[routine], "he", 2) == 0;
+    const int exists = kinds[routine] == EIGEN ? hermitian == (type >= 2) : type >= 2 || !hermitian;
     /* The product of complex vectors in OpenBLAS 0.3.21 reads past the end of a matrix, which ends the simulated
      * device's memory at times. */
     const int harmless = type < 2 || strcmp(names[routine], "potri") != 0;
