@@ -75,6 +75,16 @@ std::size_t memory_of_groups(std::string_view groups, std::string_view root) {
   return least;
 }
 
+std::size_t memory_left() {
+  constexpr std::string_view name = "MemAvailable:";
+  const std::string text = beginning_of("/proc/meminfo");
+  const std::size_t place = text.find(name);
+  unsigned long kilobytes = 0;
+  if (place == std::string::npos || std::sscanf(text.c_str() + place + name.size(), "%lu", &kilobytes) != 1)
+    return unlimited;
+  return std::size_t{kilobytes} << 10U;
+}
+
 std::size_t usable_memory() {
   return std::min(physical_memory(), memory_of_groups(beginning_of("/proc/self/cgroup"), "/sys/fs/cgroup"));
 }

@@ -156,13 +156,15 @@ class SolvingProcess final : public scalapack::Root {
   }
 
   /// By the times that were measured, once the gathered problem has been solved more than once: the first time, the
-  /// memory and the device's kernels are new.
+  /// memory and the device's kernels are new. If the ranks have never solved it together, the shortest time that they
+  /// may take counts; if that is too little, they solve it together the next time.
   bool pays() const {
     Process& process = Process::instance();
     if (process.settings().gather == GatherMode::always) return true;
     const double together = times_together().least(*judged_, ranks_);
-    if (together > 0 && times_gathered().count(*judged_, ranks_) > 1)
-      return times_gathered().least(*judged_, ranks_) < together;
+    if (times_gathered().count(*judged_, ranks_) > 1)
+      return times_gathered().least(*judged_, ranks_) <
+             (together > 0 ? together : process.model().min_cpu_seconds_of(*judged_) / ranks_);
     return decide::gathering_pays(process.model(), *judged_, moving_, ranks_, together);
   }
 
@@ -239,7 +241,11 @@ Outcome gather(const InterceptedCall& intercepted, const scalapack::Call& call, 
   const GatherMode mode = Process::instance().settings().gather;
   if (!grid.has_this_process() || (grid.is_root() && mode == GatherMode::never)) return Outcome::distributed;
   if (!call.may_be_gathered(grid)) return Outcome::distributed;
-  return scalapack::gather(call, intercepted.original.function, *functions, grid, root, patience(mode, call));
+  try {
+    return scalapack::gather(call, intercepted.original.function, *functions, grid, root, patience(mode, call));
+  } catch (const std::bad_alloc&) {
+    return Outcome::distributed;  // the other ranks give up soon
+  }
 }
 
 Refusal refusal_of(Outcome outcome, const SolvingProcess& root) {

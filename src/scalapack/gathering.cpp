@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "platform/memory_limits.h"
 #include "scalapack/consent.h"
 
 namespace blastoff::scalapack {
@@ -21,9 +22,11 @@ struct Gathering {
 
   std::optional<GatheredProblem> problem{};  ///< on the root
 
-  /// Whether the root wants to gather the problem, which lies at `base`.
-  bool wanted(std::byte* base, Transport transport) {
+  /// Whether the root wants to gather the problem, which lies at `base`. `taken`: bytes of memory there that have been
+  /// used before. The program may need what is left of the machine's memory.
+  bool wanted(std::byte* base, Transport transport, std::size_t taken = 0) {
     if (!grid.is_root()) return false;
+    if (places.bytes() > taken && places.bytes() - taken > platform::memory_left() / 2) return false;
     problem.emplace(call, places, base);
     return *problem && root.wants(*problem, grid, transport);
   }
@@ -91,13 +94,15 @@ class ThroughMemory {
  private:
   bool say(std::uint32_t call_class) {
     Segment::Word word;
-    word.wanted = all_.places.bytes() <= segment_.capacity() && all_.wanted(segment_.data(), Transport::memory);
+    word.wanted = all_.places.bytes() <= segment_.capacity() &&
+                  all_.wanted(segment_.data(), Transport::memory, segment_.bytes_taken());
     if (!word.wanted) word.silence = all_.root.silence(all_.call);
     return segment_.say(call_class, word);
   }
 
   bool copied_and_solved() {
     if (!segment_.enter()) return false;
+    segment_.take(all_.places.bytes());
     const bool able =
         all_.call.is_right_here(all_.grid) && (!is_eigensolver(all_.call.kind()) || all_.call.has_work_space());
     if (able) give_operands();

@@ -10,6 +10,7 @@
 // A process that waits lets MPI work on the program's own messages: the process for which it waits may need them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -39,6 +40,10 @@ class Segment {
   /// The place for whole matrices, and its size.
   std::byte* data() const { return memory_.data() + header_bytes(); }
   std::size_t capacity() const { return memory_.size() - header_bytes(); }
+
+  /// The most bytes that calls have used.
+  std::size_t bytes_taken() const { return bytes_taken_; }
+  void take(std::size_t bytes) { bytes_taken_ = std::max(bytes_taken_, bytes); }
 
   /// What the root says about a call.
   struct Word {
@@ -102,6 +107,7 @@ class Segment {
   int ranks_;
   std::function<void()> progress_;
   std::chrono::duration<double> patience_ = std::chrono::seconds(10);
+  std::size_t bytes_taken_ = 0;
   std::uint32_t call_ = 0;  ///< number of the call of which something was said last
   std::map<std::uint32_t, std::uint32_t> silence_;
 };

@@ -72,6 +72,11 @@ int under(__rlimit_resource what, std::size_t bytes, Body body) {
   return status;
 }
 
+TEST(MemoryLimits, MemoryLeftIsAPartOfAll) {
+  EXPECT_GT(memory_left(), mebibyte);
+  EXPECT_LT(memory_left(), physical_memory());
+}
+
 TEST(MemoryLimits, AddressSpaceLeft) {
   constexpr std::size_t large = std::size_t{1} << 50;
   const auto left_of = [](std::size_t limit) {
