@@ -41,7 +41,7 @@ std::size_t left_of(int limit, std::size_t used) {
 std::size_t min_on_the_way(std::string group, const std::string& root, const std::string& file) {
   std::size_t least = unlimited;
   for (;;) {
-    least = std::min(least, number_in(root + group + "/" + file));
+    least = std::min(least, number_in(std::string(root).append(group).append("/").append(file)));
     const std::size_t slash = group.rfind('/');
     if (slash == std::string::npos) return least;
     group.resize(slash);

@@ -75,17 +75,25 @@ class SolvingProcess final : public scalapack::Root {
  public:
   explicit SolvingProcess(const InterceptedCall& intercepted) : intercepted_(intercepted) {}
 
-  bool wants(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) override {
+  bool hopes(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) override {
     refusal_ = judge(problem, grid, transport);
+    return refusal_ == Refusal::none;
+  }
+
+  bool wants(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) override {
+    if (!hopes(problem, grid, transport)) return false;
+    platform::undisturbed([&] {
+      const CallersEnvironment environment;
+      refusal_ = room_for(problem);
+      if (refusal_ == Refusal::none && !pays()) refusal_ = Refusal::distributed;  // the device is known now
+    });
     return refusal_ == Refusal::none;
   }
 
   // The device may be open or free later. Other reasons last, and are looked at ever more rarely.
   std::uint32_t silence(const scalapack::Call& call) override {
     constexpr std::uint32_t longest = 64;
-    const bool lasts = refusal_ == Refusal::distributed || refusal_ == Refusal::below_min_size ||
-                       refusal_ == Refusal::unsupported || refusal_ == Refusal::device_none;
-    if (!lasts) return 0;
+    if (!lasts(refusal_)) return 0;
     static std::mutex mutex;
     static auto& known = *new platform::RecentMap<std::uint32_t, std::uint32_t>(256);
     const std::lock_guard lock(mutex);
@@ -127,6 +135,18 @@ class SolvingProcess final : public scalapack::Root {
     return times;
   }
 
+  static bool lasts(Refusal refusal) {
+    switch (refusal) {
+      case Refusal::distributed:
+      case Refusal::below_min_size:
+      case Refusal::unsupported:
+      case Refusal::device_none:
+      case Refusal::no_device:
+      case Refusal::device_lost: return true;
+      default: return false;
+    }
+  }
+
   Refusal judge(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) {
     Process& process = Process::instance();
     if (const Refusal refusal = process.refusal(); refusal != Refusal::none) return refusal;
@@ -149,8 +169,7 @@ class SolvingProcess final : public scalapack::Root {
       if (!process.model_sought()) process.seek_model();
       // The kind of device may be known only when it is open.
       const bool unknown = process.devices_in_use() == nullptr && !decide::knows_device(process.model(), *operation);
-      if (unknown || pays()) refusal = room_for(problem);
-      if (refusal == Refusal::none && unknown && !pays()) refusal = Refusal::distributed;
+      if (unknown || pays()) refusal = Refusal::none;
     });
     return refusal;
   }

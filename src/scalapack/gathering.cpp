@@ -22,13 +22,19 @@ struct Gathering {
 
   std::optional<GatheredProblem> problem{};  ///< on the root
 
-  /// Whether the root wants to gather the problem, which lies at `base`. `taken`: bytes of memory there that have been
-  /// used before. The program may need what is left of the machine's memory.
+  /// On the root: whether it hopes to gather the problem.
+  bool hoped(Transport transport) { return makes_problem(nullptr, 0) && root.hopes(*problem, grid, transport); }
+  /// On the root: whether it wants to gather the problem, which lies at `base`. `taken`: bytes of memory there that
+  /// have been used before.
   bool wanted(std::byte* base, Transport transport, std::size_t taken = 0) {
+    return makes_problem(base, taken) && root.wants(*problem, grid, transport);
+  }
+  /// The program may need what is left of the machine's memory.
+  bool makes_problem(std::byte* base, std::size_t taken) {
     if (!grid.is_root()) return false;
     if (places.bytes() > taken && places.bytes() - taken > platform::memory_left() / 2) return false;
     problem.emplace(call, places, base);
-    return *problem && root.wants(*problem, grid, transport);
+    return static_cast<bool>(*problem);
   }
   bool solve() { return root.solve(*problem) && problem->info() == 0; }
 
@@ -313,7 +319,7 @@ Outcome gather(const Call& call, void* original, const Functions& functions, con
   Gathering gathering{call, functions, grid, root, Places(call)};
   if (!meeting.segment) {
     const Transport hoped = meeting.over ? Transport::messages : Transport::memory;
-    if (!all_gather(functions, grid, gathering.wanted(nullptr, hoped), patience)) return Outcome::distributed;
+    if (!all_gather(functions, grid, gathering.hoped(hoped), patience)) return Outcome::distributed;
     if (!meeting.over) share_segment(functions, grid, meeting);
   }
   if (meeting.segment) return ThroughMemory(gathering, *meeting.segment).run(original);

@@ -18,7 +18,10 @@ enum class Transport : std::uint8_t { messages, memory };
 /// The decisions and the work of the grid's root.
 class Root {
  public:
-  /// Whether gathering is expected to pay, and the problem can be solved here. Answers at once.
+  /// Whether gathering is expected to pay, if the device can be used. Answers at once.
+  virtual bool hopes(const GatheredProblem& problem, const Grid& grid, Transport transport) = 0;
+
+  /// Whether it is expected to pay, and the problem can be solved here now. May open the device.
   virtual bool wants(const GatheredProblem& problem, const Grid& grid, Transport transport) = 0;
 
   /// If the root does not want a call: how many later calls of the same class it will not want either.

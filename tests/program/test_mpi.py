@@ -263,7 +263,7 @@ def test_gathered_where_the_model_says_that_it_pays(folder, tmp_path):
 def test_a_device_that_is_too_small_solves_nothing(folder, tmp_path):
     settings = ("--decide=time", f"--model={slow_cpu(tmp_path / 'model.json')}", "--device-memory=1M")
     ranks = Eigensolvers(mpi.OPENMPI, folder, tmp_path / "reports", (270, 24, 2, 2, "L"), settings)
-    assert ranks.because(0, "not enough device memory") >= 6
+    assert ranks.because(0, "not enough device memory") >= 3  # once the ranks know each other
     assert all(ranks.because(rank, DISTRIBUTED) == 6 for rank in range(1, 4))
 
 
