@@ -152,7 +152,10 @@ bool Place::scan(Span span, bool protect, std::vector<Span>& written) {
   }
   if (protect) {
     const std::size_t except = shared() ? States::nowhere : number_;
-    for (std::size_t i = before; i < written.size(); ++i) ledger_.states_.invalidate(written[i], except);
+    for (std::size_t i = before; i < written.size(); ++i) {
+      ledger_.states_.home(written[i]);  // the pager may have filled it, and not said so yet
+      ledger_.states_.invalidate(written[i], except);
+    }
     if (written.size() > before) ++ledger_.findings_;
   } else {
     turn.lock();

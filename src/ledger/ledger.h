@@ -142,6 +142,7 @@ class Place {
   void bring_home(Span span) {
     if (ledger_.pager_) ledger_.pager_->bring_home(span);
   }
+  std::uint64_t bytes_touched() const { return ledger_.pager_ ? ledger_.pager_->bytes_filled() : 0; }
   /// The process is about to fork.
   void before_fork() {
     if (ledger_.pager_) ledger_.pager_->before_fork();

@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <utility>
 
 #include "platform/contained.h"
 #include "platform/log.h"
+#include "platform/threads.h"
 
 namespace blastoff::ledger {
 
@@ -18,10 +20,26 @@ using Filled = tracking::AbsentPages::Filled;
 // Exit status of a process that ends because no correct result is possible (sysexits.h: EX_SOFTWARE).
 constexpr int software_error = 70;
 
+// So many threads read and fill as fast as the kernel makes pages.
+constexpr int max_workers = 7;
+
 // What is brought for one touch: little at first, since a program may look at one element only; more for a program
 // that goes on.
 constexpr std::size_t first_window = std::size_t{256} << 10;
 constexpr std::size_t last_window = std::size_t{8} << 20;
+
+/// A piece takes one buffer.
+std::vector<PagesOnDevice> pieces_of(const std::vector<PagesOnDevice>& runs) {
+  std::vector<PagesOnDevice> pieces;
+  for (const PagesOnDevice& run : runs)
+    for (std::size_t done = 0; done < run.host.bytes(); done += PageSource::max_bytes) {
+      const std::uintptr_t begin = run.host.begin + done;
+      pieces.push_back({{begin, std::min<std::uintptr_t>(begin + PageSource::max_bytes, run.host.end)},
+                        run.device + done,
+                        run.place});
+    }
+  return pieces;
+}
 
 [[noreturn]] void end_lost(Span pages, const char* cause) {
   platform::log_line(
@@ -45,6 +63,10 @@ void Pager::read_from(std::size_t place, PageSource* source) {
 }
 
 bool Pager::leave(std::size_t place, Span span) {
+  if (states_.all_newest(place, span)) return true;
+  std::call_once(workers_made_, [this] {
+    workers_ = platform::create_worker_pool(std::clamp(platform::cpu_share() - 1, 0, max_workers), "blastoff-pager");
+  });
   if (!states_.leave(place, span)) return false;
   bool partly = false;
   if (absent_.give_up(span, partly)) return true;
@@ -68,9 +90,10 @@ Filled Pager::fill(const PagesOnDevice& run, std::uintptr_t at) {
     if (contents == nullptr) end_lost({run.host.begin + done, run.host.end}, "the device has been lost");
     const Span host{run.host.begin + done, run.host.begin + done + bytes};
     const Filled filled = absent_.fill({at + done, at + done + bytes}, contents);
-    source->release();
+    source->release(contents);
     if (filled != Filled::yes) return filled;
     states_.home(host);
+    bytes_filled_ += bytes;
     done += bytes;
   }
   return Filled::yes;
@@ -80,14 +103,20 @@ void Pager::bring_home(Span span) {
   for (bool gone = false;;) {
     Loan loan;
     states_.newest(span, loan);
-    Filled filled = Filled::yes;
-    for (const PagesOnDevice& run : loan.runs()) {
-      filled = fill(run, run.host.begin);
-      if (filled == Filled::gone && gone) end_lost(run.host, "the program has closed the userfaultfd of its memory");
-      if (filled != Filled::yes) break;
-    }
-    if (filled == Filled::yes) return;
-    gone = filled == Filled::gone;
+    const std::vector<PagesOnDevice> pieces = pieces_of(loan.runs());
+    if (pieces.empty()) return;
+    std::atomic<Filled> worst = Filled::yes;
+    const auto fill_piece = [&](std::size_t index) {
+      const Filled filled = worst == Filled::yes ? fill(pieces[index], pieces[index].host.begin) : Filled::yes;
+      if (filled != Filled::yes) worst = filled;
+    };
+    if (workers_ && pieces.size() > 1)
+      workers_->run(pieces.size(), fill_piece);
+    else
+      for (std::size_t index = 0; index < pieces.size(); ++index) fill_piece(index);
+    if (worst == Filled::yes) return;
+    if (worst == Filled::gone && std::exchange(gone, true))
+      end_lost(pieces.front().host, "the program has closed the userfaultfd of its memory");
     drain_();
   }
 }

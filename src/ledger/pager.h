@@ -3,13 +3,16 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "ledger/states.h"
+#include "platform/worker_pool.h"
 #include "tracking/absent_pages.h"
 
 namespace blastoff::ledger {
@@ -21,10 +24,10 @@ class PageSource {
 
   static constexpr std::size_t max_bytes = std::size_t{2} << 20;
 
-  /// Copies device memory to a buffer that is its own until release(). Waits until what computes it has run. At most
-  /// max_bytes. nullptr: the device is lost.
+  /// Copies device memory to a buffer, for the caller until release(). At most max_bytes. nullptr: the device is lost.
+  /// Thread-safe.
   virtual const void* read(device::Address from, std::size_t bytes) = 0;
-  virtual void release() = 0;
+  virtual void release(const void* buffer) = 0;
 };
 
 /// Thread-safe. A thread that may hold a lock of the program's allocator is never made to wait for it: who leaves a
@@ -44,6 +47,9 @@ class Pager {
   /// Fills the host's pages of the span that were given up.
   void bring_home(Span span);
   bool any_left(Span span) { return states_.any_newest(span); }
+
+  /// Of all pages that it has filled so far.
+  std::uint64_t bytes_filled() const { return bytes_filled_; }
 
   /// The process is about to fork.
   void before_fork();
@@ -68,10 +74,13 @@ class Pager {
   States& states_;
   tracking::AbsentPages& absent_;
   const std::function<void()> drain_;
+  std::once_flag workers_made_;
+  std::unique_ptr<platform::WorkerPool> workers_;  ///< of memory that is brought in several pieces
   std::mutex sources_mutex_;
   std::vector<PageSource*> sources_;  ///< by place
   std::array<Stream, 16> streams_{};
   std::uint64_t touches_ = 0;
+  std::atomic<std::uint64_t> bytes_filled_ = 0;
 };
 
 }  // namespace blastoff::ledger

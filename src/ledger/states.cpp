@@ -195,6 +195,15 @@ bool States::any_newest(Span span) {
   return any;
 }
 
+bool States::all_newest(std::size_t place, Span span) {
+  if (newest_ == 0) return false;
+  std::size_t pages = 0;
+  each_copy(place, span, [&](const Copy& copy, const Part& part) {
+    if (copy.lent == 0) pages += copy.newest.count(part.first, part.last);
+  });
+  return pages == span.bytes() / platform::page_size();
+}
+
 void States::home(Span span) {
   if (newest_ == 0) return;
   std::size_t pages = 0;

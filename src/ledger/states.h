@@ -30,7 +30,8 @@ struct Copy {
   PageBitmap current;               ///< the copy equals host memory as it was when the page was last protected
   PageBitmap partial;               ///< if current: only the bytes that were used are
   PageBitmap arriving;              ///< an upload is on its way
-  PageBitmap newest;                ///< current, and the only copy: the host's page has been given up
+  PageBitmap newest;                ///< current, and the only copy: the host's page has been given up. While it is
+                                    ///< lent, it may have been filled
   std::unique_ptr<UsedBytes> used;  ///< of partial pages; nullptr: there never were any
   device::Address address = 0;      ///< where the chunk lies at the place
   std::size_t lent = 0;             ///< by loans
@@ -89,6 +90,8 @@ class States {
   /// Adds to the loan what is newest anywhere, of the whole span.
   void newest(Span span, Loan& loan);
   bool any_newest(Span span);
+  /// Whether all of the span is newest at the place, and none of it is on its way home.
+  bool all_newest(std::size_t place, Span span);
   /// Host memory has the pages again.
   void home(Span span);
   /// The memory of the span has gone, or its contents: nobody has the pages.

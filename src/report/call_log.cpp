@@ -33,6 +33,7 @@ using Line = std::back_insert_iterator<std::string>;
 
 void write_traffic(Line line, const Record& record) {
   if (record.bytes_to_device > 0) fmt::format_to(line, ", {} to device", format_bytes(record.bytes_to_device));
+  if (record.bytes_left > 0) fmt::format_to(line, ", {} stays there", format_bytes(record.bytes_left));
   if (record.bytes_between_devices > 0)
     fmt::format_to(line, ", {} between devices", format_bytes(record.bytes_between_devices));
   if (record.bytes_from_device > 0) fmt::format_to(line, ", {} back", format_bytes(record.bytes_from_device));

@@ -109,7 +109,8 @@ Json policy_json(const Context& context) {
   Json copied = Json::array();
   for (const auto& [reason, calls] : context.copied_operands) copied.push_back({{"reason", reason}, {"calls", calls}});
   return {{"requested", context.policy_requested}, {"in_force", context.policy}, {"reason", context.policy_reason},
-          {"mechanism", context.mechanism},        {"tracker", context.tracker}, {"copied_operands", copied}};
+          {"mechanism", context.mechanism},        {"tracker", context.tracker}, {"copied_operands", copied},
+          {"bytes_touched", context.bytes_touched}};
 }
 
 /// null if no pages were moved.

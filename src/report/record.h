@@ -30,6 +30,7 @@ struct Record {
   std::uint64_t bytes_met = 0;   ///< residency::Traffic
   std::uint64_t bytes_read = 0;  ///< of matrices that the device read for the call, including bytes_reused
   std::uint64_t bytes_between_devices = 0;
+  std::uint64_t bytes_left = 0;  ///< of results that stay on the device
   std::uint64_t bytes_rewritten = 0;
   std::uint64_t page_faults = 0;  ///< of the CPU since the operands were last used, which it wrote; as far as known
   double flops = 0;

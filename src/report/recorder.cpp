@@ -58,6 +58,7 @@ void count_in(RoutineTotals& sums, const Record& record) {
   sums.bytes_read += record.bytes_read;
   sums.bytes_rewritten += record.bytes_rewritten;
   sums.bytes_between_devices += record.bytes_between_devices;
+  sums.bytes_left += record.bytes_left;
   sums.wall_seconds += record.wall_seconds;
   if (record.known_cpu_seconds > 0) {
     sums.known_seconds += record.wall_seconds;

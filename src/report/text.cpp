@@ -212,6 +212,12 @@ void write_cpu(Text out, const std::optional<Cpu>& cpu) {
   }
 }
 
+void write_results(Text out, const RoutineTotals& sums, const Context& context) {
+  if (sums.bytes_left == 0) return;
+  fmt::format_to(out, "  {} of results stayed on the device, of which {} came home later\n",
+                 format_bytes(sums.bytes_left), format_bytes(context.bytes_touched));
+}
+
 void write_reuse(Text out, const RoutineTotals& sums) {
   const double reuse = operand_reuse(sums);
   if (reuse == 0) return;
@@ -279,6 +285,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_table(out, totals);
   text += '\n';
   write_reuse(out, sums);
+  write_results(out, sums, context);
   write_reasons(out, totals, context);
   write_verification(out, totals.verification);
   write_verdict(out, totals, sums, context.cost_seconds);

@@ -444,6 +444,7 @@ void DeviceContext::describe(report::Context& context) {
     context.held_memory.push_back({to_string(client), held.now, held.most});
   }
   context.policy = order_.front()->name();
+  context.bytes_touched = order_.front()->bytes_touched();
   context.policy_asked = asked_;
   context.policy_reason = policy_reason_;
   context.mechanism = to_string(mechanism_);

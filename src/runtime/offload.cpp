@@ -91,6 +91,7 @@ void note(report::Record& record, std::span<const operation::Operation> operatio
   record.bytes_to_device += traffic.bytes_to_device;
   record.bytes_from_device += traffic.bytes_from_device;
   record.bytes_between_devices += traffic.bytes_between_devices;
+  record.bytes_left += traffic.bytes_left;
   record.bytes_reused += traffic.bytes_reused;
   record.bytes_met += traffic.bytes_met;
   record.bytes_read += bytes_read(operations);

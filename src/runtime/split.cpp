@@ -47,6 +47,7 @@ void add_traffic(Record& sum, const Record& record) {
   sum.bytes_to_device += record.bytes_to_device;
   sum.bytes_from_device += record.bytes_from_device;
   sum.bytes_between_devices += record.bytes_between_devices;
+  sum.bytes_left += record.bytes_left;
   sum.bytes_reused += record.bytes_reused;
   sum.bytes_met += record.bytes_met;
   sum.bytes_read += record.bytes_read;

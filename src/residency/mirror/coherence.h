@@ -96,6 +96,9 @@ class Coherence {
   /// staging.
   bool leave(PageAcquisition& acquisition, std::size_t operand);
 
+  /// Bytes of results, of all devices that share the ledger, that came home after the call that left them.
+  std::uint64_t bytes_touched() const { return place_.bytes_touched(); }
+
   /// Brings all results home that have stayed. `for_good`: no other will stay.
   void bring_results_home(bool for_good);
   /// The process is about to fork.

@@ -30,7 +30,7 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, bo
   Region& region = *known;
   if (region.left && region.touched >= span.bytes() / much) {
     region.uses = 0;
-    region.patience = std::min(2 * region.patience, longest_patience);
+    region.patience = std::min(4 * region.patience, longest_patience);
   } else {
     ++region.uses;
   }

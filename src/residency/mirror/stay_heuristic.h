@@ -12,8 +12,8 @@
 namespace blastoff::residency::mirror {
 
 /// A result stays where the device has used or overwritten its memory several times, and the program touched little of
-/// it in between. That it touches a result shows only where the result stayed. So this is tried, and it takes twice as
-/// many uses after every failure. Its decisions affect only speed. Not thread-safe.
+/// it in between. That it touches a result shows only where the result stayed. So this is tried, and it takes four
+/// times as many uses after every failure. Its decisions affect only speed. Not thread-safe.
 class StayHeuristic {
  public:
   /// Whether a result of the call is to stay.
@@ -29,7 +29,7 @@ class StayHeuristic {
   void forget(platform::Span span) { regions_.erase_within(span.begin, span.end); }
 
  private:
-  static constexpr int first_patience = 2;
+  static constexpr int first_patience = 3;
   static constexpr int longest_patience = 1 << 12;
 
   /// Memory that held the operands of calls, one within the other.

@@ -6,9 +6,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <vector>
 
 #include "platform/descriptor.h"
+#include "platform/event_lock.h"
 #include "platform/span.h"
 #include "tracking/uffd/event_ring.h"
 #include "tracking/uffd/fault_ring.h"
@@ -51,7 +53,7 @@ class EventReader {
   /// ioctl_userfaultfd(2).
   template <class Fill>
   auto while_quiet(Fill&& fill) -> std::optional<decltype(fill(0))> {
-    const std::lock_guard lock(shared_->reading);
+    const std::shared_lock lock(shared_->reading);
     if (shared_->ring.waiting()) return std::nullopt;
     return fill(uffd_.get());
   }
@@ -81,7 +83,7 @@ class EventReader {
     EventRing ring;
     std::atomic<std::uint32_t> arrivals{0};                ///< incremented when the ring may have received an event
     std::atomic<bool> released{false};                     ///< stop_waiting() was called
-    std::mutex reading;                                    ///< held while events are taken, and by while_quiet()
+    platform::EventLock reading;                           ///< held while events are taken, and by while_quiet()
     std::atomic<std::uintptr_t> own_begin{0}, own_end{0};  ///< what drop() is dropping
     FaultRing faults;
     std::atomic<bool> faults_released{false};  ///< stop_waiting_for_faults() was called

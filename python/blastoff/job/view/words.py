@@ -275,6 +275,9 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
         lines.append(("verdict", verdict(job)))
     if job.totals.operand_reuse:
         lines.append(("reuse", f"each byte that came to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
+    if job.totals.bytes_left:
+        sizes = quantities.size(job.totals.bytes_left), quantities.size(job.bytes_touched())
+        lines.append(("results", f"{sizes[0]} of results stayed on the device, of which {sizes[1]} came home later"))
     placed, left = job.placed()
     if placed or left:
         lines.append(("placed", f"{quantities.size(placed)} on the device's NUMA node"))
