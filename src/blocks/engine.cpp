@@ -50,7 +50,7 @@ Engine::Engine(Setup setup)
     : setup_(std::move(setup)),
       own_host_(setup_.host == nullptr ? std::make_unique<Product>() : nullptr),
       host_(own_host_ ? own_host_.get() : setup_.host),
-      watch_(setup_.tracker),
+      watch_(setup_.ledger),
       plain_(plain_memory()) {
   for (device::Device* device : setup_.devices) sites_.push_back(std::make_unique<Site>(*device));
   if (!setup_.devices.empty()) pinned_ = std::make_unique<device::MemoryPool>(pinned_memory(*setup_.devices.front()));
@@ -92,7 +92,9 @@ MemoryCounts Engine::memory_counts() const {
 
 Result<std::unique_ptr<ProgramMemory>> Engine::watch_memory(void* memory, std::size_t bytes) {
   const auto begin = static_cast<std::uintptr_t>(number(memory));
-  return watch_.open({begin, begin + bytes});
+  auto watched = watch_.open({begin, begin + bytes});
+  if (watched && setup_.unlock) setup_.unlock(platform::outward_to_pages((*watched)->bytes()));
+  return watched;
 }
 
 Status Engine::synchronize() {

@@ -15,10 +15,11 @@
 namespace blastoff::blocks {
 
 struct Setup {
-  std::vector<device::Device*> devices;      ///< which outlive the engine; may be none
-  tracking::PageTracker* tracker = nullptr;  ///< for Watch; null: what the program writes is not told
+  std::vector<device::Device*> devices;   ///< which outlive the engine; may be none
+  ledger::Ledger* ledger = nullptr;       ///< which outlives the engine; null: what the program writes is not told
   const operation::Host* host = nullptr;  ///< computes contractions on the host and on simulated devices; null: Product
-  std::function<void()> relieve;          ///< gives back device memory that others could do without; may be empty
+  std::function<void(platform::Span)> unlock;  ///< ends page locks of memory that is_under_block(); may be empty
+  std::function<void()> relieve;               ///< gives back device memory that others could do without; may be empty
 };
 
 /// Memory of pools, as counters show it.
@@ -46,6 +47,10 @@ class Engine {
 
   /// For a block over the program's memory.
   Result<std::unique_ptr<ProgramMemory>> watch_memory(void* memory, std::size_t bytes);
+
+  /// Whether some of the memory is under a block. It must not be page-locked: copies of blocks could meet a lock that
+  /// ends, or one on pages that the program has given up.
+  bool is_under_block(platform::Span span) { return watch_.covers_any(span); }
 
   /// Waits until all copies and contractions have run.
   Status synchronize();

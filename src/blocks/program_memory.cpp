@@ -1,9 +1,7 @@
 #include "blocks/program_memory.h"
 
-#include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,8 +10,7 @@
 namespace blastoff::blocks {
 namespace {
 
-using tracking::MemoryEvent;
-using tracking::PageTracker;
+using ledger::chunk_bytes;
 
 Span whole_pages(Span bytes) {
   const Span pages = platform::inward_to_pages(bytes);
@@ -25,10 +22,8 @@ Span whole_pages(Span bytes) {
 Result<std::unique_ptr<ProgramMemory>> Watch::open(Span bytes) {
   std::unique_ptr<ProgramMemory> memory(new ProgramMemory(*this, bytes));  // ends after the lock
   const std::lock_guard lock(mutex_);
-  auto next = all_.upper_bound(bytes.begin);
-  const bool shared = (next != all_.end() && next->second->bytes().overlaps(bytes)) ||
-                      (next != all_.begin() && std::prev(next)->second->bytes().overlaps(bytes));
-  if (shared) return failure(ErrorKind::bad_argument, "part of this memory is under another block");
+  if (any_in(bytes)) return failure(ErrorKind::bad_argument, "part of this memory is under another block");
+  if (ledger_ && !place_) place_.emplace(*ledger_);
   if (auto tracked = memory->track(); !tracked) return tl::unexpected(tracked.error());
   all_.emplace(bytes.begin, memory.get());
   return memory;
@@ -38,29 +33,32 @@ void Watch::close(ProgramMemory& memory) {
   const std::lock_guard lock(mutex_);
   const auto found = all_.find(memory.bytes().begin);
   if (found != all_.end() && found->second == &memory) all_.erase(found);
+  memory.each_chunk([&](std::uintptr_t chunk) {
+    if (place_ && !any_in({chunk, chunk + chunk_bytes})) place_->close(chunk);
+  });
 }
 
-void Watch::collect_events() {
-  std::vector<MemoryEvent> events;
-  const bool complete = tracker_->events().drain(events);
-  for (const auto& [begin, memory] : all_) {
-    if (!complete) memory->vanished_ = true;
-    for (const MemoryEvent& event : events) {
-      if (!event.span.overlaps(memory->pages_)) continue;
-      if (event.kind == MemoryEvent::Kind::dropped)
-        memory->dropped_.push_back(
-            {std::max(event.span.begin, memory->pages_.begin), std::min(event.span.end, memory->pages_.end)});
-      else
-        memory->vanished_ = true;
-    }
-  }
+bool Watch::covers_any(Span pages) {
+  const std::lock_guard lock(mutex_);
+  return any_in(pages);
+}
+
+/// They do not overlap each other, so the one that begins last also ends last.
+bool Watch::any_in(Span span) const {
+  const auto next = all_.lower_bound(span.end);
+  return next != all_.begin() && std::prev(next)->second->bytes().end > span.begin;
 }
 
 ProgramMemory::ProgramMemory(Watch& watch, Span bytes) : watch_(watch), bytes_(bytes), pages_(whole_pages(bytes)) {}
 
 ProgramMemory::~ProgramMemory() {
-  if (exact_ && !pages_.empty()) watch_.tracker_->untrack(pages_);
   watch_.close(*this);
+}
+
+template <class Visit>
+void ProgramMemory::each_chunk(Visit&& visit) const {
+  for (std::uintptr_t chunk = pages_.begin / chunk_bytes * chunk_bytes; chunk < pages_.end; chunk += chunk_bytes)
+    visit(chunk);
 }
 
 Status ProgramMemory::track() {
@@ -68,27 +66,24 @@ Status ProgramMemory::track() {
   if (kind == platform::MemoryKind::other)
     return failure(ErrorKind::bad_argument,
                    fmt::format("{} bytes at {:#x} are no memory of the program's", bytes_.bytes(), bytes_.begin));
-  tracking::PageTracker* const tracker = watch_.tracker_;
-  exact_ = tracker != nullptr && tracker->tracks(kind) && (pages_.empty() || tracker->track(pages_));
+  auto& place = watch_.place_;
+  exact_ = place && place->tracker().tracks(kind) && (pages_.empty() || place->watch(pages_));
+  if (exact_) each_chunk([&](std::uintptr_t chunk) { place->open(chunk, 0); });
   return {};
 }
 
+/// Results that calls have left on a device. No thread may meet their absence in the driver, which would have to copy
+/// them.
+void ProgramMemory::bring_results_home() {
+  if (watch_.place_) watch_.place_->bring_home(platform::outward_to_pages(bytes_));
+}
+
 Status ProgramMemory::written(std::vector<Span>& runs) {
-  std::vector<Span> dropped;
-  bool vanished = false;
-  if (watch_.tracker_ != nullptr) {
-    const std::lock_guard lock(watch_.mutex_);
-    watch_.collect_events();
-    dropped.swap(dropped_);
-    vanished = std::exchange(vanished_, false);
-  }
+  bring_results_home();
   const std::size_t first = runs.size();
-  if (exact_ && !vanished && scan(runs)) {
-    runs.insert(runs.end(), dropped.begin(), dropped.end());
-    return {};
-  }
+  if (exact_ && scan(runs)) return {};
   runs.resize(first);
-  if (exact_ || vanished) {
+  if (exact_) {  // other memory is there by now, or none
     if (auto tracked = track(); !tracked) {
       exact_ = false;
       return failure(ErrorKind::bad_argument, "the program's memory under a block is no longer there");
@@ -103,8 +98,22 @@ Status ProgramMemory::written(std::vector<Span>& runs) {
 /// False: the memory is not tracked any more.
 bool ProgramMemory::scan(std::vector<Span>& runs) {
   if (edge_written(head(), head_content_)) runs.push_back(head());
-  if (!pages_.empty() && watch_.tracker_->scan(pages_, true, runs) != PageTracker::Scan::ok) return false;
+  if (!pages_.empty() && !scan_pages(runs)) return false;
   if (edge_written(tail(), tail_content_)) runs.push_back(tail());
+  return true;
+}
+
+bool ProgramMemory::scan_pages(std::vector<Span>& runs) {
+  ledger::Place& place = *watch_.place_;
+  std::vector<tracking::MemoryEvent> events;
+  place.drain(events);  // what has gone is invalid
+  const std::size_t first = runs.size();
+  std::vector<Span> faulted;
+  if (!place.protect(pages_, runs, faulted)) {
+    place.forget(pages_);
+    return false;
+  }
+  for (std::size_t i = first; i < runs.size(); ++i) place.take(runs[i]);
   return true;
 }
 
@@ -119,12 +128,16 @@ bool ProgramMemory::edge_written(Span edge, std::vector<unsigned char>& content)
 }
 
 void ProgramMemory::begin_overwrite() {
-  if (exact_ && !pages_.empty()) watch_.tracker_->unprotect(pages_);
+  bring_results_home();
+  if (exact_ && !pages_.empty()) watch_.place_->unprotect(pages_);
 }
 
+// A driver may copy into pages that it has taken from the page table before. Their trace may have been consumed by a
+// scan while the copy went on.
 void ProgramMemory::end_overwrite() {
   std::vector<Span> our_own;
   if (exact_) exact_ = scan(our_own);
+  if (watch_.place_) watch_.place_->wrote(platform::outward_to_pages(bytes_));
 }
 
 }  // namespace blastoff::blocks

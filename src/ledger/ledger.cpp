@@ -35,7 +35,7 @@ void merge(std::vector<Span>& runs, std::size_t first_own, const std::vector<Spa
 
 Ledger::Ledger(std::unique_ptr<tracking::PageTracker> tracker, Places places, Results results)
     : tracker_(std::move(tracker)),
-      places_expected_(places),
+      shared_(places == Places::several),
       process_(getpid()),
       watched_(*tracker_),
       hands_out_(places == Places::several || (results == Results::may_stay && tracker_->absent_pages() != nullptr)) {
@@ -117,6 +117,7 @@ Place::Place(Ledger& ledger) : ledger_(ledger) {
   const std::lock_guard lock(ledger_.memory_mutex_);
   number_ = ledger_.places_.size();
   ledger_.places_.push_back(this);
+  if (number_ > 0) ledger_.shared_ = true;
 }
 
 Place::~Place() {
@@ -195,7 +196,8 @@ bool Place::answer(std::uint64_t findings, bool foreign) {
 // nothing more.
 void Place::hear(const std::vector<tracking::MemoryEvent>& events, bool complete) {
   constexpr std::size_t max_unheard = 4096;
-  events_lost_ = events_lost_ || !complete || (ledger_.hands_out_ && heard_.size() + events.size() > max_unheard) ||
+  events_lost_ = events_lost_ || !complete ||
+                 ((ledger_.hands_out_ || shared()) && heard_.size() + events.size() > max_unheard) ||
                  !platform::contained([&] { heard_.insert(heard_.end(), events.begin(), events.end()); });
   if (events_lost_) heard_.clear();
 }

@@ -32,7 +32,8 @@ class Ledger {
   enum class Results : std::uint8_t { go_home, may_stay };
 
   /// For several places it starts a thread named blastoff-share, which wakes those that wait for events. Where results
-  /// may stay and the tracker can give up pages, the thread also fills these, and is named blastoff-pager.
+  /// may stay and the tracker can give up pages, the thread also fills these, and is named blastoff-pager. Without a
+  /// thread, only the first place can wait, and events that another place drains do not wake it.
   explicit Ledger(std::unique_ptr<tracking::PageTracker> tracker, Places places = Places::one,
                   Results results = Results::go_home);
   ~Ledger();
@@ -40,7 +41,7 @@ class Ledger {
   Ledger& operator=(const Ledger&) = delete;
 
   tracking::PageTracker& tracker() { return *tracker_; }
-  bool shared() const { return places_expected_ == Places::several; }
+  bool shared() const { return shared_; }
 
  private:
   friend class Place;
@@ -54,7 +55,7 @@ class Ledger {
   bool in_forked_child() const;
 
   const std::unique_ptr<tracking::PageTracker> tracker_;
-  const Places places_expected_;
+  std::atomic<bool> shared_;  ///< several places are expected, or there are
   const int process_;
   States states_;
   std::unique_ptr<Pager> pager_;  ///< nullptr: all results go home

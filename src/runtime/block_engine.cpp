@@ -15,14 +15,14 @@ namespace {
 std::mutex making;
 std::atomic<blocks::Engine*> the_engine{nullptr};
 
-/// Blocks and mirrors never watch the same memory. If one of the two trackers watches a page, the kernel refuses it to
-/// the other tracker, whose owner then copies that memory at every use. Only userfaultfd keeps two trackers apart:
-/// soft-dirty bits belong to the whole process, so one tracker would take the other's.
-std::unique_ptr<tracking::PageTracker> open_tracker(const config::Settings& settings) {
-  if (settings.tracker == config::TrackerName::none || settings.tracker == config::TrackerName::soft_dirty)
-    return nullptr;
-  auto tracker = tracking::open_page_tracker(tracking::TrackerKind::uffd);
-  return tracker ? std::move(*tracker) : nullptr;
+/// That of the mirrors, since memory has one tracker; without mirrors one of their own. Never destroyed: it lives as
+/// long as the engine.
+ledger::Ledger* ledger_for_blocks(const DeviceSet& devices, const config::Settings& settings) {
+  static std::shared_ptr<ledger::Ledger>& used = *new std::shared_ptr<ledger::Ledger>;
+  used = devices.all().front()->ledger();
+  if (!used && settings.tracker != config::TrackerName::none)
+    used = open_ledger(settings, ledger::Ledger::Places::one, ledger::Ledger::Results::go_home).value_or(nullptr);
+  return used.get();
 }
 
 /// Never destroyed: it lives as long as the engine.
@@ -36,15 +36,20 @@ blocks::Engine* make_engine(Process& process) {
   const platform::ForkGuard guard;
   const std::lock_guard lock(making);
   if (blocks::Engine* const engine = the_engine) return engine;
+  residency::mirror::Pins* pins = nullptr;
   blocks::Setup setup;
   setup.host = &contracting_host();
   if (DeviceSet* const devices = process.devices_in_use()) {
     for (DeviceContext* const context : devices->all()) setup.devices.push_back(&context->device());
     setup.relieve = [devices] { devices->release_operands(); };
-    setup.tracker = open_tracker(process.settings()).release();
+    setup.ledger = ledger_for_blocks(*devices, process.settings());
+    pins = devices->all().front()->pins();
+    if (pins) setup.unlock = [pins](platform::Span span) { pins->end_excepted(span); };
   }
-  the_engine = new blocks::Engine(std::move(setup));
-  return the_engine;
+  blocks::Engine* const engine = new blocks::Engine(std::move(setup));
+  if (pins) pins->except([engine](platform::Span span) { return engine->is_under_block(span); });
+  the_engine = engine;
+  return engine;
 }
 
 }  // namespace

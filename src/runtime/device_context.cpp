@@ -137,6 +137,14 @@ tracking::TrackerKind tracker_kind(config::TrackerName name) {
   return tracking::TrackerKind::best;
 }
 
+tl::expected<std::shared_ptr<ledger::Ledger>, std::string> open_ledger(const config::Settings& settings,
+                                                                       ledger::Ledger::Places places,
+                                                                       ledger::Ledger::Results results) {
+  auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
+  if (!tracker) return tl::unexpected(tracker.error());
+  return std::make_shared<ledger::Ledger>(std::move(*tracker), places, results);
+}
+
 namespace {
 
 device::Choice choice_of(const config::Settings& settings) {
@@ -272,9 +280,9 @@ tl::expected<void, std::string> DeviceContext::open_mirrors(const config::Settin
   if (!device_->properties().can_reserve)
     return tl::unexpected(std::string("the device has no virtual memory management"));
   if (!ledger_) {
-    auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
-    if (!tracker) return tl::unexpected(tracker.error());
-    ledger_ = std::make_shared<ledger::Ledger>(std::move(*tracker), ledger::Ledger::Places::one, may_stay(settings));
+    auto ledger = open_ledger(settings, ledger::Ledger::Places::one, may_stay(settings));
+    if (!ledger) return tl::unexpected(ledger.error());
+    ledger_ = std::move(*ledger);
   }
   device_->accountant().limit(device::MemoryClient::mirrors, budget_);
   residency::FirstUseSettings first_use = mirrors_.value_or(residency::FirstUseSettings{});

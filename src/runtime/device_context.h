@@ -43,6 +43,11 @@ tracking::TrackerKind tracker_kind(config::TrackerName name);
 /// Whether results may stay on a device.
 ledger::Ledger::Results may_stay(const config::Settings& settings);
 
+/// A ledger with the tracker that the settings name, which must not be none.
+tl::expected<std::shared_ptr<ledger::Ledger>, std::string> open_ledger(const config::Settings& settings,
+                                                                       ledger::Ledger::Places places,
+                                                                       ledger::Ledger::Results results);
+
 /// The parts of a device context that differ between a process with a device and the replay of a trace.
 struct Parts {
   std::unique_ptr<device::Device> device;
@@ -86,6 +91,10 @@ class DeviceContext {
 
   device::Device& device() { return *device_; }
   residency::Staging& staging() { return *staging_; }
+  /// Of the mirrors, here and at the other devices of the process; nullptr: there are none.
+  const std::shared_ptr<ledger::Ledger>& ledger() const { return ledger_; }
+  /// The page locks of the same devices; nullptr: there are none.
+  residency::mirror::Pins* pins() const { return pins_.get(); }
 
   /// The policies to try for a call: the one that keeps operands, if there is one, and the one that copies.
   const std::vector<residency::Policy*>& policies() const { return order_; }

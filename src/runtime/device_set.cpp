@@ -30,13 +30,6 @@ double seconds_on(DeviceContext& context, const operation::Operation& operation,
          (context.flops_in_flight() + operation.work.flops) / operations_per_second;
 }
 
-std::shared_ptr<ledger::Ledger> open_ledger(const config::Settings& settings) {
-  if (settings.tracker == config::TrackerName::none) return nullptr;
-  auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
-  if (!tracker) return nullptr;  // each device context says why
-  return std::make_shared<ledger::Ledger>(std::move(*tracker), ledger::Ledger::Places::several, may_stay(settings));
-}
-
 Result<std::unique_ptr<DeviceContext>> open_one(const config::Settings& settings, const std::string& name,
                                                 Parts parts) {
   auto device = open_device(settings, name);
@@ -72,7 +65,9 @@ Result<std::unique_ptr<DeviceSet>> DeviceSet::start(const config::Settings& sett
     devices->all_.push_back(context->release());
     return devices;
   }
-  const auto ledger = open_ledger(settings);
+  std::shared_ptr<ledger::Ledger> ledger;  // without one, each device context says why
+  if (settings.tracker != config::TrackerName::none)
+    ledger = open_ledger(settings, ledger::Ledger::Places::several, may_stay(settings)).value_or(nullptr);
   const auto pins = residency::create_pins(platform::usable_memory() / 2);
   const bool exchanging = settings.exchange != config::ExchangeMode::never;
   const auto direct_copies = exchanging ? std::make_shared<device::DirectCopies>() : nullptr;

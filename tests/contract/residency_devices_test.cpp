@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -19,7 +20,10 @@
 
 #include <gtest/gtest.h>
 
+#include "blocks/engine.h"
 #include "mapped_memory.h"
+#include "platform/malloc_arenas.h"
+#include "residency/mirror/pins.h"
 #include "residency_rig.h"
 
 namespace blastoff {
@@ -64,8 +68,10 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
   void start(const std::string& fault = "") {
     auto tracker = tracking::open_page_tracker(tracking::TrackerKind::uffd);
     if (!tracker) GTEST_SKIP() << tracker.error();
-    shared_.ledger = std::make_shared<ledger::Ledger>(std::move(*tracker), ledger::Ledger::Places::several);
     const auto& [kind, count] = GetParam();
+    const auto places = count > 1 || !alone_ ? ledger::Ledger::Places::several : ledger::Ledger::Places::one;
+    const auto results = policy_ == "stay" ? ledger::Ledger::Results::may_stay : ledger::Ledger::Results::go_home;
+    shared_.ledger = std::make_shared<ledger::Ledger>(std::move(*tracker), places, results);
     for (int i = 0; i < count; ++i) {
       RigOptions options;
       options.simulated_memory >>= i;
@@ -136,6 +142,8 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
   }
 
   void make_random_calls();
+  void make_blocks();
+  void use_block();
   void expect_right() { ASSERT_EQ(std::memcmp(matrix(), shadow_.data(), elements * sizeof(double)), 0); }
 
   test::Memory memory_{elements * sizeof(double) / platform::page_size() + 1};
@@ -147,6 +155,9 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
   residency::Traffic traffic_;  ///< traffic of the last call
   std::optional<std::size_t> max_copied_;
   std::string policy_ = "first-use";
+  bool alone_ = false;  ///< the ledger does not expect other places than devices
+  std::unique_ptr<blocks::Engine> engine_;
+  std::vector<std::unique_ptr<blocks::Block>> blocks_;  ///< over parts of the matrix; none: they are not used
 };
 
 #define START(...)    \
@@ -176,7 +187,10 @@ void ResidencyDevices::make_random_calls() {
     const Block b = {static_cast<std::int64_t>(below(2)) * 40, of_b + 3, a.columns, 20};
     const Block c = {a.rows == rows ? 0 : static_cast<std::int64_t>(below(3)) * 18,
                      of_c + 2 + static_cast<std::int64_t>(below(2)) * 4, a.rows, b.columns};
-    switch (below(8)) {
+    switch (below(blocks_.empty() ? 8 : 11)) {
+      case 8:
+      case 9:
+      case 10: use_block(); break;
       case 0: fill(a); break;
       case 1: fill({b.row, b.column, b.rows, 1}); break;
       case 2:
@@ -200,6 +214,119 @@ void ResidencyDevices::make_random_calls() {
       }
   }
   EXPECT_EQ(borrowed > 0, rigs_.size() > 1);
+}
+
+/// They begin and end within pages, and fill some.
+constexpr std::array<std::pair<std::size_t, std::size_t>, 3> in_blocks = {
+    {{5, 2900}, {2900, 4000}, {4100, elements - 3}}};
+
+void ResidencyDevices::make_blocks() {
+  blocks::Setup setup;
+  for (const auto& rig : rigs_) setup.devices.push_back(&rig->device());
+  setup.ledger = shared_.ledger.get();
+  setup.unlock = [this](platform::Span span) { shared_.pins->end_excepted(span); };
+  engine_ = std::make_unique<blocks::Engine>(std::move(setup));
+  shared_.pins->except([this](platform::Span span) { return engine_->is_under_block(span); });
+  for (const auto& [first, last] : in_blocks) {
+    auto watched = engine_->watch_memory(matrix() + first, (last - first) * sizeof(double));
+    ASSERT_TRUE(watched) << watched.error().message;
+    EXPECT_TRUE((*watched)->exact());
+    blocks_.push_back(std::make_unique<blocks::Block>(*engine_, (last - first) * sizeof(double), std::move(*watched)));
+  }
+}
+
+/// Somewhere, and then the host has the newest version again.
+void ResidencyDevices::use_block() {
+  const std::size_t number = below(blocks_.size());
+  const auto [first, last] = in_blocks[number];
+  blocks::Block& block = *blocks_[number];
+  const auto access = static_cast<blocks::Access>(below(3));
+  const int place = static_cast<int>(below(rigs_.size() + 1)) - 1;
+  const auto address = block.acquire(place, access, nullptr);
+  ASSERT_TRUE(address) << address.error().message;
+  auto* const there = reinterpret_cast<double*>(static_cast<std::uintptr_t>(*address));  // of a simulated device
+  if (blocks::reads(access)) {
+    ASSERT_EQ(std::memcmp(there, &shadow_[first], block.bytes()), 0) << "block " << number << " at " << place;
+  }
+  if (blocks::writes(access)) {
+    const std::size_t count = last - first;
+    const std::size_t from = access == blocks::Access::write ? 0 : below(count);
+    for (std::size_t i = from; i < count; ++i) there[i] = shadow_[first + i] = static_cast<double>(below(5)) - 2;
+  }
+  ASSERT_TRUE(block.release(place, nullptr));
+  const auto home = block.acquire(blocks::host_place, blocks::Access::read, nullptr);
+  ASSERT_TRUE(home) << home.error().message;
+  ASSERT_TRUE(block.release(blocks::host_place, nullptr));
+}
+
+// Results that return directly leave no trace in the page table. Under blocks none do, whatever was locked before.
+TEST_P(ResidencyDevices, ShareTheirMemoryWithBlocks) {
+  alone_ = true;
+  START();
+  make_blocks();
+  make_random_calls();
+}
+
+TEST_P(ResidencyDevices, CopyOfBlocksWhatCallsWrote) {
+  alone_ = true;
+  START();
+  make_blocks();
+  const auto copied = [&](std::size_t number) {
+    const std::uint64_t before = engine_->counters().bytes_to_device;
+    EXPECT_TRUE(blocks_[number]->acquire(0, blocks::Access::read, nullptr));
+    EXPECT_TRUE(blocks_[number]->release(0, nullptr));
+    return engine_->counters().bytes_to_device - before;
+  };
+  const Block a = {0, 0, 96, 10};
+  const Block b = {0, 15, 10, 4};
+  const Block c = {0, 70, 96, 4};  // on four pages of the last block
+  ASSERT_TRUE(call(0, a, b, c, 0));
+  for (const std::size_t number : {0U, 1U, 2U}) EXPECT_EQ(copied(number), blocks_[number]->bytes());
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(call(static_cast<std::size_t>(round) % rigs_.size(), a, b, c, 0));
+    EXPECT_EQ(copied(0), 0U);
+    EXPECT_EQ(copied(1), 0U);
+    const std::uint64_t last = copied(2);
+    EXPECT_GT(last, 0U);
+    EXPECT_LE(last, 4U * 4096);
+    expect_right();
+  }
+}
+
+TEST_P(ResidencyDevices, GiveBlocksTheResultsThatStay) {
+  alone_ = true;
+  policy_ = "stay";
+  START();
+  make_blocks();
+  ledger::Place watcher(*shared_.ledger);
+  if (!watcher.may_leave()) GTEST_SKIP() << "this kernel does not let pages be filled for its own accesses";
+  if (platform::in_malloc_arena(memory_.span())) GTEST_SKIP() << "the matrix looks like a part of malloc's memory";
+  const Block a = {0, 0, 96, 2};
+  const Block c = {0, 2, 96, 86};
+  std::vector<double> b(2 * 86);  // and its transpose
+  const auto with_b = [&](blas::Call call, std::int64_t leading_dimension) {
+    call.operands()[1].address = b.data();
+    call.operands()[1].leading_dimension = leading_dimension;
+    return call;
+  };
+  const auto outer = [&](double* numbers) { return with_b(product(numbers, a, {0, 0, 2, 86}, c, 0), 2); };
+  const auto inner = [&](double* numbers) { return with_b(product(numbers, c, {0, 0, 86, 2}, a, 0), 86); };
+  bool stayed = false;
+  for (int round = 0; round < 8; ++round) {
+    SCOPED_TRACE(round);
+    fill(a);
+    std::ranges::generate(b, [&] { return static_cast<double>(below(5)) - 2; });
+    const std::size_t device = below(rigs_.size());
+    for (const auto& call : {std::function<blas::Call(double*)>(outer), std::function<blas::Call(double*)>(inner)}) {
+      reference::compute(call(shadow_.data()));
+      ASSERT_FALSE(run_call(rigs_[device]->policy(), queue_pool_[device], call(matrix())).error);
+      stayed = stayed || watcher.any_left(memory_.span());
+    }
+    for (int uses = 0; uses < 3; ++uses) use_block();
+    expect_right();
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_TRUE(stayed) << "every result went home: nothing was tried";
 }
 
 TEST_P(ResidencyDevices, SeeEveryWriteWhoeverMadeIt) {

@@ -222,17 +222,20 @@ for step in range(4):
     product()
 assert blastoff.blastoff_block_destroy(block) == 0
 assert (memory == expected).all()
-print("right")
+counters = (ctypes.c_ulonglong * 64)()
+assert blastoff.blastoff_blocks_get_counters(counters) == 0
+print("right", counters[3] < 3 * memory.nbytes)  # of four uses
 """
 
 
 @pytest.mark.parametrize("order", ["mirror first", "block first"])
 def test_blas_on_memory_under_a_block(order):
-    """One of the two has the tracker, the other copies. Verification ends the program at the first wrong number."""
+    """Both know what was written. Verification ends the program at the first wrong number."""
     pytest.importorskip("numpy")
     outcome = offload.offloaded([sys.executable, "-c", SHARED_MEMORY, order], env=offload.environment(None, LIBRARY=str(offload.LIBRARY)))
-    assert (outcome.status, outcome.stdout) == (0, "right\n"), outcome.stderr
+    assert (outcome.status, outcome.stdout) == (0, f"right {outcome.tracks}\n"), outcome.stderr
     assert outcome.total("offloaded") > 4
+    assert not outcome.tracks or outcome.report["policy"]["copied_operands"] == []
 
 
 CONTRACTIONS = """

@@ -44,8 +44,8 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met, std::unique_
     release_all();
     return nullptr;
   }
-  if (forbidden_ > 0) return nullptr;
   const Span pages = platform::outward_to_pages(span);
+  if (forbidden_ > 0 || excepted_(pages)) return nullptr;
   if (const auto found = first_reaching(pages.begin);
       found != pins_.end() && !found->second.gone && found->second.span.contains(pages)) {
     if (!found->second.made) return nullptr;
@@ -118,7 +118,7 @@ Pins::Pin* Pins::create(device::Device& device, Span span, std::unique_lock<std:
       span = {std::min(span.begin, pin->second.span.begin), std::max(span.end, pin->second.span.end)};
   for (auto pin = pins_.begin(); pin != pins_.end() && pinned_ + span.bytes() > limit_;)
     pin = pin->second.holds == 0 ? end(pin) : std::next(pin);
-  if (pinned_ + span.bytes() > limit_ || absent(span)) return nullptr;
+  if (pinned_ + span.bytes() > limit_ || excepted_(span) || absent(span)) return nullptr;
   Pin& pin = pins_[span.begin];
   pin.span = span;
   pin.holds = 1;
@@ -160,7 +160,7 @@ void Pins::end_gone(Span span) {
   if (making_ > 0) return;
   for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end;)
     pin = pin->second.gone && pin->second.holds == 0 ? end(pin) : std::next(pin);
-  if (pins_.empty()) ended_.notify_all();
+  ended_.notify_all();
 }
 
 Pins::Map::iterator Pins::end(Map::iterator pin) {
@@ -239,10 +239,25 @@ bool Pins::covered(Span span) {
   return pin != pins_.end() && !pin->second.gone && pin->second.span.contains(span);
 }
 
-bool Pins::touches(Span span) {
-  const std::lock_guard lock(mutex_);
+bool Pins::touching(Span span) {
   const auto pin = first_reaching(span.begin);
   return pin != pins_.end() && pin->first < span.end;
+}
+
+bool Pins::touches(Span span) {
+  const std::lock_guard lock(mutex_);
+  return touching(span);
+}
+
+void Pins::except(std::function<bool(Span)> excepted) {
+  const std::lock_guard lock(mutex_);
+  excepted_ = std::move(excepted);
+}
+
+void Pins::end_excepted(Span span) {
+  forget(span);
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [&] { return !touching(span); });
 }
 
 // Under the lock: another device may be about to lock the memory.

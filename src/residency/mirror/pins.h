@@ -84,6 +84,11 @@ class Pins {
   /// Whether some of the span is pinned, or is being pinned.
   bool touches(platform::Span span);
 
+  /// From here on, nothing is pinned of which this is true: others copy from and to it. To be called once.
+  void except(std::function<bool(platform::Span)> excepted);
+  /// Ends the pins that touch memory which has become such, and waits for the calls in flight that hold them.
+  void end_excepted(platform::Span span);
+
   /// The memory of the span was unmapped, moved or dropped: ends the pins that touch it.
   void forget(platform::Span span);
 
@@ -92,6 +97,7 @@ class Pins {
               std::unique_lock<std::mutex>& callers, const Absent& absent);
   std::optional<std::size_t> lock_pages(device::Device& device, platform::Span span);
   bool covered(platform::Span span);
+  bool touching(platform::Span span);
   void learn();
   void release_all();
   static bool meet(Pin& pin, const device::Device& device);
@@ -112,7 +118,7 @@ class Pins {
   std::mutex making_mutex_;
   std::atomic<bool> never_counted_{false};  ///< a pin has added nothing
   std::mutex mutex_;
-  std::condition_variable ended_;  // the last pin
+  std::condition_variable ended_;  // a pin
   std::condition_variable made_;   // all pins are made
   int making_ = 0;                 // pins that are not made yet
   const std::size_t limit_;
@@ -120,6 +126,7 @@ class Pins {
   std::size_t refused_ = 0;  // bytes of requests for which too much would have had to be locked once more
   std::size_t counted_ = 0;
   int forbidden_ = 0;
+  std::function<bool(platform::Span)> excepted_ = [](platform::Span) { return false; };
   int patience_ = 1;  // requests through staging before memory is pinned
   Map pins_;          // by begin; they do not overlap
   platform::RecentMap<std::uintptr_t, Request> requested_{platform::max_matrices_remembered};  // by begin

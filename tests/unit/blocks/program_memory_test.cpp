@@ -14,10 +14,10 @@ class ProgramMemoryTest : public testing::Test {
  protected:
   void SetUp() override {
     if (auto tracker = tracking::open_page_tracker(tracking::TrackerKind::uffd))
-      tracker_ = std::move(*tracker);
+      ledger_ = std::make_unique<ledger::Ledger>(std::move(*tracker));
     else
       GTEST_SKIP() << tracker.error();
-    watch_ = std::make_unique<Watch>(tracker_.get());
+    watch_ = std::make_unique<Watch>(ledger_.get());
   }
 
   std::unique_ptr<ProgramMemory> open(const void* begin, std::size_t bytes) {
@@ -39,7 +39,7 @@ class ProgramMemoryTest : public testing::Test {
   }
 
   const std::size_t page_ = platform::page_size();
-  std::unique_ptr<tracking::PageTracker> tracker_;
+  std::unique_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<Watch> watch_;
 };
 

@@ -72,8 +72,9 @@ class Rig {
       setup.devices.push_back(devices_.back().get());
     }
     if (watches) {
-      if (auto tracker = tracking::open_page_tracker(tracking::TrackerKind::uffd)) tracker_ = std::move(*tracker);
-      setup.tracker = tracker_.get();
+      if (auto tracker = tracking::open_page_tracker(tracking::TrackerKind::uffd))
+        ledger_ = std::make_unique<ledger::Ledger>(std::move(*tracker));
+      setup.ledger = ledger_.get();
     }
     engine_ = std::make_unique<Engine>(std::move(setup));
   }
@@ -81,7 +82,7 @@ class Rig {
   Engine& engine() { return *engine_; }
   device::Device& device(int place) { return *devices_[static_cast<std::size_t>(place)]; }
   /// Whether the kernel tells here what is written.
-  bool watches() const { return tracker_ != nullptr; }
+  bool watches() const { return ledger_ != nullptr; }
 
   std::unique_ptr<Block> block(std::size_t bytes) { return std::make_unique<Block>(*engine_, bytes, nullptr); }
   std::unique_ptr<Block> block_over(void* memory, std::size_t bytes) {
@@ -98,7 +99,7 @@ class Rig {
 
  private:
   std::vector<std::unique_ptr<device::Device>> devices_;
-  std::unique_ptr<tracking::PageTracker> tracker_;
+  std::unique_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<Engine> engine_;
 };
 
