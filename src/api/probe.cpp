@@ -135,7 +135,10 @@ Json tracker_json(const config::Settings& settings) {
   const auto tracker = tracking::open_page_tracker(runtime::tracker_kind(settings.tracker));
   if (!tracker) return failure({}, tracker.error());
   const std::string error = try_tracking(**tracker);
-  return {{"works", error.empty()}, {"error", error}, {"name", (*tracker)->name()}};
+  return {{"works", error.empty()},
+          {"error", error},
+          {"name", (*tracker)->name()},
+          {"fills_pages", (*tracker)->absent_pages() != nullptr}};
 }
 
 std::atomic<bool> made_code_ran{false};

@@ -30,13 +30,20 @@ std::uintptr_t heap_begin() {
 
 }  // namespace
 
+// The part of an arena's heap that is in use is writable from its beginning on, in one mapping or in some.
 bool in_malloc_arena(Span span) {
   static const std::uintptr_t heap = heap_begin();
   if (span.overlaps({heap, reinterpret_cast<std::uintptr_t>(sbrk(0))})) return true;
   if (span.bytes() >= arena_bytes) return false;
   const std::uintptr_t arena = span.begin / arena_bytes * arena_bytes;
-  const auto first = Mappings().covering(arena);
-  return first && first->span.begin == arena;
+  Mappings mappings;
+  auto mapping = mappings.covering(arena);
+  if (!mapping || mapping->span.begin != arena) return false;
+  while (mapping && mapping->writable && mapping->kind == MemoryKind::anonymous) {
+    if (mapping->span.end > span.begin) return true;
+    mapping = mappings.covering(mapping->span.end);
+  }
+  return false;
 }
 
 }  // namespace blastoff::platform

@@ -77,6 +77,23 @@ def tracking_finding(probed: dict[str, Any]) -> Finding:
     )
 
 
+RESULTS_RULE = 'KERNEL=="userfaultfd", MODE="0666"'
+
+
+def results_finding(probed: dict[str, Any]) -> Finding:
+    """Whether results can stay on the device until somebody looks at them."""
+    if not probed["tracker"]["works"] or in_place(probed):
+        return Finding("results", State.NOTE, "go to host memory at every call")
+    if probed["tracker"].get("fills_pages"):
+        return Finding("results", State.GOOD, "can stay on the device until the program, or the kernel on its behalf, touches them")
+    return Finding(
+        "results",
+        State.NOTE,
+        "go to host memory at every call: this user may not fill pages for the kernel's own accesses",
+        f"A site allows it by the udev rule {RESULTS_RULE} or by sysctl vm.unprivileged_userfaultfd=1 (Linux 6.7 or newer; docs/results.md).",
+    )
+
+
 def interception_finding(probed: dict[str, Any]) -> Finding:
     """Whether functions can be patched in memory, and whether the settings ask for it."""
     mode, patching = probed["settings"]["intercept"], probed["patching"]
@@ -134,6 +151,7 @@ PROBED: list[Callable[[dict[str, Any]], Finding]] = [
     libraries_finding,
     *MEMORY,
     tracking_finding,
+    results_finding,
     interception_finding,
     ranks_finding,
     server_finding,

@@ -183,6 +183,7 @@ class Coherence {
   void judge(PageAcquisition& acquisition, Looks& looks);
   void count_kept(const operation::Operand& operand, Look& look) const;
   void choose_staying(PageAcquisition& acquisition);
+  bool is_to_stay(const operation::Operation& call, std::size_t index);
   bool may_stay(const operation::Operation& call, std::size_t index);
   bool has_memory(const operation::Operand& operand) const;
   bool may_copy(const PageAcquisition& acquisition, const operation::Operand& operand) const;

@@ -14,13 +14,17 @@ StayHeuristic::Region* StayHeuristic::region_of(Span span) {
   return found && found->end >= span.end ? found : nullptr;
 }
 
+bool StayHeuristic::was_touched(const Region& region, Span operand) {
+  return region.left && region.touched >= operand.bytes() / 4;
+}
+
 bool StayHeuristic::worth_leaving(const operation::Operation& call, std::size_t index) {
-  const Region* const known = region_of(bounds(call.operands()[index]));
-  return known && known->uses >= known->patience;
+  const Span span = bounds(call.operands()[index]);
+  const Region* const known = region_of(span);
+  return known && known->uses >= known->patience && !was_touched(*known, span);
 }
 
 void StayHeuristic::used(const operation::Operation& call, std::size_t index, bool left) {
-  constexpr std::size_t much = 4;  // at least a quarter
   const Span span = bounds(call.operands()[index]);
   Region* known = region_of(span);
   if (!known) {
@@ -28,7 +32,7 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, bo
     *known = {span.end};
   }
   Region& region = *known;
-  if (region.left && region.touched >= span.bytes() / much) {
+  if (was_touched(region, span)) {
     region.uses = 0;
     region.patience = std::min(4 * region.patience, longest_patience);
   } else {

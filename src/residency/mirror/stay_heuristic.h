@@ -41,6 +41,8 @@ class StayHeuristic {
     int patience = first_patience;
   };
   Region* region_of(platform::Span span);
+  /// Whether it was a mistake that the memory of an operand was left.
+  static bool was_touched(const Region& region, platform::Span operand);
 
   platform::RecentMap<std::uintptr_t, Region> regions_{platform::max_matrices_remembered};  // by begin
 };

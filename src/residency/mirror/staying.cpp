@@ -32,12 +32,18 @@ bool has_its_own_pages(const operation::Operand& result) {
 
 }  // namespace
 
+bool Coherence::is_to_stay(const operation::Operation& call, std::size_t index) {
+  if (results_ == Results::stay) return true;
+  const std::lock_guard lock(mutex_);
+  return stays_.worth_leaving(call, index);
+}
+
 // Whoever touches a page that was given up waits for the pager, and the pager for the device's driver. So the program
 // must not touch one while it holds a lock for which the driver may wait: one of its allocator, or of the driver
 // itself. A result that cannot be made again if the operation fails has to be in host memory.
 bool Coherence::may_stay(const operation::Operation& call, std::size_t index) {
   const operation::Operand& result = call.operands()[index];
-  return source_ && !none_stay_ && !call.may_fail && has_its_own_pages(result) && !device_.used_by_program() &&
+  return !none_stay_ && !call.may_fail && has_its_own_pages(result) && !device_.used_by_program() &&
          !platform::in_malloc_arena(bounds(result));
 }
 
@@ -46,9 +52,7 @@ bool Coherence::may_stay(const operation::Operation& call, std::size_t index) {
 void Coherence::choose_staying(PageAcquisition& acquisition) {
   const operation::Operation& call = acquisition.call;
   call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (!may_stay(call, i)) return;
-    const std::lock_guard lock(mutex_);
-    acquisition.stays[i] = results_ == Results::stay || stays_.worth_leaving(call, i);
+    acquisition.stays[i] = source_ && is_to_stay(call, i) && may_stay(call, i);
     if (acquisition.stays[i] && operation::reads(result.intent) &&
         place_.any_left(platform::outward_to_pages(bounds(result))))
       acquisition.updates_only_copy = true;

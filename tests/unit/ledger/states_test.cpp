@@ -153,7 +153,7 @@ class RandomStates {
     const std::size_t length = below(16) == 0 ? pages_ : 8;
     const std::size_t last = std::min(pages_, first + 1 + below(length));
     const std::size_t place = below(places);
-    switch (below(10)) {
+    switch (below(13)) {
       case 0: open_or_close(place, first / in_chunk_); break;
       case 1: invalidate(first, last, States::nowhere); break;
       case 2: invalidate(first, last, place); break;
@@ -162,6 +162,9 @@ class RandomStates {
       case 5:
       case 6: change(place, first); break;
       case 7: ask(place, first, last); break;
+      case 8: leave(place, first, last); break;
+      case 9: below(2) == 0 ? home(first, last) : gone(first, last); break;
+      case 10: bring_home(first, last); break;
       default: compare(place, first, last);
     }
   }
@@ -175,6 +178,7 @@ class RandomStates {
     bool current = false;
     bool partial = false;
     bool arriving = false;
+    bool newest = false;
   };
 
   std::size_t below(std::size_t bound) { return random_() % bound; }
@@ -186,11 +190,71 @@ class RandomStates {
     Copy*& copy = copies_[place][chunk];
     if (!copy) {
       copy = &states_.open(place, address, base(place) + address);
-    } else if (below(8) == 0) {
+    } else if (below(8) == 0 && !newest_of(place, chunk)) {
       states_.close(place, address);
       copy = nullptr;
       for (std::size_t at = chunk * in_chunk_; at < (chunk + 1) * in_chunk_; ++at) known_[place][at] = {};
     }
+  }
+
+  bool newest_of(std::size_t place, std::size_t chunk) const {
+    const auto* const known = known_[place].data() + chunk * in_chunk_;
+    return std::any_of(known, known + in_chunk_, [](const Known& each) { return each.newest; });
+  }
+
+  /// The place has computed pages of which it has open copies.
+  void leave(std::size_t place, std::size_t first, std::size_t last) {
+    for (std::size_t at = first; at < last; ++at)
+      if (!copy_of(place, at)) return;
+    ASSERT_TRUE(states_.leave(place, span_of(first, last)));
+    ASSERT_TRUE(states_.all_newest(place, span_of(first, last)));
+    for (std::size_t other = 0; other < places; ++other)
+      for (std::size_t at = first; at < last; ++at) {
+        Known& known = known_[other][at];
+        known.newest = other == place;
+        if (other == place) {
+          known.current = true;
+          known.partial = known.invalid = false;
+        } else if (copy_of(other, at)) {
+          known.invalid = true;
+        }
+      }
+  }
+
+  void home(std::size_t first, std::size_t last) {
+    states_.home(span_of(first, last));
+    for (auto& known : known_)
+      for (std::size_t at = first; at < last; ++at) known[at].newest = false;
+  }
+
+  void gone(std::size_t first, std::size_t last) {
+    states_.gone(span_of(first, last));
+    for (std::size_t place = 0; place < places; ++place)
+      for (std::size_t at = first; at < last; ++at) {
+        known_[place][at].newest = false;
+        known_[place][at].invalid = copy_of(place, at) != nullptr;
+      }
+  }
+
+  /// What is newest is found once, where it is, and stays there meanwhile.
+  void bring_home(std::size_t first, std::size_t last) {
+    Loan loan;
+    states_.newest(span_of(first, last), loan);
+    std::vector<std::size_t> found(last - first, places);
+    for (const PagesOnDevice& run : loan.runs()) {
+      ASSERT_EQ(run.device, base(run.place) + run.host.begin);
+      for (std::uintptr_t at = run.host.begin; at < run.host.end; at += page)
+        found.at((at - begin) / page - first) = run.place;
+      ASSERT_FALSE(states_.leave(run.place, run.host)) << "it is lent";
+    }
+    for (std::size_t at = first; at < last; ++at) {
+      std::size_t expected = places;
+      for (std::size_t place = 0; place < places; ++place)
+        if (known_[place][at].newest) expected = place;
+      ASSERT_EQ(found[at - first], expected) << "page " << at;
+    }
+    ASSERT_EQ(states_.any_newest(span_of(first, last)), !loan.runs().empty());
+    home(first, last);
   }
 
   void invalidate(std::size_t first, std::size_t last, std::size_t except) {
@@ -204,6 +268,7 @@ class RandomStates {
     std::size_t current = 0;
     for (std::size_t at = first; at < last; ++at) {
       Known& known = known_[place][at];
+      if (known.newest) continue;
       current += known.current ? 1 : 0;
       known.current = known.invalid = false;
     }
@@ -215,6 +280,7 @@ class RandomStates {
     Copy* const copy = copy_of(place, at);
     if (!copy) return;
     Known& known = known_[place][at];
+    if (known.newest) return;
     known = {known.invalid, below(4) > 0, below(3) == 0, below(6) == 0};
     const auto lock = copy->lock();
     const std::size_t number = at % in_chunk_;

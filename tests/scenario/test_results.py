@@ -1,0 +1,51 @@
+"""Results that stay on the device until somebody looks at them, or does something to their memory."""
+
+import os
+
+import offload
+import pytest
+
+LOOKS = ["thread", "write", "direct-write", "process", "memory-file", "fork", "small", "exit"]
+CHANGES = ["read", "direct-read", "move", "drop", "map", "lock", "protect", "part"]
+
+
+def skip_where_none_stays(outcome: offload.Outcome) -> None:
+    """Pages can be filled for the kernel's own accesses where this user may handle its page faults."""
+    if outcome.report["policy"]["tracker"] != "uffd" or (os.geteuid() != 0 and outcome.total("bytes_left") == 0):
+        pytest.skip("no result stays here")
+
+
+@pytest.mark.parametrize("case", LOOKS + CHANGES)
+def test_whoever_looks_finds_what_was_computed(unharmed, tmp_path, case):
+    outcome = unharmed("results", case, tmp_path / "result", settings=["--results=stay"], verify="off")
+    skip_where_none_stays(outcome)
+    assert outcome.total("offloaded") >= 6
+    assert outcome.total("bytes_left") > 0
+
+
+@pytest.mark.parametrize("results", ["home", "auto"])
+def test_results_go_home_where_they_are_to(unharmed, device, tmp_path, results):
+    outcome = unharmed("results", "thread", tmp_path / "result", settings=[f"--results={results}"], verify="off")
+    if not device.startswith("cuda") or results == "home":
+        assert outcome.total("bytes_left") == 0
+
+
+def test_the_summary_tells_how_much_stayed(device, tmp_path):
+    command = offload.program("results", "thread", tmp_path / "result")
+    outcome = offload.offloaded(command, device=device, settings=["--results=stay", "--summary=always"], verify="off")
+    skip_where_none_stays(outcome)
+    assert "of results stayed on the device, of which" in outcome.stderr
+    assert outcome.report["policy"]["bytes_touched"] > 0
+
+
+def test_a_device_that_is_lost_with_the_only_copy_ends_the_program(unharmed, tmp_path):
+    skip_where_none_stays(unharmed("results", "thread", tmp_path / "result", settings=["--results=stay"], verify="off"))
+    outcome = offload.offloaded(
+        offload.program("results", "thread", tmp_path / "result"),
+        policy="first-use",
+        device="simulated",
+        verify="off",
+        settings=["--results=stay", "--simulated-fault=execute:6:lost"],
+    )
+    assert outcome.status == 70
+    assert "the only copy of" in outcome.stderr
