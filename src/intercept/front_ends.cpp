@@ -1,5 +1,6 @@
 #include "intercept/front_ends.h"
 
+#include "fft/execution.h"
 #include "intercept/blas/entry_points.h"
 #include "intercept/fft/entry_points.h"
 #include "intercept/lapack/entry_points.h"
@@ -7,6 +8,9 @@
 
 namespace blastoff::intercept {
 namespace {
+
+static_assert(blas::routine_count + lapack::routine_count + fft::front_end_routines + scalapack::routine_count <=
+              operation::max_routines);
 
 constexpr std::array tables = {&blas_routines, &lapack_routines, &fft_routines, &scalapack_routines};
 

@@ -123,6 +123,7 @@ constexpr ArgumentList argument_list(Kind kind, bool complex) {
     case Kind::getrf: add(m, n, a, ipiv, info); break;
     case Kind::getrs: add(trans, n, nrhs, a, ipiv, b, info); break;
     case Kind::gesv: add(n, nrhs, a, ipiv, b, info); break;
+    case Kind::trtri: add(uplo, diag, n, a, info); break;
     case Kind::syev:
     case Kind::syevd:
       add(job, uplo, n, a, w, z, work, lwork);
@@ -212,7 +213,8 @@ constexpr std::span<const MatrixRule> matrix_rules(Kind kind) {
     case Kind::syrk: return detail::of_syrk;
     case Kind::syr2k: return detail::of_syr2k;
     case Kind::trmm: return detail::of_trmm;
-    case Kind::potrf: return detail::of_potrf;
+    case Kind::potrf:
+    case Kind::trtri: return detail::of_potrf;
     case Kind::potrs: return detail::of_potrs;
     case Kind::posv: return detail::of_posv;
     case Kind::getrf: return detail::of_getrf;

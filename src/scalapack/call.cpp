@@ -196,7 +196,8 @@ double Call::multiplications() const {
     case Kind::getrs: return size(Argument::n) * size(Argument::n) * size(Argument::nrhs);
     case Kind::posv:
     case Kind::gesv: return size(Argument::n) * size(Argument::n) * (size(Argument::n) / 4 + size(Argument::nrhs));
-    case Kind::potrf: return size(Argument::n) * size(Argument::n) * size(Argument::n) / 4;
+    case Kind::potrf:
+    case Kind::trtri: return size(Argument::n) * size(Argument::n) * size(Argument::n) / 4;
     case Kind::syev:
     case Kind::syevd:
     case Kind::sygvx: return of_an_eigenproblem * size(Argument::n) * size(Argument::n) * size(Argument::n);

@@ -108,6 +108,7 @@ const void* GatheredProblem::lapack_word(lapack::Argument argument) {
   const auto n = length(call_.integer(Argument::n));
   switch (argument) {
     case Of::uplo: return call_.word(Argument::uplo);
+    case Of::diag: return call_.word(Argument::diag);
     case Of::trans: return call_.word(Argument::trans);
     case Of::job: return call_.word(Argument::job);
     case Of::range: return call_.word(Argument::range);

@@ -25,6 +25,7 @@ enum class Kind : std::uint8_t {
   getrf,
   getrs,
   gesv,
+  trtri,
   syev,
   syevd,
   sygvx,

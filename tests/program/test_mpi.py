@@ -170,7 +170,7 @@ def test_gathered_by_messages_where_no_memory_is_shared(library, folder, tmp_pat
 
 
 PBLAS = {"gemm", "symm", "hemm", "syrk", "herk", "syr2k", "her2k", "trmm", "trsm"}
-KINDS = PBLAS | {"potrf", "potri", "potrs", "posv", "getrf", "getrs", "gesv", "syev", "heev", "syevd", "heevd", "sygvx", "hegvx"}
+KINDS = PBLAS | {"potrf", "potri", "potrs", "posv", "getrf", "getrs", "gesv", "trtri", "syev", "heev", "syevd", "heevd", "sygvx", "hegvx"}
 WHOLES = [(mpi.OPENMPI, (1, 1)), (mpi.OPENMPI, (1, 2)), (mpi.OPENMPI, (2, 2)), (mpi.OPENMPI, (3, 2)), (mpi.MPICH, (2, 2))]
 
 

@@ -17,12 +17,12 @@
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 typedef void (*Function)();
 
-enum Kind { GEMM, SYMM, SYRK, SYR2K, TRMM, POTRF, POTRS, POSV, GETRF, GETRS, GESV, EIGEN };
-static const char* const names[] = {"gemm", "symm",  "hemm",  "syrk",  "herk",  "syr2k", "her2k", "trmm",
-                                    "trsm", "potrf", "potri", "potrs", "posv",  "getrf", "getrs", "gesv",
-                                    "syev", "heev",  "syevd", "heevd", "sygvx", "hegvx"};
-static const enum Kind kinds[] = {GEMM,  SYMM, SYMM,  SYRK,  SYRK, SYR2K, SYR2K, TRMM,  TRMM,  POTRF, POTRF,
-                                  POTRS, POSV, GETRF, GETRS, GESV, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN};
+enum Kind { GEMM, SYMM, SYRK, SYR2K, TRMM, POTRF, POTRS, POSV, GETRF, GETRS, GESV, TRTRI, EIGEN };
+static const char* const names[] = {"gemm",  "symm",  "hemm",  "syrk",  "herk",  "syr2k", "her2k", "trmm",
+                                    "trsm",  "potrf", "potri", "potrs", "posv",  "getrf", "getrs", "gesv",
+                                    "trtri", "syev",  "heev",  "syevd", "heevd", "sygvx", "hegvx"};
+static const enum Kind kinds[] = {GEMM, SYMM,  SYMM,  SYRK, SYRK,  SYR2K, SYR2K, TRMM,  TRMM,  POTRF, POTRF, POTRS,
+                                  POSV, GETRF, GETRS, GESV, TRTRI, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN};
 enum { ROUTINES = sizeof names / sizeof *names };
 
 static int grid, sides[2], place[2], rank;
@@ -212,6 +212,12 @@ static void scale(char* element, double factor) {
       ((double*)element)[part] *= factor;
 }
 
+/* For triangular matrices whose diagonal counts as 1: their inverses would grow. */
+static void scale_all(const struct Matrix* m, double factor) {
+  for (size_t i = 0; i < (size_t)m->descriptor[8] * (size_t)m->local_columns; ++i)
+    scale(m->data + i * element_bytes(), factor);
+}
+
 #define OF(m) (m).data, &(m).row, &(m).column, (m).descriptor
 
 /* A matrix of order n with the layout of another one. `like`: nobody's elements are copied. */
@@ -370,10 +376,7 @@ static void one_call(int routine, int largest) {
     case TRMM:
       a.triangle = triangle, a.diagonal = 4 + (side == 'L' ? m : n) / 4;
       make(&a, side == 'L' ? m : n, side == 'L' ? m : n, 0, NULL);
-      if (diag == 'U') { /* so that solutions do not grow */
-        for (size_t i = 0; i < (size_t)a.descriptor[8] * (size_t)a.local_columns; ++i)
-          scale(a.data + i * element_bytes(), 1.0 / (m + n));
-      }
+      if (diag == 'U') scale_all(&a, 1.0 / (m + n));
       make(&b, m, n, 0, NULL), has_b = 1;
       snprintf(call, sizeof call, "%c%s %c%c%c%c m=%d n=%d", "sdcz"[type], name, side, uplo, trans, diag, m, n);
       function_itself(&side, &uplo, &trans, &diag, &m, &n, alpha, OF(a), OF(b), 1L, 1L, 1L, 1L);
@@ -398,6 +401,13 @@ static void one_call(int routine, int largest) {
       tolerance *= 4;
       break;
     case EIGEN: one_eigenproblem(name, n); return;
+    case TRTRI:
+      a.triangle = triangle, a.diagonal = 4 + n / 4;
+      make(&a, n, n, 1, NULL);
+      if (diag == 'U') scale_all(&a, 0.5 / n);
+      snprintf(call, sizeof call, "%c%s %c%c n=%d", "sdcz"[type], name, uplo, diag, n);
+      function_itself(&uplo, &diag, &n, OF(a), &info, 1L, 1L);
+      break;
     case GETRF:
     case GETRS:
     case GESV:

@@ -64,7 +64,7 @@ foreach(family fftw_ fftwf_ dfftw_ sfftw_)
   endforeach()
 endforeach()
 # ScaLAPACK: the routines whose calls may be gathered.
-foreach(operation gemm symm syrk syr2k trmm trsm potrf potri potrs posv getrf getrs gesv)
+foreach(operation gemm symm syrk syr2k trmm trsm potrf potri potrs posv getrf getrs gesv trtri)
   list(APPEND expected ps${operation}_ pd${operation}_ pc${operation}_ pz${operation}_)
 endforeach()
 foreach(operation hemm herk her2k)
