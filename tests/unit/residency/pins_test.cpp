@@ -91,6 +91,35 @@ TEST_F(PinsTest, BeginWithTheSecondRequest) {
   pins.unhold(pin);
 }
 
+TEST_F(PinsTest, NothingIsPinnedThatIsExcepted) {
+  use(pages(0, 10));
+  Pins::Pin* const held = request(pages(0, 10));
+  ASSERT_NE(held, nullptr);
+  const Span excepted = pages(8, 4);
+  pins.except([&](Span span) { return span.overlaps(excepted); });
+  std::atomic<bool> ended = false;
+  std::thread ending([&] {
+    pins.end_excepted(excepted);
+    ended = true;
+  });
+  use(pages(20, 10));
+  use(pages(20, 10));
+  EXPECT_FALSE(ended) << "a call holds it";
+  pins.unhold(held);
+  ending.join();
+  EXPECT_FALSE(covered(pages(0, 1)));
+  for (int requests = 0; requests < 4; ++requests) {
+    EXPECT_EQ(request(pages(0, 9)), nullptr);
+    EXPECT_EQ(request(pages(11, 2)), nullptr);
+  }
+  EXPECT_TRUE(covered(pages(20, 10)));
+  use(pages(0, 8));
+  Pins::Pin* const beside = request(pages(0, 8));
+  ASSERT_NE(beside, nullptr);
+  EXPECT_EQ(beside->span, pages(0, 8)) << "and not what was requested beside it";
+  pins.unhold(beside);
+}
+
 TEST_F(PinsTest, SlicesOfAMatrixShareOne) {
   std::vector<Span> slices;
   for (std::size_t i = 0; i < 8; ++i) slices.push_back({pages(i * 4, 4).begin + 100, pages(i * 4, 4).end + 100});
