@@ -85,6 +85,8 @@ struct RoutineTable {
   bool (*accompanies)(std::uint16_t routine, std::uint16_t other) = &no_company;
   /// Why an undecorated name is left alone if these other routines are missing: one line.
   const char* without_company = "";
+  /// A function that an object must define for its functions to be taken for routines of the table. Empty: none.
+  std::string_view needed_beside{};
 
   /// The routine of the same library that computes another routine's pieces or verifies it; the routine itself: none.
   std::uint16_t (*companion)(std::uint16_t routine) = &routine_itself;

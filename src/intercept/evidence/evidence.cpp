@@ -150,6 +150,8 @@ Judgement Evidence::judge(Names names, std::uint64_t size) const {
   const Signature signature = table.signature(first.spelling.style, first.name.routine.number);
   const bool undecorated = std::none_of(names.begin(), names.end(), is_decorated);
   if (undecorated) result.rule = undecorated_rule(first.name, all_);
+  if (!table.needed_beside.empty() && object_.addresses_of(std::array{table.needed_beside}).front() == 0)
+    result.rule = nothing_shows;
   const bool wide = std::any_of(names.begin(), names.end(), [](const auto& name) { return name.spelling.wide; });
   if (wide) result.integers = abi::IntegerWidth::ilp64;
   result.wide_by_name = wide;

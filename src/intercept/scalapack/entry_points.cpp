@@ -37,6 +37,7 @@ constinit const RoutineTable scalapack_routines = {
     .absent = absent,
     .c_prefix = {},
     .inner_suffixes = {},
+    .needed_beside = "numroc_",
     .system_libraries = {},
     .hook = &scalapack_hook,
 };

@@ -165,6 +165,7 @@ TEST(BlasFunctions, AreNotFoundAmongNamesThatRemindOfThem) {
   for (const LeftAlone& left : found.left_alone) rules[left.name] = left.rule;
   EXPECT_EQ(rules["dgemm"], "no underscore, in an object without all of level 3");
   EXPECT_EQ(rules["my_dgemm_"], "unknown prefix: nothing shows that it is BLAS");
+  EXPECT_EQ(rules["pdgemm_"], "nothing shows that it is the routine of that name (--trust)") << "no ScaLAPACK is there";
   EXPECT_EQ(rules.count("dgemm_nn"), 0u) << "that is nobody's BLAS routine";
 }
 
