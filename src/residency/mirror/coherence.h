@@ -183,13 +183,15 @@ class Coherence {
   void judge(PageAcquisition& acquisition, Looks& looks);
   void count_kept(const operation::Operand& operand, Look& look) const;
   void choose_staying(PageAcquisition& acquisition);
-  bool is_to_stay(const operation::Operation& call, std::size_t index);
+  Stay wanted_stay(const operation::Operation& call, std::size_t index);
   bool may_stay(const operation::Operation& call, std::size_t index);
+  bool leave(std::span<const platform::Span> runs);
+  void leave_probes(PageAcquisition& acquisition);
   bool has_memory(const operation::Operand& operand) const;
   bool may_copy(const PageAcquisition& acquisition, const operation::Operand& operand) const;
   void choose_copied(PageAcquisition& acquisition) const;
   bool goes_past_mirrors(const PageAcquisition& acquisition) const;
-  void judge_uses(const operation::Operation& call, const PageAcquisition::PerOperand<bool>& stay);
+  void judge_uses(const operation::Operation& call, const PageAcquisition::PerOperand<std::size_t>& left);
   Survey survey(const PageAcquisition& acquisition);
   void survey_run(Survey& survey, platform::Span run, bool read, bool scribbled, Validity& validity);
   device::Status back(PageAcquisition& acquisition);

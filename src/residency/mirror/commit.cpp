@@ -167,7 +167,7 @@ void Coherence::settle_direct(const PageAcquisition& acquisition, std::size_t op
 void Coherence::end(PageAcquisition& acquisition, bool home) {
   loaded(acquisition, home);
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     tell_other_devices(acquisition);
     const bool settled = platform::contained([&] {
       if (home) find_result_pages(acquisition);
@@ -176,18 +176,23 @@ void Coherence::end(PageAcquisition& acquisition, bool home) {
     if (!settled) place_.take({0, ~std::uintptr_t{chunk_bytes - 1}});
     count_writer(acquisition, -1);
     release_pins_of(acquisition);
+    if (home && settled && std::ranges::find(acquisition.probes, true) != acquisition.probes.end()) {
+      lock.unlock();
+      platform::contained([&] { leave_probes(acquisition); });
+      lock.lock();
+    }
     mirrors_.unhold(acquisition.backings);
-    platform::contained([&] { judge_uses(acquisition.call, acquisition.stays); });
+    platform::contained([&] { judge_uses(acquisition.call, acquisition.left); });
     acquisition.backings.clear();
   }
   changed_.notify_all();
 }
 
-void Coherence::judge_uses(const operation::Operation& call, const PageAcquisition::PerOperand<bool>& stay) {
+void Coherence::judge_uses(const operation::Operation& call, const PageAcquisition::PerOperand<std::size_t>& left) {
   each_matrix(call, [&](std::size_t i, std::size_t first) {
     if (i != first) return;
-    if (source_) stays_.used(call, i, stay[i]);
-    if (!stay[i] && heuristic_.used(call, i)) stop_tracking(call.operands()[i]);
+    if (source_) stays_.used(call, i, left[i]);
+    if (left[i] == 0 && heuristic_.used(call, i)) stop_tracking(call.operands()[i]);
   });
 }
 

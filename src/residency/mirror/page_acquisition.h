@@ -34,12 +34,14 @@ struct PageAcquisition {
   using PerOperand = std::array<Value, operation::Operation::max_operands>;
 
   operation::Operation call;
-  PerOperand<bool> tracked{};    ///< false: scratch, or not current at the next use, since the CPU keeps rewriting it
-  PerOperand<bool> copied{};     ///< it has no mirror here, and the call brings it to device memory of its own
-  PerOperand<bool> unwatched{};  ///< copied, being in memory that cannot be watched
-  PerOperand<bool> stays{};      ///< a result of which the whole pages stay on the device
+  PerOperand<bool> tracked{};      ///< false: scratch, or not current at the next use, since the CPU keeps rewriting it
+  PerOperand<bool> copied{};       ///< it has no mirror here, and the call brings it to device memory of its own
+  PerOperand<bool> unwatched{};    ///< copied, being in memory that cannot be watched
+  PerOperand<bool> stays{};        ///< a result of which the whole pages stay on the device
+  PerOperand<bool> probes{};       ///< a result of which a piece is to stay there, the rest going home
+  PerOperand<std::size_t> left{};  ///< bytes of the result that stay there
   bool updates_only_copy = false;  ///< the call reads and overwrites what only the device has
-  std::string copied_because;    ///< why the latest of these cannot be watched
+  std::string copied_because;      ///< why the latest of these cannot be watched
   Copied may_copy = Copied::any;
   bool past_mirrors = false;                ///< nothing is held: the call is to be made by copies
   std::vector<Backing*> backings;           ///< device memory that cannot be evicted meanwhile

@@ -40,10 +40,9 @@ void Coherence::take_pins(PageAcquisition& acquisition, std::unique_lock<std::mu
                         (!acquisition.tracked[i] || mirrors_.evicted(platform::outward_to_pages(bounds(operand)))));
     if (!moves) continue;
     const auto absent = [&](Span span) { return place_.any_left(span); };
-    if (acquisition.stays[i] || absent(platform::outward_to_pages(bounds(operand)))) {
-      if (acquisition.stays[i]) pins_->forget(bounds(operand));
-      continue;
-    }
+    const bool stays = acquisition.stays[i] || acquisition.probes[i];
+    if (stays) pins_->forget(bounds(operand));
+    if (stays || absent(platform::outward_to_pages(bounds(operand)))) continue;
     bool met = false;
     acquisition.pins[i] = pins_->hold(device_, bounds(operand), met, lock, absent);
     if (met) place_.take(acquisition.pins[i]->span);

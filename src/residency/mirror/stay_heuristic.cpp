@@ -1,6 +1,7 @@
 #include "residency/mirror/stay_heuristic.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "residency/footprint.h"
 
@@ -8,43 +9,69 @@ namespace blastoff::residency::mirror {
 
 using platform::Span;
 
+namespace {
+
+// A probe costs the program a page fault that waits for the device. A call with a smaller result would feel it.
+constexpr std::size_t worth_a_probe = std::size_t{16} << 20;
+// After a failure. Memory that goes home is page-locked meanwhile, which a probe ends.
+constexpr int first_patience = 64;
+constexpr int longest_patience = 1 << 12;
+constexpr int max_looked_at = 2;
+
+std::uint64_t kind_of(const operation::Operation& call, std::size_t index) {
+  const auto size = static_cast<std::uint64_t>(std::bit_width(call.operands()[index].payload_bytes()));
+  return std::uint64_t{call.routine()} << 32 | index << 16 | size << 1 | 1;
+}
+
+}  // namespace
+
 /// The region that contains the span.
 StayHeuristic::Region* StayHeuristic::region_of(Span span) {
   Region* const found = regions_.find_up_to(span.begin);
   return found && found->end >= span.end ? found : nullptr;
 }
 
-bool StayHeuristic::was_touched(const Region& region, Span operand) {
-  return region.left && region.touched >= operand.bytes() / 4;
+/// Whether it was a mistake to leave what was left.
+bool StayHeuristic::was_touched(const Region& region) {
+  return region.left > 0 && 4 * region.touched >= region.left;
 }
 
-bool StayHeuristic::worth_leaving(const operation::Operation& call, std::size_t index) {
-  const Span span = bounds(call.operands()[index]);
-  const Region* const known = region_of(span);
-  return known && known->uses >= known->patience && !was_touched(*known, span);
+Stay StayHeuristic::judge(const operation::Operation& call, std::size_t index) {
+  const operation::Operand& operand = call.operands()[index];
+  const Region* const known = region_of(bounds(operand));
+  if (known && known->left > 0) return was_touched(*known) ? Stay::no : Stay::whole;
+  if (operand.payload_bytes() < worth_a_probe) return Stay::no;
+  if (known) return known->uses >= known->patience ? Stay::probe : Stay::no;
+  const int* const looked_at = looked_at_.find(kind_of(call, index));
+  return looked_at && *looked_at >= max_looked_at ? Stay::no : Stay::probe;
 }
 
-void StayHeuristic::used(const operation::Operation& call, std::size_t index, bool left) {
+void StayHeuristic::used(const operation::Operation& call, std::size_t index, std::size_t left) {
   const Span span = bounds(call.operands()[index]);
   Region* known = region_of(span);
   if (!known) {
     known = &regions_.use(span.begin);
-    *known = {span.end};
+    *known = {.end = span.end};
   }
   Region& region = *known;
-  if (was_touched(region, span)) {
-    region.uses = 0;
-    region.patience = std::min(4 * region.patience, longest_patience);
-  } else {
-    ++region.uses;
+  ++region.uses;
+  if (region.left > 0) {
+    const bool failed = was_touched(region);
+    int& looked_at = looked_at_.use(region.kind);
+    looked_at = failed ? looked_at + 1 : 0;
+    if (failed)
+      region = {region.end, region.kind, 0, 0, 0, std::clamp(8 * region.patience, first_patience, longest_patience)};
   }
+  if (!operation::writes(call.operands()[index].intent)) return;
+  if (left == 0) region.patience = std::max(region.patience, first_patience);
+  region.kind = kind_of(call, index);
   region.left = left;
   region.touched = 0;
 }
 
 void StayHeuristic::touched(Span pages) {
   Region* const known = regions_.find_up_to(pages.end - 1);
-  if (known && known->left && known->end > pages.begin) known->touched += pages.bytes();
+  if (known && known->left > 0 && known->end > pages.begin) known->touched += pages.bytes();
 }
 
 }  // namespace blastoff::residency::mirror

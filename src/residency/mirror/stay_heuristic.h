@@ -11,16 +11,24 @@
 
 namespace blastoff::residency::mirror {
 
-/// A result stays where the device has used or overwritten its memory several times, and the program touched little of
-/// it in between. That it touches a result shows only where the result stayed. So this is tried, and it takes four
-/// times as many uses after every failure. Its decisions affect only speed. Not thread-safe.
+/// What becomes of a result.
+enum class Stay : std::uint8_t {
+  no,     ///< it goes home
+  probe,  ///< it goes home, but for a small piece, which tells whether the program looks at it
+  whole,
+};
+
+/// That the program touches a result shows only where something of it stayed. So a small piece of a large result stays
+/// when it is computed for the first time. If the device uses the memory again, and the program has touched nothing of
+/// the piece, the whole result stays from then on; else all of it goes home. After that it is tried again when the
+/// device has used the memory many times, ever more rarely. Results of a routine's size class of which the latest few
+/// were looked at go home from the beginning. Its decisions affect only speed. Not thread-safe.
 class StayHeuristic {
  public:
-  /// Whether a result of the call is to stay.
-  bool worth_leaving(const operation::Operation& call, std::size_t index);
+  Stay judge(const operation::Operation& call, std::size_t index);
 
-  /// A call that used the operand is over. `left`: as a result, it stayed.
-  void used(const operation::Operation& call, std::size_t index, bool left);
+  /// A call that used the operand is over. `left`: bytes of it that stayed.
+  void used(const operation::Operation& call, std::size_t index, std::size_t left);
 
   /// Pages of results that had stayed were brought home because the program touched them.
   void touched(platform::Span pages);
@@ -29,22 +37,20 @@ class StayHeuristic {
   void forget(platform::Span span) { regions_.erase_within(span.begin, span.end); }
 
  private:
-  static constexpr int first_patience = 3;
-  static constexpr int longest_patience = 1 << 12;
-
   /// Memory that held the operands of calls, one within the other.
   struct Region {
     std::uintptr_t end = 0;
-    int uses = 0;  ///< by the device, since the program touched much of it
-    bool left = false;
-    std::size_t touched = 0;  ///< bytes, since it was left
-    int patience = first_patience;
+    std::uint64_t kind = 0;   ///< of the latest result
+    int uses = 0;             ///< by the device, since the program touched much of what was left
+    std::size_t left = 0;     ///< bytes, of the latest result
+    std::size_t touched = 0;  ///< bytes, since then
+    int patience = 0;         ///< uses until the next probe
   };
   Region* region_of(platform::Span span);
-  /// Whether it was a mistake that the memory of an operand was left.
-  static bool was_touched(const Region& region, platform::Span operand);
+  static bool was_touched(const Region& region);
 
   platform::RecentMap<std::uintptr_t, Region> regions_{platform::max_matrices_remembered};  // by begin
+  platform::RecentMap<std::uint64_t, int> looked_at_{4096};  // by kind: so many results in a row
 };
 
 }  // namespace blastoff::residency::mirror

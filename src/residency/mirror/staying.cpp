@@ -32,10 +32,10 @@ bool has_its_own_pages(const operation::Operand& result) {
 
 }  // namespace
 
-bool Coherence::is_to_stay(const operation::Operation& call, std::size_t index) {
-  if (results_ == Results::stay) return true;
+Stay Coherence::wanted_stay(const operation::Operation& call, std::size_t index) {
+  if (results_ == Results::stay) return Stay::whole;
   const std::lock_guard lock(mutex_);
-  return stays_.worth_leaving(call, index);
+  return stays_.judge(call, index);
 }
 
 // Whoever touches a page that was given up waits for the pager, and the pager for the device's driver. So the program
@@ -52,7 +52,10 @@ bool Coherence::may_stay(const operation::Operation& call, std::size_t index) {
 void Coherence::choose_staying(PageAcquisition& acquisition) {
   const operation::Operation& call = acquisition.call;
   call.each_result([&](std::size_t i, const operation::Operand& result) {
-    acquisition.stays[i] = source_ && is_to_stay(call, i) && may_stay(call, i);
+    Stay stay = source_ ? wanted_stay(call, i) : Stay::no;
+    if (stay != Stay::no && !may_stay(call, i)) stay = Stay::no;
+    acquisition.stays[i] = stay == Stay::whole;
+    acquisition.probes[i] = stay == Stay::probe;
     if (acquisition.stays[i] && operation::reads(result.intent) &&
         place_.any_left(platform::outward_to_pages(bounds(result))))
       acquisition.updates_only_copy = true;
@@ -75,13 +78,34 @@ bool Coherence::leave(PageAcquisition& acquisition, std::size_t operand) {
   const operation::Operand& result = acquisition.call.operands()[operand];
   std::vector<Span> runs;
   each_filled_run(result, [&](Span run) { runs.push_back(run); });
+  acquisition.stays[operand] = leave(runs);
+  for (const Span run : runs) acquisition.left[operand] += acquisition.stays[operand] ? run.bytes() : 0;
+  return acquisition.stays[operand];
+}
+
+bool Coherence::leave(std::span<const Span> runs) {
   bool left = !dma_writer() && !none_stay_;
   for (const Span run : runs) left = left && place_.leave(run);
   left = left && std::ranges::none_of(runs, [&](Span run) { return pins_->touches(run); });
   if (left) return true;
   for (const Span run : runs) place_.bring_home(run);
-  acquisition.stays[operand] = false;
   return false;
+}
+
+// The results are at home, and current on the device.
+void Coherence::leave_probes(PageAcquisition& acquisition) {
+  constexpr std::size_t probe_bytes = std::size_t{64} << 10;
+  acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (!acquisition.probes[i] || !acquisition.tracked[i] || acquisition.copied[i] || acquisition.stays[i]) return;
+    Span longest{};
+    each_filled_run(result, [&](Span run) {
+      if (run.bytes() > longest.bytes()) longest = run;
+    });
+    const std::size_t page = platform::page_size();
+    const std::uintptr_t middle = longest.begin + longest.bytes() / 2 / page * page;
+    const Span probe{middle, std::min<std::uintptr_t>(middle + probe_bytes, longest.end)};
+    if (!probe.empty() && leave(std::span(&probe, 1))) acquisition.left[i] = probe.bytes();
+  });
 }
 
 void Coherence::bring_results_home(bool for_good) {

@@ -12,60 +12,84 @@ namespace {
 
 constexpr std::size_t result = 2;
 
-/// A product, and the program that makes it again and again.
+/// A product with a result of 32 MB, and the program that makes it again and again.
 class StayHeuristicTest : public ::testing::Test {
  protected:
-  /// Makes the call once. Returns whether its result has stayed.
-  bool call() {
-    const bool stays = heuristic_.worth_leaving(operation_, result);
-    heuristic_.used(operation_, result, stays);
-    return stays;
+  static constexpr std::size_t probe = 64 << 10;
+
+  /// Makes the call once. Returns what has become of its result.
+  Stay call() {
+    const Stay stay = heuristic_.judge(operation_, result);
+    left_ = stay == Stay::whole ? bounds(operand()).bytes() : stay == Stay::probe ? probe : 0;
+    heuristic_.used(operation_, result, left_);
+    return stay;
   }
-  int calls_until_it_stays() {
+  const operation::Operand& operand() const { return operation_.operands()[result]; }
+  int calls_until_a_probe() {
     for (int calls = 1; calls < 100'000; ++calls)
-      if (call()) return calls;
+      if (call() == Stay::probe) return calls;
     return 0;
   }
-  void look() { heuristic_.touched(platform::outward_to_pages(bounds(operation_.operands()[result]))); }
+  /// The program looks at all that stayed.
+  void look() { heuristic_.touched({bounds(operand()).begin, bounds(operand()).begin + left_}); }
 
-  const test::TestCall made_{blas::Routine::dgemm, {}, 300, 300, 300, 1.0, 1.0};
+  const test::TestCall made_{blas::Routine::dgemm, {}, 2000, 2000, 10, 1.0, 1.0};
   const operation::Operation operation_ = blas::operation_of(made_.call());
   StayHeuristic heuristic_;
+  std::size_t left_ = 0;
 };
 
-TEST_F(StayHeuristicTest, FirstUsesGoHome) {
-  EXPECT_FALSE(call());
-  EXPECT_FALSE(call());
-}
-
-TEST_F(StayHeuristicTest, WhatNobodyLooksAtStays) {
-  EXPECT_LT(calls_until_it_stays(), 6);
-  for (int i = 0; i < 10; ++i) EXPECT_TRUE(call());
+TEST_F(StayHeuristicTest, WhatNobodyLooksAtStaysAfterItsProbe) {
+  EXPECT_EQ(call(), Stay::probe);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(call(), Stay::whole);
 }
 
 TEST_F(StayHeuristicTest, ALookAtAFewElementsIsNoFailure) {
-  calls_until_it_stays();
-  const auto begin = bounds(operation_.operands()[result]).begin;
+  call();
+  call();
   for (int i = 0; i < 10; ++i) {
-    heuristic_.touched({begin, begin + platform::page_size()});
-    EXPECT_TRUE(call());
+    heuristic_.touched({bounds(operand()).begin, bounds(operand()).begin + platform::page_size()});
+    EXPECT_EQ(call(), Stay::whole);
   }
 }
 
 TEST_F(StayHeuristicTest, WhatTheProgramLooksAtIsTriedEverMoreRarely) {
-  int before = calls_until_it_stays();
-  for (int i = 0; i < 4; ++i) {
+  int before = calls_until_a_probe();
+  for (int i = 0; i < 3; ++i) {
     look();
-    const int now = calls_until_it_stays();
-    EXPECT_GT(now, 2 * before);
+    EXPECT_EQ(call(), Stay::no);
+    const int now = calls_until_a_probe();
+    EXPECT_GT(now, 4 * before);
     before = now;
   }
 }
 
+TEST_F(StayHeuristicTest, AResultThatIsLookedAtAfterManyUsesGoesHome) {
+  for (int i = 0; i < 5; ++i) call();
+  look();
+  EXPECT_EQ(call(), Stay::no);
+  EXPECT_EQ(call(), Stay::no);
+}
+
 TEST_F(StayHeuristicTest, NewMemoryIsANewStart) {
-  calls_until_it_stays();
-  heuristic_.forget(platform::outward_to_pages(bounds(operation_.operands()[result])));
-  EXPECT_FALSE(call());
+  for (int i = 0; i < 5; ++i) call();
+  heuristic_.forget(platform::outward_to_pages(bounds(operand())));
+  EXPECT_EQ(call(), Stay::probe);
+}
+
+TEST_F(StayHeuristicTest, ResultsOfAKindThatIsLookedAtAreNotTried) {
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(call(), Stay::probe);
+    look();
+    call();
+    heuristic_.forget(platform::outward_to_pages(bounds(operand())));
+  }
+  EXPECT_EQ(call(), Stay::no);
+}
+
+TEST_F(StayHeuristicTest, SmallResultsGoHome) {
+  const test::TestCall small(blas::Routine::dgemm, {}, 300, 300, 10, 1.0, 1.0);
+  EXPECT_EQ(heuristic_.judge(blas::operation_of(small.call()), result), Stay::no);
 }
 
 }  // namespace
