@@ -177,6 +177,14 @@ def test_text_is_printed_as_it_is(monkeypatch, capsys):
     assert "error [bold]42[/bold]" in capsys.readouterr().out
 
 
+def test_whether_results_can_stay():
+    works = {"works": True, "name": "uffd", "error": ""}
+    assert offload.results_finding(probed("tracker", **works, fills_pages=True)).state is State.GOOD
+    refused = offload.results_finding(probed("tracker", **works, fills_pages=False))
+    assert refused.state is State.NOTE and "udev" in refused.advice
+    assert "at every call" in offload.results_finding(probed("tracker", works=False, error="none")).text
+
+
 def test_the_real_thing(blastoff):
     done = blastoff("doctor", "--json", env={"BLASTOFF_DEVICE": "simulated"})
     found = json.loads(done.stdout)
@@ -184,7 +192,7 @@ def test_the_real_thing(blastoff):
     assert found["probe"]["device"]["kind"] == "simulated"
     subjects = [finding["subject"] for finding in found["findings"]]
     memory = ["memory", "host memory", "AutoNUMA"]
-    ours = ["library", "device", "libraries", *memory, "write tracking", "interception", "MPI rank", "NVIDIA MPS"]
+    ours = ["library", "device", "libraries", *memory, "write tracking", "results", "interception", "MPI rank", "NVIDIA MPS"]
     assert subjects == [*ours, "kernel", "huge pages", "container", "CPUs", "BLAS", "energy"]
 
 
