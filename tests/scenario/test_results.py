@@ -5,7 +5,7 @@ import os
 import offload
 import pytest
 
-LOOKS = ["thread", "write", "direct-write", "process", "memory-file", "fork", "small", "exit"]
+LOOKS = ["thread", "write", "direct-write", "process", "memory-file", "fork", "small", "close", "exit"]
 CHANGES = ["read", "direct-read", "move", "drop", "map", "lock", "protect", "part"]
 
 

@@ -24,25 +24,21 @@ int advise(Span span, int advice) {
 }
 
 /// One request of UFFDIO_COPY or UFFDIO_ZEROPAGE. Returns the bytes that it has filled, or the error number negated.
-std::int64_t fill_once(int uffd, Span span, const void* contents) {
+std::int64_t fill_once(EventReader& reader, Span span, const void* contents) {
+  const auto outcome = [](int error, std::int64_t filled) { return error == 0 || filled > 0 ? filled : -error; };
   if (contents == nullptr) {
     uffdio_zeropage request{};
     request.range = {span.begin, span.bytes()};
-    ioctl(uffd, UFFDIO_ZEROPAGE, &request);
-    return request.zeropage;
+    const int error = reader.control_while_quiet(UFFDIO_ZEROPAGE, &request);
+    return outcome(error, request.zeropage);
   }
   uffdio_copy request{};
   request.dst = span.begin;
   request.src = reinterpret_cast<std::uintptr_t>(contents);
   request.len = span.bytes();
   request.mode = UFFDIO_COPY_MODE_WP;
-  ioctl(uffd, UFFDIO_COPY, &request);
-  return request.copy;
-}
-
-void wake(int uffd, Span span) {
-  uffdio_range range = {span.begin, span.bytes()};
-  ioctl(uffd, UFFDIO_WAKE, &range);
+  const int error = reader.control_while_quiet(UFFDIO_COPY, &request);
+  return outcome(error, request.copy);
 }
 
 }  // namespace
@@ -104,21 +100,18 @@ AbsentPages::Filled UffdAbsentPages::fill(Span span, const void* contents) {
     const Span part{at, std::min<std::uintptr_t>(at + max_at_once, span.end)};
     const void* const source =
         contents == nullptr ? nullptr : static_cast<const std::byte*>(contents) + (at - span.begin);
-    const auto done = events_.reader().while_quiet([&](int uffd) -> std::int64_t {
-      if (uffd < 0) return -EBADF;
-      const std::int64_t filled = fill_once(uffd, part, source);
-      if (filled == -EEXIST) wake(uffd, {at, at + page});
-      return filled;
-    });
-    if (!done) return Filled::not_now;
-    if (*done > 0)
-      at += static_cast<std::uintptr_t>(*done);
-    else if (*done == -EEXIST)
+    const std::int64_t filled = fill_once(events_.reader(), part, source);
+    if (filled > 0) {
+      at += static_cast<std::uintptr_t>(filled);
+    } else if (filled == -EEXIST) {
+      uffdio_range present = {at, page};
+      events_.control(UFFDIO_WAKE, &present);
       at += page;
-    else if (*done == -EAGAIN || *done == -ENOMEM)  // an event that has not been taken; no memory just now
+    } else if (filled == -EAGAIN || filled == -ENOMEM) {  // an event that has not been taken; no memory just now
       sched_yield();
-    else
-      return Filled::gone;
+    } else {
+      return filled == -ECANCELED ? Filled::not_now : Filled::gone;
+    }
   }
   return Filled::yes;
 }

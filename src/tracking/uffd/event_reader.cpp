@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <shared_mutex>
 #include <utility>
 
 #include "platform/descriptor_table.h"
@@ -114,6 +115,16 @@ int EventReader::control(unsigned long request, void* argument) {
   return ring_for(asked);
 }
 
+int EventReader::control_while_quiet(unsigned long request, void* argument) {
+  if (getpid() != process_) return EBADF;
+  if (const int number = recognisable_ ? uffd_.get() : -1; number >= 0) {
+    const std::shared_lock lock(shared_->reading);
+    return shared_->ring.waiting() ? ECANCELED : control_by_number(number, request, argument);
+  }
+  Request asked{request, argument, {}, 0, true};
+  return ring_for(asked);
+}
+
 int EventReader::surrender(Span span) {
   uffdio_range range = {span.begin, span.bytes()};
   Request asked{UFFDIO_UNREGISTER, &range, span, 0};
@@ -211,7 +222,9 @@ bool EventReader::answer(Shared& shared) {
   Request* const request = shared.request.load(std::memory_order_acquire);
   if (request == nullptr) return true;
   if (request->code == 0) return false;
-  request->error = control_by_number(shared.uffd, request->code, request->argument);
+  request->error = request->only_while_quiet && shared.ring.waiting()
+                       ? ECANCELED
+                       : control_by_number(shared.uffd, request->code, request->argument);
   if (request->error == 0 && !request->gone.empty()) shared.ring.put({MemoryEvent::Kind::unmapped, request->gone});
   shared.answers.fetch_add(1, std::memory_order_release);
   shared.answers.notify_all();
@@ -244,7 +257,7 @@ bool EventReader::wait_for_faults(std::vector<std::uintptr_t>& addresses, bool& 
     const std::uint32_t seen = shared_->arrivals.load(std::memory_order_acquire);
     if (shared_->faults_released.load(std::memory_order_acquire)) return false;
     const bool any = shared_->faults.take(addresses, missed);
-    missed = missed || shared_->state.load(std::memory_order_acquire) == State::ended;
+    if (shared_->state.load(std::memory_order_acquire) == State::ended) return false;
     if (any || missed || shared_->ring.waiting()) return true;
     shared_->arrivals.wait(seen, std::memory_order_acquire);
   }

@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <shared_mutex>
 #include <vector>
 
 #include "platform/descriptor.h"
@@ -48,17 +46,11 @@ class EventReader {
   /// Drops the pages of the span without an event of it. Returns 0 or the error number.
   int drop(Span span);
 
-  /// Runs fill(descriptor) while no event is taken from the kernel: the system call that causes one waits meanwhile.
-  /// nullopt: an event waits to be drained, and fill() was not called. fill() must only make requests of
-  /// ioctl_userfaultfd(2).
-  template <class Fill>
-  auto while_quiet(Fill&& fill) -> std::optional<decltype(fill(0))> {
-    const std::shared_lock lock(shared_->reading);
-    if (shared_->ring.waiting()) return std::nullopt;
-    return fill(uffd_.get());
-  }
-  /// Whether while_quiet() has a descriptor that is certainly ours.
-  bool can_be_quiet() const { return recognisable_; }
+  /// Makes the request while no event is taken from the kernel: the system call that causes one waits meanwhile.
+  /// ECANCELED: an event waits to be drained, and the request was not made.
+  int control_while_quiet(unsigned long request, void* argument);
+  /// Whether the program cannot close the descriptor that the thread reads.
+  bool lasts() const { return shared_->own_table; }
 
   /// See AbsentPages.
   bool wait_for_faults(std::vector<std::uintptr_t>& addresses, bool& missed);
@@ -70,6 +62,7 @@ class EventReader {
     void* argument = nullptr;
     Span gone;  ///< reported as unmapped if the request succeeds
     int error = 0;
+    bool only_while_quiet = false;
   };
 
   enum class State : std::uint32_t { starting, reading, ended };
@@ -83,7 +76,8 @@ class EventReader {
     EventRing ring;
     std::atomic<std::uint32_t> arrivals{0};                ///< incremented when the ring may have received an event
     std::atomic<bool> released{false};                     ///< stop_waiting() was called
-    platform::EventLock reading;                           ///< held while events are taken, and by while_quiet()
+    platform::EventLock reading;                           ///< held while events are taken, and shared by
+                                                           ///< control_while_quiet()
     std::atomic<std::uintptr_t> own_begin{0}, own_end{0};  ///< what drop() is dropping
     FaultRing faults;
     std::atomic<bool> faults_released{false};  ///< stop_waiting_for_faults() was called

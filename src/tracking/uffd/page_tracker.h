@@ -33,7 +33,7 @@ class UffdPageTracker final : public PageTracker {
   bool allows_pinning() const override { return true; }
   bool faults_once_a_page() const override { return true; }
   AbsentPages* absent_pages() override {
-    return events_->serves_kernel() && events_->reader().can_be_quiet() ? &absent_ : nullptr;
+    return events_->serves_kernel() && events_->reader().lasts() ? &absent_ : nullptr;
   }
   EventSource& events() override { return *events_; }
 

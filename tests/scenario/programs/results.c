@@ -179,6 +179,14 @@ static int used_by_small_calls(void) {
   return product && right(c);
 }
 
+/// As daemons do.
+static int after_closing_all(void) {
+  for (int descriptor = 3; descriptor < 4096; ++descriptor) close(descriptor);
+  const int there = right(c);
+  accumulate(c);
+  return there && right(c);
+}
+
 static void at_exit(void) {
   verdict("at exit", right(c));
   if (scenario_status() != 0) _exit(scenario_status());
@@ -212,6 +220,7 @@ int main(int argc, char** argv) {
       {"protect", !strcmp(argv[1], "protect") && protected_first()},
       {"part", !strcmp(argv[1], "part") && written_in_part()},
       {"small", !strcmp(argv[1], "small") && used_by_small_calls()},
+      {"close", !strcmp(argv[1], "close") && after_closing_all()},
       {"exit", 1},
   };
   for (size_t i = 0; i < sizeof verdicts / sizeof verdicts[0]; ++i)
