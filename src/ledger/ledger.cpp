@@ -63,6 +63,13 @@ bool Ledger::in_forked_child() const {
 
 // Under memory_mutex_. Returns what there is for places to hear.
 Ledger::Received Ledger::receive_events() {
+  if (!pager_) return apply_events();
+  Received received = Received::nothing;
+  pager_->apply_events([&] { received = apply_events(); });
+  return received;
+}
+
+Ledger::Received Ledger::apply_events() {
   received_.clear();
   bool complete = false;
   const bool received = platform::contained([&] { complete = watched_.drain(received_); });
@@ -208,6 +215,17 @@ bool Place::drain(std::vector<tracking::MemoryEvent>& events) {
   events.insert(events.end(), heard_.begin(), heard_.end());
   heard_.clear();
   return !std::exchange(events_lost_, false);
+}
+
+// A scan tells absent pages from written ones by where pages have been given up when it begins.
+bool Place::leave(Span span) {
+  Pager::Left left = Pager::Left::no;
+  {
+    const std::lock_guard turn(ledger_.turn_);
+    left = ledger_.pager_->leave(number_, span);
+  }
+  if (left == Pager::Left::partly) bring_home(span);
+  return left == Pager::Left::yes;
 }
 
 void Place::touched(std::vector<Span>& runs) {

@@ -48,6 +48,7 @@ class Ledger {
   enum class Received : std::uint8_t { nothing, events, only_loss };
 
   Received receive_events();
+  Received apply_events();
   void wake_others(const Place& place, Received received);
   void drain();
   void hand_out_events();
@@ -137,7 +138,7 @@ class Place {
   /// Results that this place has computed stay here (Pager::leave). Both only where may_leave().
   bool may_leave() const { return ledger_.pager_ != nullptr; }
   void read_from(PageSource* source) { ledger_.pager_->read_from(number_, source); }
-  bool leave(Span span) { return ledger_.pager_->leave(number_, span); }
+  bool leave(Span span);
   /// Whether the host's pages of the span were given up, at any place; fills them.
   bool any_left(Span span) const { return ledger_.pager_ && ledger_.pager_->any_left(span); }
   void bring_home(Span span) {
@@ -147,6 +148,9 @@ class Place {
   /// The process is about to fork.
   void before_fork() {
     if (ledger_.pager_) ledger_.pager_->before_fork();
+  }
+  void after_fork_in_parent() {
+    if (ledger_.pager_) ledger_.pager_->after_fork_in_parent();
   }
   /// Appends the runs of pages that were filled because somebody touched them, since the last time.
   void touched(std::vector<Span>& runs);

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <optional>
+#include <shared_mutex>
 #include <utility>
 
 #include "platform/contained.h"
 #include "platform/log.h"
+#include "platform/stopwatch.h"
 #include "platform/threads.h"
 
 namespace blastoff::ledger {
@@ -29,15 +32,11 @@ constexpr std::size_t first_window = std::size_t{256} << 10;
 constexpr std::size_t last_window = std::size_t{8} << 20;
 
 /// A piece takes one buffer.
-std::vector<PagesOnDevice> pieces_of(const std::vector<PagesOnDevice>& runs) {
-  std::vector<PagesOnDevice> pieces;
+std::vector<Span> pieces_of(const std::vector<PagesOnDevice>& runs) {
+  std::vector<Span> pieces;
   for (const PagesOnDevice& run : runs)
-    for (std::size_t done = 0; done < run.host.bytes(); done += PageSource::max_bytes) {
-      const std::uintptr_t begin = run.host.begin + done;
-      pieces.push_back({{begin, std::min<std::uintptr_t>(begin + PageSource::max_bytes, run.host.end)},
-                        run.device + done,
-                        run.place});
-    }
+    for (std::uintptr_t begin = run.host.begin; begin < run.host.end; begin += PageSource::max_bytes)
+      pieces.push_back({begin, std::min<std::uintptr_t>(begin + PageSource::max_bytes, run.host.end)});
   return pieces;
 }
 
@@ -53,6 +52,7 @@ std::vector<PagesOnDevice> pieces_of(const std::vector<PagesOnDevice>& runs) {
 
 Pager::Pager(States& states, tracking::AbsentPages& absent, std::function<void()> drain)
     : states_(states), absent_(absent), drain_(std::move(drain)) {
+  absent_.on_surrender([this](Span span) { bring_home(span); });
   absent_.on_move([this](Span from, std::uintptr_t to, const auto& except) { return move(from, to, except); });
 }
 
@@ -62,19 +62,18 @@ void Pager::read_from(std::size_t place, PageSource* source) {
   sources_[place] = source;
 }
 
-bool Pager::leave(std::size_t place, Span span) {
-  if (states_.all_newest(place, span)) return true;
+Pager::Left Pager::leave(std::size_t place, Span span) {
+  if (states_.all_newest(place, span)) return Left::yes;
   std::call_once(workers_made_, [this] {
     workers_ = platform::create_worker_pool(std::clamp(platform::cpu_share() - 1, 0, max_workers), "blastoff-pager");
   });
-  if (!states_.leave(place, span)) return false;
+  const std::lock_guard lock(changing_);
+  if (forking_ || !states_.leave(place, span)) return Left::no;
   bool partly = false;
-  if (absent_.give_up(span, partly)) return true;
-  if (partly)
-    bring_home(span);
-  else
-    states_.home(span);
-  return false;
+  if (absent_.give_up(span, partly)) return Left::yes;
+  if (partly) return Left::partly;
+  states_.home(span);
+  return Left::no;
 }
 
 /// Fills pages from where they are newest. Their addresses may be others by now: `at` is the first one.
@@ -99,29 +98,57 @@ Filled Pager::fill(const PagesOnDevice& run, std::uintptr_t at) {
   return Filled::yes;
 }
 
+// Memory may have gone some time before its event says so. Where there is no memory for our own lists, there may be
+// some a little later.
 void Pager::bring_home(Span span) {
-  for (bool gone = false;;) {
-    Loan loan;
-    states_.newest(span, loan);
-    const std::vector<PagesOnDevice> pieces = pieces_of(loan.runs());
-    if (pieces.empty()) return;
-    std::atomic<Filled> worst = Filled::yes;
-    const auto fill_piece = [&](std::size_t index) {
-      const Filled filled = worst == Filled::yes ? fill(pieces[index], pieces[index].host.begin) : Filled::yes;
-      if (filled != Filled::yes) worst = filled;
-    };
-    if (workers_ && pieces.size() > 1)
-      workers_->run(pieces.size(), fill_piece);
-    else
-      for (std::size_t index = 0; index < pieces.size(); ++index) fill_piece(index);
-    if (worst == Filled::yes) return;
-    if (worst == Filled::gone && std::exchange(gone, true))
-      end_lost(pieces.front().host, "the program has closed the userfaultfd of its memory");
-    drain_();
+  constexpr double longest_without_an_event = 5;
+  std::optional<platform::Stopwatch> gone;
+  for (Filled filled = Filled::not_now; filled != Filled::yes;) {
+    if (!platform::contained([&] {
+          filled = try_to_bring_home(span);
+          if (filled != Filled::yes) drain_();
+        }))
+      filled = Filled::not_now;
+    if (filled != Filled::gone)
+      gone.reset();
+    else if (!gone)
+      gone.emplace();
+    else if (gone->seconds() > longest_without_an_event)
+      end_lost(span, "the userfaultfd of the program's memory has been closed");
+    if (filled != Filled::yes) usleep(50);
   }
 }
 
-// Called while events are drained, so that the source's buffer is all that is waited for.
+Filled Pager::try_to_bring_home(Span span) {
+  std::vector<Span> pieces;
+  {
+    Loan loan;
+    states_.newest(span, loan);
+    pieces = pieces_of(loan.runs());
+  }
+  std::atomic<Filled> worst = Filled::yes;
+  const auto fill_piece = [&](std::size_t index) {
+    const Filled filled = worst == Filled::yes ? fill_what_is_newest(pieces[index]) : Filled::yes;
+    if (filled != Filled::yes) worst = filled;
+  };
+  if (workers_ && pieces.size() > 1)
+    workers_->run(pieces.size(), fill_piece);
+  else
+    for (std::size_t index = 0; index < pieces.size(); ++index) fill_piece(index);
+  return worst;
+}
+
+Filled Pager::fill_what_is_newest(Span span) {
+  const std::shared_lock lock(changing_);
+  Loan loan;
+  states_.newest(span, loan);
+  Filled filled = Filled::yes;
+  for (const PagesOnDevice& run : loan.runs())
+    if (filled == Filled::yes) filled = fill(run, run.host.begin);
+  return filled;
+}
+
+// Called in apply_events(), so that nothing else is filled or left.
 bool Pager::move(Span from, std::uintptr_t to, const platform::IntervalSet& except) {
   Loan loan;
   states_.newest(from, loan);
@@ -138,6 +165,10 @@ bool Pager::move(Span from, std::uintptr_t to, const platform::IntervalSet& exce
 }
 
 void Pager::before_fork() {
+  {
+    const std::lock_guard lock(changing_);
+    forking_ = true;
+  }
   bring_home({0, ~std::uintptr_t{chunk_bytes - 1}});
   absent_.before_fork();
 }
@@ -145,8 +176,9 @@ void Pager::before_fork() {
 void Pager::serve(const std::function<void(const std::vector<Span>& touched)>& handled) {
   std::vector<std::uintptr_t> addresses;
   std::vector<Span> touched;
+  addresses.reserve(4096);
   for (bool missed = false; absent_.wait(addresses, missed); addresses.clear()) {
-    drain_();
+    platform::contained(drain_);
     for (const std::uintptr_t address : addresses) fill_touched(address, touched);
     if (missed) bring_home({0, ~std::uintptr_t{chunk_bytes - 1}});
     handled(touched);
@@ -165,8 +197,11 @@ void Pager::fill_touched(std::uintptr_t address, std::vector<Span>& touched) {
       platform::contained([&] { touched.push_back(window); });
       return;
     }
-    if (absent_.fill(page, nullptr) != Filled::not_now) return;
-    drain_();
+    {
+      const std::shared_lock lock(changing_);
+      if (!states_.any_newest(page) && absent_.fill(page, nullptr) != Filled::not_now) return;
+    }
+    platform::contained(drain_);
   }
 }
 

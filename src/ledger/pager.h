@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ledger/states.h"
+#include "platform/event_lock.h"
 #include "platform/worker_pool.h"
 #include "tracking/absent_pages.h"
 
@@ -40,9 +41,14 @@ class Pager {
   /// Where the copies of a place are read; nullptr: it has none any more.
   void read_from(std::size_t place, PageSource* source);
 
-  /// The place has computed these pages: the host's are given up. False: they cannot be, and all of the span is to be
-  /// written by the caller.
-  bool leave(std::size_t place, Span span);
+  enum class Left : std::uint8_t {
+    yes,
+    no,      ///< nothing has changed
+    partly,  ///< bring_home() the span
+  };
+  /// The place has computed these pages: the host's are given up. If they cannot be, all of the span is to be written
+  /// by the caller. No scan of these pages may protect some meanwhile.
+  Left leave(std::size_t place, Span span);
 
   /// Fills the host's pages of the span that were given up.
   void bring_home(Span span);
@@ -51,8 +57,17 @@ class Pager {
   /// Of all pages that it has filled so far.
   std::uint64_t bytes_filled() const { return bytes_filled_; }
 
-  /// The process is about to fork.
+  /// The process is about to fork; nothing is left until it has.
   void before_fork();
+  void after_fork_in_parent() { forking_ = false; }
+
+  /// Runs apply(), which takes the memory events and tells the states, while nothing is filled or left: what is filled
+  /// is what the states have said since the latest events.
+  template <class Apply>
+  void apply_events(Apply&& apply) {
+    const std::lock_guard lock(changing_);
+    apply();
+  }
 
   /// Fills pages for those who touch them, until stop(). Calls handled(touched) after each batch: the runs of pages
   /// that were brought because somebody touched one.
@@ -67,12 +82,17 @@ class Pager {
   };
 
   bool move(Span from, std::uintptr_t to, const platform::IntervalSet& except);
+  tracking::AbsentPages::Filled try_to_bring_home(Span span);
   tracking::AbsentPages::Filled fill(const PagesOnDevice& run, std::uintptr_t at);
   void fill_touched(std::uintptr_t address, std::vector<Span>& touched);
   Span window_at(std::uintptr_t page);
 
+  tracking::AbsentPages::Filled fill_what_is_newest(Span span);
+
   States& states_;
   tracking::AbsentPages& absent_;
+  platform::EventLock changing_;  ///< shared by those who fill pages; never held while events are drained but by move()
+  std::atomic<bool> forking_ = false;
   const std::function<void()> drain_;
   std::once_flag workers_made_;
   std::unique_ptr<platform::WorkerPool> workers_;  ///< of memory that is brought in several pieces

@@ -145,7 +145,10 @@ std::size_t States::take(std::size_t place, Span span) {
 
 bool States::leave(std::size_t place, Span span) {
   bool lent = false;
-  each_copy(place, span, [&](const Copy& copy, const Part&) { lent = lent || copy.lent > 0; });
+  each_part(span, [&](Group& group, const Part& part) {
+    for (const Copies& copies : group.places)
+      if (const Copy* const copy = copies[part.chunk].get()) lent = lent || copy->lent > 0;
+  });
   if (lent) return false;
   std::size_t left = 0;
   each_part(span, [&](Group& group, const Part& part) {

@@ -85,7 +85,7 @@ class States {
   void invalid(std::size_t place, Span span, std::vector<Span>& runs);
 
   /// The place has the only copy of these pages from here on: they are *newest* there. It has open copies of all of
-  /// them. False: some of it is lent, and nothing has changed.
+  /// them. False: some of it is lent, by any place, and nothing has changed.
   bool leave(std::size_t place, Span span);
   /// Adds to the loan what is newest anywhere, of the whole span.
   void newest(Span span, Loan& loan);

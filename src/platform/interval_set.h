@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -91,6 +92,7 @@ class IntervalSet {
   }
 
   bool empty() const { return spans_.empty(); }
+  std::size_t size() const { return spans_.size(); }
 
   /// Calls visit(Span) for the spans, ascending, until one call returns false. Returns whether all returned true.
   template <class Visit>

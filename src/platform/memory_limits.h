@@ -16,12 +16,15 @@ std::size_t address_space_left();
 /// Bytes of main memory for this process: the machine's, or less if its control groups limit it.
 std::size_t usable_memory();
 
-/// Bytes of main memory that the kernel can still give to processes of this machine, without swapping; unlimited if it
-/// does not say.
+/// Bytes of main memory that the kernel can still give to this process, without swapping and within the limits of its
+/// control groups; unlimited if it does not say.
 std::size_t memory_left();
 
 /// The limit in the control groups' files below `root`, for a process whose /proc/self/cgroup reads `groups`: the
 /// smallest of a group's and its ancestors' limits, in either version of the interface.
 std::size_t memory_of_groups(std::string_view groups, std::string_view root);
+
+/// The same of what the groups have not used up, without pages of files that the kernel would give back.
+std::size_t memory_left_in_groups(std::string_view groups, std::string_view root);
 
 }  // namespace blastoff::platform

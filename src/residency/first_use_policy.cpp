@@ -90,6 +90,7 @@ class FirstUsePolicy final : public Policy {
   void bring_results_home(bool for_good) override { coherence_.bring_results_home(for_good); }
   std::uint64_t bytes_touched() override { return coherence_.bytes_touched(); }
   void before_fork() override { coherence_.before_fork(); }
+  void after_fork_in_parent() override { coherence_.after_fork_in_parent(); }
   void release_operands() override {
     coherence_.release_mirrors();
     buffers_->trim();

@@ -118,6 +118,7 @@ class Policy : public operation::Estimator {
   virtual void bring_results_home(bool /*for_good*/) {}
   /// The process is about to fork: a child must find all results.
   virtual void before_fork() {}
+  virtual void after_fork_in_parent() {}
 
   /// The CPU is about to make this call: what it writes need not be kept on the device, nor its writes be noticed.
   /// This only saves time.

@@ -320,11 +320,16 @@ void DeviceContext::release_operands() {
 }
 
 void DeviceContext::bring_results_home() {
+  if (!working()) return;  // whoever touches what is lost learns it
   for (residency::Policy* policy : order_) policy->bring_results_home(true);
 }
 
 void DeviceContext::before_fork() {
   for (residency::Policy* policy : order_) policy->before_fork();
+}
+
+void DeviceContext::after_fork_in_parent() {
+  for (residency::Policy* policy : order_) policy->after_fork_in_parent();
 }
 
 void DeviceContext::stop() {

@@ -137,6 +137,7 @@ class DeviceContext {
   void bring_results_home();
   /// The process is about to fork: a child must find all results in its memory.
   void before_fork();
+  void after_fork_in_parent();
 
   /// Gives back device memory of operands that no call in flight uses.
   void release_operands();

@@ -181,6 +181,10 @@ void DeviceSet::before_fork() {
   for (DeviceContext* const context : all_) context->before_fork();
 }
 
+void DeviceSet::after_fork_in_parent() {
+  for (DeviceContext* const context : all_) context->after_fork_in_parent();
+}
+
 bool DeviceSet::release_pins() {
   bool ended = true;
   for (DeviceContext* const context : all_) ended = context->release_pins() && ended;

@@ -66,6 +66,7 @@ class DeviceSet {
   bool release_pins();
   void bring_results_home();
   void before_fork();
+  void after_fork_in_parent();
   void release_operands();
   void stop();
   void make_ready(const operation::Operation& operation);

@@ -81,7 +81,7 @@ void prepare() {
 /// functions that have not been patched are still reached by their names.
 [[gnu::constructor]] void load() {
   load_time = std::chrono::steady_clock::now();
-  pthread_atfork(Process::before_fork, platform::after_fork_in_parent, Process::begin_child);
+  pthread_atfork(Process::before_fork, Process::after_fork_in_parent, Process::begin_child);
   // With elevated rights nothing is patched and no variable is read; the exported names pass calls on
   // (intercept/original.cpp).
   if (platform::has_elevated_rights()) return;

@@ -333,6 +333,13 @@ void Process::before_fork() {
   platform::before_fork();
 }
 
+void Process::after_fork_in_parent() {
+  platform::after_fork_in_parent();
+  Process* const process = existing();
+  DeviceSet* const devices = process ? process->devices_.load() : nullptr;
+  if (devices && !process->in_forked_child()) devices->after_fork_in_parent();
+}
+
 void Process::share_driver() {
   DeviceSet* const devices = devices_;
   if (devices && !in_forked_child()) devices->release_pins();

@@ -120,6 +120,7 @@ class Process final : public operation::Estimator {
 
   /// In each child, from the handler of pthread_atfork.
   static void before_fork();
+  static void after_fork_in_parent();
   static void begin_child();
 
   /// From now on the main thread, when it ends, waits for the threads that open the device; see end_opening().

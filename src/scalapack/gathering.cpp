@@ -109,8 +109,8 @@ class ThroughMemory {
   bool copied_and_solved() {
     if (!segment_.enter()) return false;
     segment_.take(all_.places.bytes());
-    const bool able =
-        all_.call.is_right_here(all_.grid) && (!is_eigensolver(all_.call.kind()) || all_.call.has_work_space());
+    const bool able = all_.places.bytes() <= segment_.capacity() && all_.call.is_right_here(all_.grid) &&
+                      (!is_eigensolver(all_.call.kind()) || all_.call.has_work_space());
     if (able) give_operands();
     const std::uint32_t fingerprint = all_.call.fingerprint();
     segment_.arrive(able, fingerprint);

@@ -73,7 +73,8 @@ void Segment::enter_name() {
 
 // The segment has the size that the largest gathered problem may have. It takes no memory until it is used.
 std::unique_ptr<Segment> Segment::make(int ranks, std::function<void()> progress) {
-  const std::size_t bytes = platform::usable_memory() / 4 / page_bytes * page_bytes;
+  const std::size_t bytes =
+      std::min(platform::usable_memory() / 4, platform::address_space_left() / 8) / page_bytes * page_bytes;
   platform::SharedMemory memory = platform::SharedMemory::make(bytes);
   if (!memory) return nullptr;
   std::unique_ptr<Segment> segment(new Segment(std::move(memory), 0, ranks, std::move(progress)));
@@ -106,6 +107,7 @@ std::unique_ptr<Segment> Segment::join(const Invitation& invitation, int rank, i
   };
   const auto [pid, descriptor] = std::pair(invitation[0], invitation[1]);
   if (descriptor < 0 || wide(4) == 0 || wide(4) != platform::pid_namespace()) return nullptr;
+  if (wide(6) > platform::address_space_left() / 8) return nullptr;
   platform::SharedMemory memory = platform::SharedMemory::join(static_cast<std::uint64_t>(pid), descriptor, wide(6));
   if (!memory) return nullptr;
   std::unique_ptr<Segment> segment(new Segment(std::move(memory), rank, ranks, std::move(progress)));
@@ -202,7 +204,8 @@ bool Segment::say(std::uint32_t call_class, const Word& word) {
 bool Segment::hear(std::uint32_t call_class) {
   ++call_;
   const bool in_time = wait([&] { return phase() != Phase::none || is_broken(); }, [] { return 0; });
-  if (!in_time || is_broken()) decline();
+  // Where the first rank has said that it is wanted, others may be past this: then this rank takes part, too.
+  if (!in_time || is_broken()) turn(Phase::none, Phase::declined);
   const auto silence = static_cast<std::uint32_t>(slot().load() >> phase_bits) & silence_mask;
   if (silence > 0) silence_[call_class] = silence;
   if (phase() != Phase::declined) return true;
@@ -237,6 +240,7 @@ bool Segment::all_arrived(std::uint32_t fingerprint) {
 
 void Segment::finish(bool solved, int found) {
   header().found.store(found);
+  header().late.store(0);
   turn(Phase::full, solved ? Phase::solved : Phase::failed);
 }
 

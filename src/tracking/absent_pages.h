@@ -46,6 +46,10 @@ class AbsentPages {
   using Moved = std::function<bool(Span from, std::uintptr_t to, const platform::IntervalSet& except)>;
   virtual void on_move(Moved moved) = 0;
 
+  /// Fills what is absent of the span, which is about to be tracked no more at the program's wish. To be set before the
+  /// first give_up().
+  virtual void on_surrender(std::function<void(Span)> surrender) = 0;
+
   /// The process is about to fork: all pages are filled, and a child is to have them.
   virtual void before_fork() = 0;
 };

@@ -66,7 +66,7 @@ def test_blocks_that_do_not_fit_take_turns(blocks):
         session = session_on(device)
         with blocks.at_most(application.size // 2):
             assert experiment.measure(session, application, BLOCKS)["right"]
-            with pytest.raises(Cannot, match=r"no \S+ \S+ more for blocks"):
+            with pytest.raises(Cannot, match=r"no \S+ \S+ more in a pool"):
                 experiment.measure(session, whole, BLOCKS)
         assert blocks.live == 0
         assert experiment.measure(session, whole, BLOCKS)["right"]

@@ -103,6 +103,7 @@ class Coherence {
   void bring_results_home(bool for_good);
   /// The process is about to fork.
   void before_fork();
+  void after_fork_in_parent();
 
   /// Does a part of the work of finish() while the device is still computing.
   void prepare_finish(PageAcquisition& acquisition);

@@ -86,7 +86,7 @@ bool Coherence::leave(PageAcquisition& acquisition, std::size_t operand) {
 bool Coherence::leave(std::span<const Span> runs) {
   bool left = !dma_writer() && !none_stay_;
   for (const Span run : runs) left = left && place_.leave(run);
-  left = left && std::ranges::none_of(runs, [&](Span run) { return pins_->touches(run); });
+  left = left && !none_stay_ && std::ranges::none_of(runs, [&](Span run) { return pins_->touches(run); });
   if (left) return true;
   for (const Span run : runs) place_.bring_home(run);
   return false;
@@ -115,6 +115,10 @@ void Coherence::bring_results_home(bool for_good) {
 
 void Coherence::before_fork() {
   place_.before_fork();
+}
+
+void Coherence::after_fork_in_parent() {
+  place_.after_fork_in_parent();
 }
 
 }  // namespace blastoff::residency::mirror

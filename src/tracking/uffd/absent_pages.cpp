@@ -16,6 +16,9 @@
 namespace blastoff::tracking {
 namespace {
 
+/// Each run is a mapping of its own, of which a process may have 65530 by default.
+constexpr std::size_t max_runs = 4096;
+
 /// A lock is held while so much is filled.
 constexpr std::size_t max_at_once = std::size_t{256} << 10;
 
@@ -76,6 +79,7 @@ void UffdAbsentPages::hear(std::vector<MemoryEvent>& events, std::size_t index) 
 tl::expected<void, std::string> UffdAbsentPages::give_up(Span span, bool& partly) {
   partly = false;
   const std::lock_guard lock(mutex_);
+  if (registered_.size() >= max_runs) return tl::unexpected(std::string("too many mappings would be split"));
   uffdio_register request{};
   request.range = {span.begin, span.bytes()};
   request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
@@ -96,12 +100,14 @@ tl::expected<void, std::string> UffdAbsentPages::give_up(Span span, bool& partly
 AbsentPages::Filled UffdAbsentPages::fill(Span span, const void* contents) {
   const platform::ErrnoGuard errno_stays;
   const std::size_t page = platform::page_size();
+  std::size_t most = max_at_once;
   for (std::uintptr_t at = span.begin; at < span.end;) {
-    const Span part{at, std::min<std::uintptr_t>(at + max_at_once, span.end)};
+    const Span part{at, std::min<std::uintptr_t>(at + most, span.end)};
     const void* const source =
         contents == nullptr ? nullptr : static_cast<const std::byte*>(contents) + (at - span.begin);
     const std::int64_t filled = fill_once(events_.reader(), part, source);
     if (filled > 0) {
+      most = max_at_once;
       at += static_cast<std::uintptr_t>(filled);
     } else if (filled == -EEXIST) {
       uffdio_range present = {at, page};
@@ -109,6 +115,8 @@ AbsentPages::Filled UffdAbsentPages::fill(Span span, const void* contents) {
       at += page;
     } else if (filled == -EAGAIN || filled == -ENOMEM) {  // an event that has not been taken; no memory just now
       sched_yield();
+    } else if (filled == -ENOENT && part.bytes() > page) {  // two mappings
+      most = std::max(page, part.bytes() / 2 / page * page);
     } else {
       return filled == -ECANCELED ? Filled::not_now : Filled::gone;
     }

@@ -22,6 +22,7 @@ class UffdAbsentPages final : public AbsentPages {
   }
   void stop_waiting() override { events_.reader().stop_waiting_for_faults(); }
   void on_move(Moved moved) override { moved_ = std::move(moved); }
+  void on_surrender(std::function<void(Span)> surrender) override { events_.on_surrender(std::move(surrender)); }
   void before_fork() override;
 
   /// The parts of the span in which pages may be absent, ascending.

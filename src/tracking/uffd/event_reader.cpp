@@ -126,6 +126,7 @@ int EventReader::control_while_quiet(unsigned long request, void* argument) {
 }
 
 int EventReader::surrender(Span span) {
+  if (before_surrender_) before_surrender_(span);
   uffdio_range range = {span.begin, span.bytes()};
   Request asked{UFFDIO_UNREGISTER, &range, span, 0};
   return ring_for(asked);

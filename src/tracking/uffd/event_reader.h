@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -36,6 +37,8 @@ class EventReader {
   /// reader. Returns 0 or the error number; EBADF if the reader has ended.
   int control(unsigned long request, void* argument);
 
+  /// Called by surrender() first. To be set before anything is watched that it concerns.
+  void on_surrender(std::function<void(Span)> surrender) { before_surrender_ = std::move(surrender); }
   /// Unregisters the span and reports it as unmapped.
   int surrender(Span span);
 
@@ -99,6 +102,7 @@ class EventReader {
   platform::GuardedDescriptor uffd_;
   bool recognisable_ = false;  ///< no other descriptor has this identity
   int process_;
+  std::function<void(Span)> before_surrender_;
   std::mutex drop_mutex_;     ///< one drop at a time; the reader never takes it
   std::mutex request_mutex_;  ///< one request at a time; the reader never takes it
 };

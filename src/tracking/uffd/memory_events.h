@@ -47,6 +47,9 @@ class UffdMemoryEvents final : public MemoryEvents {
   int control(unsigned long request, void* argument) { return reader_->control(request, argument); }
   EventReader& reader() { return *reader_; }
 
+  /// Called for memory that the program wants to be watched no more, before it is unwatched.
+  void on_surrender(std::function<void(Span)> surrender) { reader_->on_surrender(std::move(surrender)); }
+
   /// Whether threads also wait for pages where the kernel touches them on their behalf.
   bool serves_kernel() const { return serves_kernel_; }
 

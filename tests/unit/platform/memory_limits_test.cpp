@@ -49,6 +49,18 @@ TEST_F(MemoryOfGroups, OfTheFirstVersion) {
   EXPECT_EQ(memory_of_groups("5:cpu:/job\n4:memory:/job\n0::/\n", root_), 2097152u);
 }
 
+TEST_F(MemoryOfGroups, WhatIsLeftIsWithoutPagesOfFiles) {
+  limit("/job/memory.max", "1000000");
+  limit("/job/memory.current", "900000");
+  limit("/job/memory.stat", "anon 500000\nfile 400000\ninactive_file 300000");
+  limit("/job/step/memory.max", "max");
+  EXPECT_EQ(memory_left_in_groups("0::/job/step\n", root_), 400000u);
+  limit("/memory/job/memory.limit_in_bytes", "2000000");
+  limit("/memory/job/memory.usage_in_bytes", "3000000");
+  EXPECT_EQ(memory_left_in_groups("4:memory:/job\n", root_), 0u);
+  EXPECT_EQ(memory_left_in_groups("0::/elsewhere\n", root_), unlimited);
+}
+
 TEST_F(MemoryOfGroups, NoneAndNonsense) {
   EXPECT_EQ(memory_of_groups("", root_), unlimited);
   EXPECT_EQ(memory_of_groups("no colon\n1:one\n", root_), unlimited);
