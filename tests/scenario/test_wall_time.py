@@ -89,4 +89,4 @@ def test_nothing_is_claimed_where_the_cpu_was_not_timed_until_a_run_without_a_de
     assert done.status == 0, done.stderr
     later = run("later")
     assert later.totals.offloaded and later.verdict.known_share == 1 and later.verdict.saved is not None
-    assert later.processes[0].report["wall"]["cost_seconds"] >= 0.01, "the launcher has to start, too"
+    assert later.processes[0].report["wall"]["cost_seconds"] > 0, "the launcher has to start, too"
