@@ -6,7 +6,7 @@ import offload
 import pytest
 
 LOOKS = ["thread", "write", "direct-write", "process", "memory-file", "fork", "small", "close", "exit"]
-CHANGES = ["read", "direct-read", "move", "drop", "map", "lock", "protect", "part"]
+CHANGES = ["read", "direct-read", "move", "move-whole", "drop", "map", "lock", "protect", "part"]
 
 
 def skip_where_none_stays(outcome: offload.Outcome) -> None:

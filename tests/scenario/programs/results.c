@@ -132,6 +132,23 @@ static int moved(void) {
   return there && right(c);
 }
 
+/// A part of a mapping, which giving up its pages splits in several. They move together.
+static double* within_a_mapping(void) {
+  char* memory = mmap(NULL, bytes + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) abort();
+  return (double*)(memory + 64);
+}
+
+static int moved_with_its_mapping(void) {
+  char* const target = mmap(NULL, bytes + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* const memory = (char*)c - 64;
+  if (mremap(memory, bytes + 8192, bytes + 8192, MREMAP_MAYMOVE | MREMAP_FIXED, target) != target) return 0;
+  c = (double*)(target + 64);
+  const int there = right(c);
+  accumulate(c);
+  return there && right(c);
+}
+
 static int dropped(void) {
   if (madvise(c, bytes, MADV_DONTNEED) != 0 || !zero(c)) return 0;
   accumulate(c);
@@ -197,7 +214,7 @@ int main(int argc, char** argv) {
   path = argv[2];
   a = filled((size_t)N * K, 1);
   b = filled((size_t)K * N, 2);
-  c = mapped();
+  c = !strcmp(argv[1], "move-whole") ? within_a_mapping() : mapped();
   expected = calloc(COUNT, sizeof(double));
   if (!strcmp(argv[1], "exit")) atexit(at_exit);
   accumulate(c);
@@ -214,6 +231,7 @@ int main(int argc, char** argv) {
       {"memory-file", !strcmp(argv[1], "memory-file") && by_memory_file()},
       {"fork", !strcmp(argv[1], "fork") && by_child()},
       {"move", !strcmp(argv[1], "move") && moved()},
+      {"move-whole", !strcmp(argv[1], "move-whole") && moved_with_its_mapping()},
       {"drop", !strcmp(argv[1], "drop") && dropped()},
       {"map", !strcmp(argv[1], "map") && mapped_anew()},
       {"lock", !strcmp(argv[1], "lock") && locked()},
