@@ -13,8 +13,6 @@ namespace blastoff::ledger {
 
 namespace {
 
-constexpr Span everything = {0, ~std::uintptr_t{chunk_bytes - 1}};
-
 /// Adds runs to those from `first_own` on, and makes these ascending and disjoint.
 void merge(std::vector<Span>& runs, std::size_t first_own, const std::vector<Span>& others) {
   if (others.empty()) return;

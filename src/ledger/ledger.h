@@ -43,6 +43,20 @@ class Ledger {
   tracking::PageTracker& tracker() { return *tracker_; }
   bool shared() const { return shared_; }
 
+  /// Results that only devices have come home. No other will stay there.
+  void bring_results_home() {
+    if (pager_) pager_->end();
+  }
+  /// The same before the process forks, so that a child has them, and until it has forked.
+  void before_fork() {
+    if (pager_) pager_->before_fork();
+  }
+  void after_fork_in_parent() {
+    if (pager_) pager_->after_fork_in_parent();
+  }
+  /// How much has come home so far of what had stayed.
+  std::uint64_t bytes_brought_home() const { return pager_ ? pager_->bytes_filled() : 0; }
+
  private:
   friend class Place;
   enum class Received : std::uint8_t { nothing, events, only_loss };
@@ -135,22 +149,19 @@ class Place {
   /// Returns whether there is one and was none before.
   bool answer(std::uint64_t findings, bool foreign);
 
-  /// Results that this place has computed stay here (Pager::leave). Both only where may_leave().
-  bool may_leave() const { return ledger_.pager_ != nullptr; }
-  void read_from(PageSource* source) { ledger_.pager_->read_from(number_, source); }
+  /// Whether results may stay here.
+  bool may_leave() const { return ledger_.pager_ && !ledger_.pager_->ended(); }
+  /// Where they are read (Pager::read_from).
+  void read_from(PageSource* source) {
+    if (ledger_.pager_) ledger_.pager_->read_from(number_, source);
+  }
+  /// This place has computed these pages: the host's are given up. False: they cannot be, and all of the span is to be
+  /// written by the caller. Needs read_from().
   bool leave(Span span);
   /// Whether the host's pages of the span were given up, at any place; fills them.
   bool any_left(Span span) const { return ledger_.pager_ && ledger_.pager_->any_left(span); }
   void bring_home(Span span) {
     if (ledger_.pager_) ledger_.pager_->bring_home(span);
-  }
-  std::uint64_t bytes_touched() const { return ledger_.pager_ ? ledger_.pager_->bytes_filled() : 0; }
-  /// The process is about to fork.
-  void before_fork() {
-    if (ledger_.pager_) ledger_.pager_->before_fork();
-  }
-  void after_fork_in_parent() {
-    if (ledger_.pager_) ledger_.pager_->after_fork_in_parent();
   }
   /// Appends the runs of pages that were filled because somebody touched them, since the last time.
   void touched(std::vector<Span>& runs);

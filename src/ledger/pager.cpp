@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "platform/contained.h"
+#include "platform/exit_status.h"
 #include "platform/log.h"
 #include "platform/stopwatch.h"
 #include "platform/threads.h"
@@ -19,9 +20,6 @@ namespace blastoff::ledger {
 namespace {
 
 using Filled = tracking::AbsentPages::Filled;
-
-// Exit status of a process that ends because no correct result is possible (sysexits.h: EX_SOFTWARE).
-constexpr int software_error = 70;
 
 // So many threads read and fill as fast as the kernel makes pages.
 constexpr int max_workers = 7;
@@ -45,15 +43,14 @@ std::vector<Span> pieces_of(const std::vector<PagesOnDevice>& runs) {
       "%s, and with it the only copy of %zu bytes at %p, a result that stayed on the device (--results home brings "
       "every result to host memory); the process ends",
       cause, pages.bytes(), reinterpret_cast<void*>(pages.begin));
-  _exit(software_error);
+  _exit(platform::software_error);
 }
 
 }  // namespace
 
 Pager::Pager(States& states, tracking::AbsentPages& absent, std::function<void()> drain)
     : states_(states), absent_(absent), drain_(std::move(drain)) {
-  absent_.on_surrender([this](Span span) { bring_home(span); });
-  absent_.on_move([this](Span from, std::uintptr_t to, const auto& except) { return move(from, to, except); });
+  absent_.filled_by(this);
 }
 
 void Pager::read_from(std::size_t place, PageSource* source) {
@@ -68,7 +65,7 @@ Pager::Left Pager::leave(std::size_t place, Span span) {
     workers_ = platform::create_worker_pool(std::clamp(platform::cpu_share() - 1, 0, max_workers), "blastoff-pager");
   });
   const std::lock_guard lock(changing_);
-  if (forking_ || !states_.leave(place, span)) return Left::no;
+  if (forking_ || ended_ || !states_.leave(place, span)) return Left::no;
   bool partly = false;
   if (absent_.give_up(span, partly)) return Left::yes;
   if (partly) return Left::partly;
@@ -149,13 +146,13 @@ Filled Pager::fill_what_is_newest(Span span) {
 }
 
 // Called in apply_events(), so that nothing else is filled or left.
-bool Pager::move(Span from, std::uintptr_t to, const platform::IntervalSet& except) {
+bool Pager::moved(Span from, std::uintptr_t to, const platform::IntervalSet& except) {
   Loan loan;
   states_.newest(from, loan);
   bool complete = true;
   for (const PagesOnDevice& run : loan.runs()) {
-    const auto moved = [&](std::uintptr_t address) { return address - from.begin + to; };
-    except.each_gap({moved(run.host.begin), moved(run.host.end)}, [&](Span left) {
+    const auto now = [&](std::uintptr_t address) { return address - from.begin + to; };
+    except.each_gap({now(run.host.begin), now(run.host.end)}, [&](Span left) {
       const std::uintptr_t begin = left.begin - to + from.begin;
       const PagesOnDevice part{{begin, begin + left.bytes()}, run.device + (begin - run.host.begin), run.place};
       if (complete) complete = fill(part, left.begin) != Filled::not_now;
@@ -164,23 +161,30 @@ bool Pager::move(Span from, std::uintptr_t to, const platform::IntervalSet& exce
   return complete;
 }
 
-void Pager::before_fork() {
+void Pager::leave_nothing_and_bring_all_home(std::atomic<bool>& from_here_on) {
   {
     const std::lock_guard lock(changing_);
-    forking_ = true;
+    from_here_on = true;
   }
-  bring_home({0, ~std::uintptr_t{chunk_bytes - 1}});
+  bring_home(everything);
+}
+
+void Pager::before_fork() {
+  leave_nothing_and_bring_all_home(forking_);
   absent_.before_fork();
+}
+
+void Pager::end() {
+  leave_nothing_and_bring_all_home(ended_);
 }
 
 void Pager::serve(const std::function<void(const std::vector<Span>& touched)>& handled) {
   std::vector<std::uintptr_t> addresses;
   std::vector<Span> touched;
   addresses.reserve(4096);
-  for (bool missed = false; absent_.wait(addresses, missed); addresses.clear()) {
+  for (; absent_.wait(addresses); addresses.clear()) {
     platform::contained(drain_);
     for (const std::uintptr_t address : addresses) fill_touched(address, touched);
-    if (missed) bring_home({0, ~std::uintptr_t{chunk_bytes - 1}});
     handled(touched);
     touched.clear();
   }

@@ -33,10 +33,13 @@ class PageSource {
 
 /// Thread-safe. A thread that may hold a lock of the program's allocator is never made to wait for it: who leaves a
 /// result sees to that.
-class Pager {
+class Pager final : private tracking::AbsentPages::Filler {
  public:
   /// `drain`: takes the memory events up to now.
   Pager(States& states, tracking::AbsentPages& absent, std::function<void()> drain);
+  ~Pager() { absent_.filled_by(nullptr); }
+  Pager(const Pager&) = delete;
+  Pager& operator=(const Pager&) = delete;
 
   /// Where the copies of a place are read; nullptr: it has none any more.
   void read_from(std::size_t place, PageSource* source);
@@ -54,12 +57,16 @@ class Pager {
   void bring_home(Span span);
   bool any_left(Span span) { return states_.any_newest(span); }
 
-  /// Of all pages that it has filled so far.
+  /// How much it has filled so far.
   std::uint64_t bytes_filled() const { return bytes_filled_; }
 
-  /// The process is about to fork; nothing is left until it has.
+  /// The process is about to fork: fills all pages. Nothing is left until it has.
   void before_fork();
   void after_fork_in_parent() { forking_ = false; }
+
+  /// Fills all pages. Nothing is left from here on.
+  void end();
+  bool ended() const { return ended_; }
 
   /// Runs apply(), which takes the memory events and tells the states, while nothing is filled or left: what is filled
   /// is what the states have said since the latest events.
@@ -81,18 +88,20 @@ class Pager {
     std::uint64_t used = 0;
   };
 
-  bool move(Span from, std::uintptr_t to, const platform::IntervalSet& except);
+  bool moved(Span from, std::uintptr_t to, const platform::IntervalSet& except) override;
+  void surrendered(Span span) override { bring_home(span); }
+  void leave_nothing_and_bring_all_home(std::atomic<bool>& from_here_on);
   tracking::AbsentPages::Filled try_to_bring_home(Span span);
+  tracking::AbsentPages::Filled fill_what_is_newest(Span span);
   tracking::AbsentPages::Filled fill(const PagesOnDevice& run, std::uintptr_t at);
   void fill_touched(std::uintptr_t address, std::vector<Span>& touched);
   Span window_at(std::uintptr_t page);
 
-  tracking::AbsentPages::Filled fill_what_is_newest(Span span);
-
   States& states_;
   tracking::AbsentPages& absent_;
-  platform::EventLock changing_;  ///< shared by those who fill pages; never held while events are drained but by move()
+  platform::EventLock changing_;  ///< shared by those who fill pages, who do not drain events meanwhile
   std::atomic<bool> forking_ = false;
+  std::atomic<bool> ended_ = false;
   const std::function<void()> drain_;
   std::once_flag workers_made_;
   std::unique_ptr<platform::WorkerPool> workers_;  ///< of memory that is brought in several pieces

@@ -22,6 +22,9 @@ namespace blastoff::ledger {
 
 using platform::Span;
 
+/// All memory, in whole chunks.
+inline constexpr Span everything = {0, ~std::uintptr_t{chunk_bytes - 1}};
+
 /// One place's copy of a chunk. Other places set *invalid* and `lent`, and read all of it, under the lock of its group.
 /// Only the place itself changes the rest, from one thread at a time and under that lock; so it reads the rest without
 /// the lock.

@@ -108,9 +108,13 @@ Json device_json(const Context& context) {
 Json policy_json(const Context& context) {
   Json copied = Json::array();
   for (const auto& [reason, calls] : context.copied_operands) copied.push_back({{"reason", reason}, {"calls", calls}});
-  return {{"requested", context.policy_requested}, {"in_force", context.policy}, {"reason", context.policy_reason},
-          {"mechanism", context.mechanism},        {"tracker", context.tracker}, {"copied_operands", copied},
-          {"bytes_touched", context.bytes_touched}};
+  return {{"requested", context.policy_requested},
+          {"in_force", context.policy},
+          {"reason", context.policy_reason},
+          {"mechanism", context.mechanism},
+          {"tracker", context.tracker},
+          {"copied_operands", copied},
+          {"bytes_brought_home", context.bytes_brought_home}};
 }
 
 /// null if no pages were moved.

@@ -215,7 +215,7 @@ void write_cpu(Text out, const std::optional<Cpu>& cpu) {
 void write_results(Text out, const RoutineTotals& sums, const Context& context) {
   if (sums.bytes_left == 0) return;
   fmt::format_to(out, "  {} of results stayed on the device, of which {} came home later\n",
-                 format_bytes(sums.bytes_left), format_bytes(context.bytes_touched));
+                 format_bytes(sums.bytes_left), format_bytes(context.bytes_brought_home));
 }
 
 void write_reuse(Text out, const RoutineTotals& sums) {

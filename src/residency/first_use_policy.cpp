@@ -22,7 +22,7 @@
 #include "residency/mirror/operand_locks.h"
 #include "residency/mirror/operand_upload.h"
 #include "residency/mirror/return_path.h"
-#include "residency/transfers.h"
+#include "residency/mirror/staying_return.h"
 
 namespace blastoff::residency {
 
@@ -74,7 +74,6 @@ class FirstUsePolicy final : public Policy {
       stopping_ = true;
     }
     stopped_.notify_all();
-    coherence_.bring_results_home(true);
     coherence_.stop_waiting();
     tidying_.wait(true);
   }
@@ -82,15 +81,7 @@ class FirstUsePolicy final : public Policy {
   std::unique_ptr<PageLocks> lock_operands(const operation::Operation& call) override {
     return std::make_unique<mirror::OperandLocks>(coherence_, call);
   }
-  // The program uses the driver, too, from now on.
-  bool release_pins() override {
-    coherence_.bring_results_home(true);
-    return coherence_.release_pins();
-  }
-  void bring_results_home(bool for_good) override { coherence_.bring_results_home(for_good); }
-  std::uint64_t bytes_touched() override { return coherence_.bytes_touched(); }
-  void before_fork() override { coherence_.before_fork(); }
-  void after_fork_in_parent() override { coherence_.after_fork_in_parent(); }
+  bool release_pins() override { return coherence_.release_pins(); }
   void release_operands() override {
     coherence_.release_mirrors();
     buffers_->trim();
@@ -233,14 +224,12 @@ class FirstUseLease final : public Lease {
   std::vector<Transfer> copied() const;
   operation::Operand on_device(const operation::Operation& panel, std::size_t index) const;
   Status open_return_paths();
-  struct Parcels;
-  Parcels parcels(std::size_t index) const;
+  Status open_return_path(mirror::Return way);
+  mirror::ReturnPath* path(mirror::Return way) const { return paths_[static_cast<std::size_t>(way)].get(); }
+  struct Parcel;
+  Parcel parcel(std::size_t index, mirror::Return way) const;
   Status uploads_arrived();
   bool all_stay() const;
-  Status leave_results();
-  Status bring_shared_pages(std::size_t index);
-  Status return_whole(std::size_t index);
-  Status bring(const std::vector<Transfer>& transfers);
   void abandon();
 
   FirstUsePolicy& policy_;
@@ -255,22 +244,17 @@ class FirstUseLease final : public Lease {
   std::vector<operation::Operation> panels_;
   std::unique_ptr<Tools> tools_;
   std::vector<operation::Operation> device_panels_;
-  std::array<mirror::Return, operation::Operation::max_operands> ways_{};  ///< how each result goes home
-  std::unique_ptr<mirror::ReturnPath> direct_;                             ///< for results that take the direct path
-  std::unique_ptr<mirror::ReturnPath> staged_;                             ///< for results that go through staging
-  HostState of_staying_ = HostState::untouched;  ///< what host memory holds of results that are to stay
+  std::array<mirror::Return, operation::Operation::max_operands> ways_{};       ///< how each result goes home
+  std::array<std::unique_ptr<mirror::ReturnPath>, mirror::ways.size()> paths_;  ///< by way; nullptr: no result takes it
+  bool only_copy_changed_ = false;
   bool finished_ = false;
 };
 
-/// What of a panel goes home on which path.
-struct FirstUseLease::Parcels {
-  struct List {
-    std::array<mirror::Returned, operation::Operation::max_operands> results;
-    std::size_t count = 0;
-    std::span<const mirror::Returned> span() const { return {results.data(), count}; }
-  };
-  List direct;
-  List staged;
+/// What of a panel goes home on one way.
+struct FirstUseLease::Parcel {
+  std::array<mirror::Returned, operation::Operation::max_operands> results;
+  std::size_t count = 0;
+  std::span<const mirror::Returned> span() const { return {results.data(), count}; }
 };
 
 Result<std::unique_ptr<Lease>> FirstUsePolicy::begin_shared(const operation::Operation& call,
@@ -363,23 +347,36 @@ std::vector<Transfer> FirstUseLease::copied() const {
 }
 
 Status FirstUseLease::open_return_paths() {
-  bool direct = false;
-  bool staged = false;
+  std::array<bool, mirror::ways.size()> taken{};
   call_.each_result([&](std::size_t i, const operation::Operand&) {
     ways_[i] = mirror::return_of(acquisition_, i);
-    direct = direct || ways_[i] == mirror::Return::direct;
-    staged = staged || ways_[i] == mirror::Return::staged;
+    taken[static_cast<std::size_t>(ways_[i])] = true;
   });
-  const bool may_tear = call_.updates();
-  if (direct && may_tear && !tools_->log) {
-    auto log = CommitLog::create(policy_.device(), *queues_.download);
-    if (!log) return tl::unexpected(log.error());
-    tools_->log = std::move(*log);
+  for (const mirror::Return way : mirror::ways)
+    if (taken[static_cast<std::size_t>(way)])
+      if (auto opened = open_return_path(way); !opened) return opened;
+  return {};
+}
+
+Status FirstUseLease::open_return_path(mirror::Return way) {
+  auto& path = paths_[static_cast<std::size_t>(way)];
+  switch (way) {
+    case mirror::Return::direct: {
+      const bool may_tear = call_.updates();
+      if (may_tear && !tools_->log) {
+        auto log = CommitLog::create(policy_.device(), *queues_.download);
+        if (!log) return tl::unexpected(log.error());
+        tools_->log = std::move(*log);
+      }
+      path = mirror::direct_return(queues_, *tools_->computed, *tools_->diagonal_home,
+                                   may_tear ? tools_->log.get() : nullptr);
+      return {};
+    }
+    case mirror::Return::staged: path = mirror::staged_return(queues_, *tools_->computed, policy_.staging()); return {};
+    case mirror::Return::none:
+      path = mirror::staying_return(policy_.coherence(), acquisition_, queues_, policy_.staging(), traffic_);
+      return {};
   }
-  if (direct)
-    direct_ = mirror::direct_return(queues_, *tools_->computed, *tools_->diagonal_home,
-                                    may_tear ? tools_->log.get() : nullptr);
-  if (staged) staged_ = mirror::staged_return(queues_, *tools_->computed, policy_.staging());
   return {};
 }
 
@@ -420,28 +417,26 @@ Status FirstUseLease::uploads_arrived() {
 }
 
 Status FirstUseLease::release(std::size_t index) {
-  if (acquisition_.updates_only_copy) of_staying_ = HostState::torn;
+  only_copy_changed_ = acquisition_.updates_only_copy;
   if (auto arrived = uploads_arrived(); !arrived) return arrived;
-  const Parcels sent = parcels(index);
-  if (index == 0 && staged_) policy_.coherence().expect_staged_return(acquisition_);
-  if (sent.direct.count > 0)
-    if (auto queued = direct_->send(index, sent.direct.span()); !queued) return queued;
-  return sent.staged.count > 0 ? staged_->send(index, sent.staged.span()) : Status{};
+  if (index == 0 && path(mirror::Return::staged)) policy_.coherence().expect_staged_return(acquisition_);
+  for (const mirror::Return way : mirror::ways)
+    if (const Parcel sent = parcel(index, way); sent.count > 0)
+      if (auto queued = path(way)->send(index, sent.span()); !queued) return queued;
+  return {};
 }
 
-FirstUseLease::Parcels FirstUseLease::parcels(std::size_t index) const {
-  Parcels result;
+FirstUseLease::Parcel FirstUseLease::parcel(std::size_t index, mirror::Return way) const {
+  Parcel result;
   const operation::Operation& panel = panels_[index];
   panel.each_result([&](std::size_t i, const operation::Operand& host) {
-    if (ways_[panel.origin(i)] == mirror::Return::none) return;
-    Parcels::List& list = ways_[panel.origin(i)] == mirror::Return::direct ? result.direct : result.staged;
-    list.results[list.count++] = {&host, &device_panels_[index].operands()[i]};
+    if (ways_[panel.origin(i)] == way) result.results[result.count++] = {&host, &device_panels_[index].operands()[i]};
   });
   return result;
 }
 
 Status FirstUseLease::finish() {
-  if (direct_) policy_.coherence().prepare_finish(acquisition_);
+  if (path(mirror::Return::direct)) policy_.coherence().prepare_finish(acquisition_);
   if (upload_.pinned()) {
     const platform::Stopwatch waiting;
     if (auto arrived = tools_->uploaded->synchronize(); !arrived) return arrived;
@@ -449,64 +444,18 @@ Status FirstUseLease::finish() {
   }
   if (auto computed = queues_.compute->synchronize(); !computed) return computed;
   const platform::Stopwatch stopwatch;
-  for (mirror::ReturnPath* path : {staged_.get(), direct_.get()})
-    if (path)
-      if (auto home = path->wait(); !home) return home;
+  for (const mirror::Return way : {mirror::Return::staged, mirror::Return::direct, mirror::Return::none})
+    if (path(way))
+      if (auto home = path(way)->wait(); !home) return home;
   traffic_.transfer_seconds += stopwatch.seconds();
   for (const operation::Operation& panel : panels_)
     panel.each_result([&](std::size_t i, const operation::Operand& result) {
       if (ways_[panel.origin(i)] != mirror::Return::none) traffic_.bytes_from_device += result.part_bytes();
     });
-  if (auto left = leave_results(); !left) return left;
   upload_.withdraw();
   policy_.coherence().finish(acquisition_);
   finished_ = true;
   return {};
-}
-
-Status FirstUseLease::leave_results() {
-  Status left;
-  call_.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (!left || ways_[i] != mirror::Return::none) return;
-    const platform::Stopwatch stopwatch;
-    const std::uint64_t before = traffic_.bytes_from_device;
-    left = bring_shared_pages(i);
-    of_staying_ = HostState::torn;
-    if (left && policy_.coherence().leave(acquisition_, i))
-      traffic_.bytes_left += result.part_bytes() - (traffic_.bytes_from_device - before);
-    else if (left)
-      left = return_whole(i);
-    traffic_.transfer_seconds += stopwatch.seconds();
-  });
-  return left;
-}
-
-/// Host memory is written when all of it has arrived.
-Status FirstUseLease::bring_shared_pages(std::size_t index) {
-  const operation::Operand& result = call_.operands()[index];
-  std::vector<Transfer> transfers;
-  each_span_on_shared_pages(result, [&](platform::Span span) {
-    const std::uintptr_t offset = span.begin - bounds(result).begin;
-    const std::size_t bytes = span.bytes();
-    transfers.push_back(
-        {reinterpret_cast<void*>(span.begin), acquisition_.addresses[index] + offset, {bytes, 1, bytes, bytes}});
-  });
-  return bring(transfers);
-}
-
-Status FirstUseLease::return_whole(std::size_t index) {
-  const operation::Operand& result = call_.operands()[index];
-  const auto columns = static_cast<std::size_t>(result.columns);
-  return bring({{result.address,
-                 acquisition_.addresses[index],
-                 {result.column_bytes(), columns, result.stride_bytes(), result.stride_bytes()}}});
-}
-
-Status FirstUseLease::bring(const std::vector<Transfer>& transfers) {
-  if (transfers.empty()) return {};
-  traffic_.bytes_from_device += bytes_of(transfers);
-  auto download = policy_.staging().download(transfers, *queues_.download);
-  return download ? (*download)->finish() : tl::unexpected(std::move(download.error()));
 }
 
 // All work in flight must end before other calls may use the pages. After that, nothing on the device counts as
@@ -515,9 +464,9 @@ void FirstUseLease::abandon() {
   bool sound = true;
   for (device::Queue* queue : {queues_.upload.get(), queues_.compute.get(), queues_.download.get()})
     sound = queue->synchronize().has_value() && sound;
-  for (mirror::ReturnPath* path : {staged_.get(), direct_.get()})
-    if (path && sound)
-      sound = platform::contained([&] { sound = path->wait().has_value(); }) &&
+  for (const mirror::Return way : {mirror::Return::staged, mirror::Return::direct})
+    if (path(way) && sound)
+      sound = platform::contained([&] { sound = path(way)->wait().has_value(); }) &&
               sound;  // otherwise it may be the result of what failed
   upload_.arrived();
   upload_.withdraw();
@@ -525,19 +474,19 @@ void FirstUseLease::abandon() {
   finished_ = true;
 }
 
-// One result at home beside another that is not can neither be vouched for nor made again.
+// One result at home beside another that is not can neither be vouched for nor made again. Nor can what the device has
+// changed of a matrix of which it alone had the contents.
 HostState FirstUseLease::host_state(std::size_t index) {
   if (!finished_) abandon();
   if (index >= device_panels_.size()) return HostState::untouched;
-  const Parcels sent = parcels(index);
-  const auto state_on = [&](const Parcels::List& list, const std::unique_ptr<mirror::ReturnPath>& path,
-                            HostState otherwise) { return list.count > 0 ? path->state(index) : otherwise; };
-  const HostState direct = state_on(sent.direct, direct_, HostState::complete);
-  const HostState staged = state_on(sent.staged, staged_, direct);
-  const HostState home = sent.direct.count == 0 || direct == staged ? staged : HostState::torn;
-  const bool any_stay = std::ranges::find(ways_, mirror::Return::none) != ways_.end();
-  if (!any_stay || home == of_staying_) return home;
-  return sent.direct.count + sent.staged.count == 0 ? of_staying_ : HostState::torn;
+  if (only_copy_changed_) return HostState::torn;
+  std::optional<HostState> all;
+  for (const mirror::Return way : mirror::ways)
+    if (parcel(index, way).count > 0) {
+      const HostState state = path(way)->state(index);
+      all = all.value_or(state) == state ? state : HostState::torn;
+    }
+  return all.value_or(HostState::complete);
 }
 
 }  // namespace

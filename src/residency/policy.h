@@ -111,15 +111,6 @@ class Policy : public operation::Estimator {
   /// For a call that is to go past this policy, block by block. Null: this policy page-locks nothing.
   virtual std::unique_ptr<PageLocks> lock_operands(const operation::Operation&) { return nullptr; }
 
-  /// Bytes of results that had stayed on the device and came home later.
-  virtual std::uint64_t bytes_touched() { return 0; }
-
-  /// Brings the results home that have stayed on the device. `for_good`: no other will stay.
-  virtual void bring_results_home(bool /*for_good*/) {}
-  /// The process is about to fork: a child must find all results.
-  virtual void before_fork() {}
-  virtual void after_fork_in_parent() {}
-
   /// The CPU is about to make this call: what it writes need not be kept on the device, nor its writes be noticed.
   /// This only saves time.
   virtual void leave_to_cpu(const operation::Operation&) {}

@@ -320,16 +320,15 @@ void DeviceContext::release_operands() {
 }
 
 void DeviceContext::bring_results_home() {
-  if (!working()) return;  // whoever touches what is lost learns it
-  for (residency::Policy* policy : order_) policy->bring_results_home(true);
+  if (ledger_ && working()) ledger_->bring_results_home();  // whoever touches what is lost learns it
 }
 
 void DeviceContext::before_fork() {
-  for (residency::Policy* policy : order_) policy->before_fork();
+  if (ledger_) ledger_->before_fork();
 }
 
 void DeviceContext::after_fork_in_parent() {
-  for (residency::Policy* policy : order_) policy->after_fork_in_parent();
+  if (ledger_) ledger_->after_fork_in_parent();
 }
 
 void DeviceContext::stop() {
@@ -372,7 +371,9 @@ device::Result<std::optional<residency::mirror::WithoutPins>> DeviceContext::wit
       device::Error{device::ErrorKind::unsupported, "page-locked memory of calls in flight is in the way"});
 }
 
+// The program uses the driver, too, from now on.
 bool DeviceContext::release_pins() {
+  bring_results_home();
   bool ended = true;
   for (residency::Policy* policy : order_) ended = policy->release_pins() && ended;
   return ended;
@@ -457,7 +458,7 @@ void DeviceContext::describe(report::Context& context) {
     context.held_memory.push_back({to_string(client), held.now, held.most});
   }
   context.policy = order_.front()->name();
-  context.bytes_touched = order_.front()->bytes_touched();
+  context.bytes_brought_home = ledger_ ? ledger_->bytes_brought_home() : 0;
   context.policy_asked = asked_;
   context.policy_reason = policy_reason_;
   context.mechanism = to_string(mechanism_);

@@ -91,7 +91,7 @@ class DeviceContext {
 
   device::Device& device() { return *device_; }
   residency::Staging& staging() { return *staging_; }
-  /// Of the mirrors, here and at the other devices of the process; nullptr: there are none.
+  /// The ledger of the mirrors, here and at the other devices of the process; nullptr: there are none.
   const std::shared_ptr<ledger::Ledger>& ledger() const { return ledger_; }
   /// The page locks of the same devices; nullptr: there are none.
   residency::mirror::Pins* pins() const { return pins_.get(); }
@@ -133,7 +133,7 @@ class DeviceContext {
   /// Ends all page locks on the program's memory, since the program starts to use the device's driver itself. Returns
   /// false if some of them end only with calls in flight.
   bool release_pins();
-  /// The process is ending: what only the device has comes home, and no other result stays there.
+  /// What only the device has comes home, and no other result stays there.
   void bring_results_home();
   /// The process is about to fork: a child must find all results in its memory.
   void before_fork();

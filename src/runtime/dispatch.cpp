@@ -9,6 +9,7 @@
 #include "abi/reentry.h"
 #include "platform/ample_stack.h"
 #include "platform/contained.h"
+#include "platform/exit_status.h"
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/rounding.h"
@@ -40,9 +41,6 @@ using intercept::Parsed;
 using operation::Comparison;
 using operation::Operation;
 using report::Refusal;
-
-// Exit status of a run that --verify=abort ends because a result was found wrong (sysexits.h: EX_SOFTWARE).
-constexpr int software_error = 70;
 
 [[noreturn]] void end_without_original(const EntryPoint& entry) {
   platform::log_line("%s: this call has to run on the CPU, but no library that defines it is loaded; the process ends",
@@ -121,7 +119,7 @@ void try_devices(const InterceptedCall& intercepted, const Operation& operation,
     report::add(record);
     report::log_call(record, &operation);
     Process::instance().end();
-    _exit(software_error);
+    _exit(platform::software_error);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "platform/contained.h"
+#include "platform/exit_status.h"
 #include "platform/log.h"
 #include "residency/matrices_read.h"
 #include "runtime/block_plan.h"
@@ -23,10 +24,6 @@ using device::Status;
 using report::Refusal;
 using residency::HostState;
 using residency::Lease;
-
-// Exit status of a process that ends because no correct result is possible (sysexits.h: EX_SOFTWARE), as for
-// --verify=abort.
-constexpr int software_error = 70;
 
 Status run_panels(Lease& lease, device::CallQueues& queues, const operation::Host& host) {
   for (std::size_t i = 0; i < lease.panels().size(); ++i) {
@@ -43,7 +40,7 @@ Status run_panels(Lease& lease, device::CallQueues& queues, const operation::Hos
       "%s: %s; the result was half overwritten while the call still read it, so no correct result is possible; the "
       "process ends",
       operation.name(), error.message.c_str());
-  _exit(software_error);
+  _exit(platform::software_error);
 }
 
 // Panels are independent of each other. The CPU computes those that were not copied back, from intact operands.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,19 +35,25 @@ class AbsentPages {
   virtual Filled fill(Span span, const void* contents) = 0;
 
   /// Blocks until threads wait for pages, or there are events to drain. Appends the addresses that they touched. False:
-  /// stop_waiting() was called. `missed`: some addresses are not known, and every absent page may be waited for.
-  virtual bool wait(std::vector<std::uintptr_t>& addresses, bool& missed) = 0;
+  /// stop_waiting() was called.
+  virtual bool wait(std::vector<std::uintptr_t>& addresses) = 0;
   virtual void stop_waiting() = 0;
 
-  /// Fills what is absent of memory that has been moved, before it is no longer tracked at its new address, without
-  /// the pages of `except`, which the program has dropped or unmapped there since. False: fill() returned `not_now`,
-  /// and it is to be called again. To be set before the first give_up().
-  using Moved = std::function<bool(Span from, std::uintptr_t to, const platform::IntervalSet& except)>;
-  virtual void on_move(Moved moved) = 0;
+  /// Who knows the contents.
+  class Filler {
+   public:
+    /// Fills what is absent of memory that has been moved, before it is no longer tracked at its new address, without
+    /// the pages of `except`, which the program has dropped or unmapped there since. False: fill() returned `not_now`,
+    /// and this is to be called again.
+    virtual bool moved(Span from, std::uintptr_t to, const platform::IntervalSet& except) = 0;
+    /// Fills what is absent of the span, which is about to be tracked no more at the program's wish.
+    virtual void surrendered(Span span) = 0;
 
-  /// Fills what is absent of the span, which is about to be tracked no more at the program's wish. To be set before the
-  /// first give_up().
-  virtual void on_surrender(std::function<void(Span)> surrender) = 0;
+   protected:
+    ~Filler() = default;
+  };
+  /// To be called before the first give_up(). nullptr: nothing is absent any more.
+  virtual void filled_by(Filler* filler) = 0;
 
   /// The process is about to fork: all pages are filled, and a child is to have them.
   virtual void before_fork() = 0;

@@ -35,7 +35,7 @@ def test_the_summary_tells_how_much_stayed(device, tmp_path):
     outcome = offload.offloaded(command, device=device, settings=["--results=stay", "--summary=always"], verify="off")
     skip_where_none_stays(outcome)
     assert "of results stayed on the device, of which" in outcome.stderr
-    assert outcome.report["policy"]["bytes_touched"] > 0
+    assert outcome.report["policy"]["bytes_brought_home"] > 0
 
 
 def test_a_device_that_is_lost_with_the_only_copy_ends_the_program(unharmed, tmp_path):

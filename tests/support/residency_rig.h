@@ -59,6 +59,7 @@ struct RigOptions {
   std::shared_ptr<HeldCalls> held;               ///< calls of the driver that the test can hold
   residency::PanelSizes panels = {};             ///< for first-use
   std::optional<std::size_t> max_copied;         ///< for first-use
+  std::optional<residency::Results> results;     ///< for "stay"
   unsigned seed = 1;
 };
 
@@ -157,7 +158,7 @@ class Rig {
     settings.min_borrowed = 1;
     settings.patience = 60;  // enough for slow tests
     settings.verify = options.verify;
-    settings.results = flavour.stays() ? residency::Results::stay : residency::Results::home;
+    settings.results = flavour.stays() ? options.results.value_or(residency::Results::stay) : residency::Results::home;
     settings.panels = options.panels;
     settings.buffers = residency::create_buffers(*rig->device_);
     settings.max_copied = options.max_copied.value_or(settings.max_copied);

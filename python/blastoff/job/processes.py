@@ -193,9 +193,9 @@ class Job:
         """Number of calls that stayed on the CPU, by reason, the most frequent first."""
         return self._reasons("refusals")
 
-    def bytes_touched(self) -> int:
+    def bytes_brought_home(self) -> int:
         """Bytes of results that had stayed on a device and came home later."""
-        return sum(process.report["policy"].get("bytes_touched", 0) for process in self.processes)
+        return sum(process.report["policy"].get("bytes_brought_home", 0) for process in self.processes)
 
     def copied(self) -> dict[str, int]:
         """Number of calls that were copied under first-use, by reason, the most frequent first."""

@@ -19,7 +19,7 @@ using device::Error;
 using device::ErrorKind;
 using platform::Span;
 
-constexpr Span everything = {0, ~std::uintptr_t{chunk_bytes - 1}};
+using ledger::everything;
 
 // Device memory comes in chunks. A small matrix on the stack of a thread, which may end soon, is cheaper to copy than
 // to give a chunk of its own.
@@ -78,8 +78,8 @@ Coherence::Coherence(device::Device& device, ledger::Ledger& ledger, std::shared
 }
 
 Coherence::~Coherence() {
-  bring_results_home(true);
-  if (source_) place_.read_from(nullptr);
+  place_.bring_home(everything);
+  place_.read_from(nullptr);
   if (direct_copies_) direct_copies_->forget(device_);
   pins_->release_of(device_);
 }
@@ -89,9 +89,7 @@ void Coherence::apply_events() {
   bool heard = false;
   const bool applied = platform::contained([&] {
     heard = place_.drain(events_);
-    touched_.clear();
-    place_.touched(touched_);
-    for (const Span run : touched_) stays_.touched(run);
+    note_touched();
     for (const tracking::MemoryEvent& event : events_) {
       mirrors_.forget(event.span);
       pins_->forget(event.span);

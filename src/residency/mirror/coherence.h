@@ -13,7 +13,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -96,15 +95,6 @@ class Coherence {
   /// staging.
   bool leave(PageAcquisition& acquisition, std::size_t operand);
 
-  /// Bytes of results, of all devices that share the ledger, that came home after the call that left them.
-  std::uint64_t bytes_touched() const { return place_.bytes_touched(); }
-
-  /// Brings all results home that have stayed. `for_good`: no other will stay.
-  void bring_results_home(bool for_good);
-  /// The process is about to fork.
-  void before_fork();
-  void after_fork_in_parent();
-
   /// Does a part of the work of finish() while the device is still computing.
   void prepare_finish(PageAcquisition& acquisition);
 
@@ -184,6 +174,7 @@ class Coherence {
   void judge(PageAcquisition& acquisition, Looks& looks);
   void count_kept(const operation::Operand& operand, Look& look) const;
   void choose_staying(PageAcquisition& acquisition);
+  void note_touched();
   Stay wanted_stay(const operation::Operation& call, std::size_t index);
   bool may_stay(const operation::Operation& call, std::size_t index);
   bool leave(std::span<const platform::Span> runs);
@@ -214,7 +205,6 @@ class Coherence {
   std::mutex mutex_;
   std::condition_variable changed_;  // an acquisition ended or an upload arrived
   const Results results_;
-  std::atomic<bool> none_stay_{false};  // from now on
   ledger::Place place_;
   std::unique_ptr<MirrorSource> source_;  // nullptr: results go home
   MirrorMemory mirrors_;

@@ -173,7 +173,7 @@ void Coherence::end(PageAcquisition& acquisition, bool home) {
       if (home) find_result_pages(acquisition);
       settle(acquisition, home);
     });
-    if (!settled) place_.take({0, ~std::uintptr_t{chunk_bytes - 1}});
+    if (!settled) place_.take(ledger::everything);
     count_writer(acquisition, -1);
     release_pins_of(acquisition);
     if (home && settled && std::ranges::find(acquisition.probes, true) != acquisition.probes.end()) {

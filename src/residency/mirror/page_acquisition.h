@@ -67,6 +67,7 @@ enum class Return : std::uint8_t {
   staged,  ///< written by the CPU; the pages count as written
   none,    ///< it stays on the device; what lies on shared pages is written by the CPU
 };
+inline constexpr std::array ways = {Return::direct, Return::staged, Return::none};
 inline Return return_of(const PageAcquisition& acquisition, std::size_t operand) {
   if (acquisition.stays[operand]) return Return::none;
   return acquisition.pins[operand] ? Return::direct : Return::staged;

@@ -1,9 +1,9 @@
 #include "residency/mirror/stay_heuristic.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "residency/footprint.h"
+#include "residency/mirror/tracking_heuristic.h"
 
 namespace blastoff::residency::mirror {
 
@@ -17,11 +17,6 @@ constexpr std::size_t worth_a_probe = std::size_t{16} << 20;
 constexpr int first_patience = 64;
 constexpr int longest_patience = 1 << 12;
 constexpr int max_looked_at = 2;
-
-std::uint64_t kind_of(const operation::Operation& call, std::size_t index) {
-  const auto size = static_cast<std::uint64_t>(std::bit_width(call.operands()[index].payload_bytes()));
-  return std::uint64_t{call.routine()} << 32 | index << 16 | size << 1 | 1;
-}
 
 }  // namespace
 
@@ -59,8 +54,11 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
     const bool failed = was_touched(region);
     int& looked_at = looked_at_.use(region.kind);
     looked_at = failed ? looked_at + 1 : 0;
-    if (failed)
-      region = {region.end, region.kind, 0, 0, 0, std::clamp(8 * region.patience, first_patience, longest_patience)};
+    if (failed) {
+      region.patience = std::clamp(8 * region.patience, first_patience, longest_patience);
+      region.uses = 0;
+      region.left = 0;
+    }
   }
   if (!operation::writes(call.operands()[index].intent)) return;
   if (left == 0) region.patience = std::max(region.patience, first_patience);

@@ -12,8 +12,6 @@ namespace {
 
 using platform::Span;
 
-constexpr Span everything = {0, ~std::uintptr_t{chunk_bytes - 1}};
-
 // Giving up a run of pages costs some system calls.
 constexpr int max_runs = 64;
 constexpr std::size_t min_bytes = std::size_t{64} << 10;
@@ -32,9 +30,17 @@ bool has_its_own_pages(const operation::Operand& result) {
 
 }  // namespace
 
+/// Under the lock.
+void Coherence::note_touched() {
+  touched_.clear();
+  place_.touched(touched_);
+  for (const Span run : touched_) stays_.touched(run);
+}
+
 Stay Coherence::wanted_stay(const operation::Operation& call, std::size_t index) {
   if (results_ == Results::stay) return Stay::whole;
   const std::lock_guard lock(mutex_);
+  note_touched();
   return stays_.judge(call, index);
 }
 
@@ -43,7 +49,7 @@ Stay Coherence::wanted_stay(const operation::Operation& call, std::size_t index)
 // itself. A result that cannot be made again if the operation fails has to be in host memory.
 bool Coherence::may_stay(const operation::Operation& call, std::size_t index) {
   const operation::Operand& result = call.operands()[index];
-  return !none_stay_ && !call.may_fail && has_its_own_pages(result) && !device_.used_by_program() &&
+  return place_.may_leave() && !call.may_fail && has_its_own_pages(result) && !device_.used_by_program() &&
          !platform::in_malloc_arena(bounds(result));
 }
 
@@ -84,9 +90,9 @@ bool Coherence::leave(PageAcquisition& acquisition, std::size_t operand) {
 }
 
 bool Coherence::leave(std::span<const Span> runs) {
-  bool left = !dma_writer() && !none_stay_;
+  bool left = !dma_writer();
   for (const Span run : runs) left = left && place_.leave(run);
-  left = left && !none_stay_ && std::ranges::none_of(runs, [&](Span run) { return pins_->touches(run); });
+  left = left && std::ranges::none_of(runs, [&](Span run) { return pins_->touches(run); });
   if (left) return true;
   for (const Span run : runs) place_.bring_home(run);
   return false;
@@ -106,19 +112,6 @@ void Coherence::leave_probes(PageAcquisition& acquisition) {
     const Span probe{middle, std::min<std::uintptr_t>(middle + probe_bytes, longest.end)};
     if (!probe.empty() && leave(std::span(&probe, 1))) acquisition.left[i] = probe.bytes();
   });
-}
-
-void Coherence::bring_results_home(bool for_good) {
-  if (for_good) none_stay_ = true;
-  place_.bring_home(everything);
-}
-
-void Coherence::before_fork() {
-  place_.before_fork();
-}
-
-void Coherence::after_fork_in_parent() {
-  place_.after_fork_in_parent();
 }
 
 }  // namespace blastoff::residency::mirror

@@ -58,14 +58,14 @@ bool same(std::uint64_t before, std::uint64_t now, const operation::Operand& ope
   return changed <= 1;
 }
 
+}  // namespace
+
 std::uint64_t kind_of(const operation::Operation& call, std::size_t index) {
   const operation::Operand& operand = call.operands()[index];
   const auto size = static_cast<std::uint64_t>(std::bit_width(operand.payload_bytes()));
   const std::uint64_t result = is_result_only(operand) ? result_bit : 0;
   return std::uint64_t{call.routine()} << 32 | index << 16 | result | size << 1 | 1;
 }
-
-}  // namespace
 
 TrackingHeuristic::Matrix& TrackingHeuristic::find_or_add(const operation::Operand& operand) {
   return matrices_.use(bounds(operand).begin);

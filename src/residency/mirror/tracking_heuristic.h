@@ -18,6 +18,9 @@
 
 namespace blastoff::residency::mirror {
 
+/// The same for operands of a routine that have about the same size, at the same position and with the same intent.
+std::uint64_t kind_of(const operation::Operation& call, std::size_t index);
+
 /// What a look at a tracked operand has found, in pages.
 struct Look {
   std::size_t pages = 0;    ///< of the operand

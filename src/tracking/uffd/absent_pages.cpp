@@ -47,19 +47,23 @@ std::int64_t fill_once(EventReader& reader, Span span, const void* contents) {
 }  // namespace
 
 UffdAbsentPages::UffdAbsentPages(UffdMemoryEvents& events) : events_(events) {
+  events_.on_surrender([this](Span span) {
+    if (Filler* const filler = filler_) filler->surrendered(span);
+  });
   events_.on_event([this](auto& batch, std::size_t index) { hear(batch, index); });
 }
 
 // What the program drops is to be zeros, without anybody's help.
 void UffdAbsentPages::hear(std::vector<MemoryEvent>& events, std::size_t index) {
   const MemoryEvent event = events[index];
-  if (event.kind == MemoryEvent::Kind::moved && moved_) {
+  if (Filler* const filler = filler_; filler && event.kind == MemoryEvent::Kind::moved) {
     platform::IntervalSet since;
     std::size_t heard = index + 1;
     const auto hear_the_others = [&] {
       for (; heard < events.size(); ++heard) since.add(events[heard].span);
     };
-    for (hear_the_others(); !moved_(event.span, event.moved_to, since); hear_the_others()) events_.take_more(events);
+    for (hear_the_others(); !filler->moved(event.span, event.moved_to, since); hear_the_others())
+      events_.take_more(events);
   }
   std::vector<Span> dropped;
   platform::contained([&] {
@@ -122,6 +126,20 @@ AbsentPages::Filled UffdAbsentPages::fill(Span span, const void* contents) {
     }
   }
   return Filled::yes;
+}
+
+// Those of whom the reader could not tell touch their pages again.
+bool UffdAbsentPages::wait(std::vector<std::uintptr_t>& addresses) {
+  bool missed = false;
+  if (!events_.reader().wait_for_faults(addresses, missed)) return false;
+  const std::lock_guard lock(mutex_);
+  if (missed)
+    registered_.all_of([&](Span span) {
+      uffdio_range range = {span.begin, span.bytes()};
+      events_.control(UFFDIO_WAKE, &range);
+      return true;
+    });
+  return true;
 }
 
 void UffdAbsentPages::before_fork() {

@@ -1,6 +1,7 @@
 // Absent pages by userfaultfd's missing mode, beside asynchronous write protection (Linux 6.7).
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 #include "platform/interval_set.h"
@@ -17,12 +18,9 @@ class UffdAbsentPages final : public AbsentPages {
 
   tl::expected<void, std::string> give_up(Span span, bool& partly) override;
   Filled fill(Span span, const void* contents) override;
-  bool wait(std::vector<std::uintptr_t>& addresses, bool& missed) override {
-    return events_.reader().wait_for_faults(addresses, missed);
-  }
+  bool wait(std::vector<std::uintptr_t>& addresses) override;
   void stop_waiting() override { events_.reader().stop_waiting_for_faults(); }
-  void on_move(Moved moved) override { moved_ = std::move(moved); }
-  void on_surrender(std::function<void(Span)> surrender) override { events_.on_surrender(std::move(surrender)); }
+  void filled_by(Filler* filler) override { filler_ = filler; }
   void before_fork() override;
 
   /// The parts of the span in which pages may be absent, ascending.
@@ -36,7 +34,7 @@ class UffdAbsentPages final : public AbsentPages {
   void hear(std::vector<MemoryEvent>& events, std::size_t index);
 
   UffdMemoryEvents& events_;
-  Moved moved_;
+  std::atomic<Filler*> filler_ = nullptr;
   std::mutex mutex_;
   platform::IntervalSet registered_;  ///< for missing pages
   platform::IntervalSet not_forked_;  ///< a child of fork that calls no handler is not to take them for zeros

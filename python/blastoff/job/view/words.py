@@ -276,7 +276,7 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
     if job.totals.operand_reuse:
         lines.append(("reuse", f"each byte that came to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
     if job.totals.bytes_left:
-        sizes = quantities.size(job.totals.bytes_left), quantities.size(job.bytes_touched())
+        sizes = quantities.size(job.totals.bytes_left), quantities.size(job.bytes_brought_home())
         lines.append(("results", f"{sizes[0]} of results stayed on the device, of which {sizes[1]} came home later"))
     placed, left = job.placed()
     if placed or left:
