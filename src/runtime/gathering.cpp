@@ -315,7 +315,7 @@ void intercept::dispatch_distributed(const InterceptedCall& intercepted, const s
     const CallStopwatch original;
     const SpentOnCpu spent_before = OpenPolicy::added_by_this_thread();
     intercepted.raw(intercepted.original.function);
-    root.learn(original.seconds(), outcome);
+    if (!call.failed()) root.learn(original.seconds(), outcome);
     if (refusal == Refusal::not_open) process.add_spent_before_opening({.seconds = original.seconds()}, spent_before);
   }
   if (outcome == Outcome::gathered) root.learn(stopwatch.seconds(), outcome);

@@ -41,6 +41,8 @@ class Call {
 
   bool has(Argument argument) const { return arguments().has(argument); }
   void* word(Argument argument) const { return words_[arguments().position(argument)]; }
+  /// Whether the call has been made and has reported a failure, which may be quicker than a result.
+  bool failed() const { return has(Argument::info) && integer(Argument::info) != 0; }
   int integer(Argument argument) const { return *static_cast<const int*>(word(argument)); }
   /// In small letters.
   char letter(Argument argument) const { return static_cast<char>(*static_cast<const char*>(word(argument)) | 0x20); }

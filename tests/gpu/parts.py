@@ -139,6 +139,12 @@ def bench_steps(place: Place) -> list[Step]:
     return [Step("bench", bench_command(place, "run.py", "bench.json") + only, findings=place.results / "bench.json")]
 
 
+def staying_steps(place: Place) -> list[Step]:
+    scale = ["--scale", "0.1", "--rounds", "1"] if place.quick else []
+    command = [part for part in bench_command(place, "staying.py", "staying.json") if part != "--quick"]
+    return [Step("staying", command + scale, expected=r"accumulate +\d", show=r" +\w+ +\d+ +\d+ ")]
+
+
 def minsize_steps(place: Place) -> list[Step]:
     return [Step("minsize", bench_command(place, "minsize.py", "min-size.json"), show=r"\wgemm: ")]
 
@@ -335,6 +341,7 @@ PARTS = (
     Part("coherence", 120, coherence_steps),
     Part("programs", 200, program_steps),
     Part("bench", 280, bench_steps),
+    Part("staying", 150, staying_steps),
     Part("minsize", 90, minsize_steps),
     Part("interception", 150, interception_steps),
     Part("lapack", 300, lapack_steps),

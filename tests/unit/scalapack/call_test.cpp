@@ -149,6 +149,15 @@ TEST(Product, HasSubMatricesInAnyLayout) {
   EXPECT_FALSE(call.may_be_gathered(product.grid)) << "C ends beyond the matrix";
 }
 
+TEST(Failure, IsWhatInfoSays) {
+  Standard call;
+  const std::vector<void*> words = call.words();
+  EXPECT_FALSE(Call(Routine::pdsyevd, words.data()).failed());
+  call.info = 3;
+  EXPECT_TRUE(Call(Routine::pdsyevd, words.data()).failed());
+  EXPECT_FALSE(Product().call().failed()) << "it has no info";
+}
+
 TEST(Product, IsWorthAskingIfItIsLargeAndDeep) {
   Product product;
   const Call call = product.call();
