@@ -10,12 +10,14 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "mapped_memory.h"
 #include "platform/process.h"
 #include "span_printing.h"
 #include "tracking/page_tracker.h"
+#include "tracking/uffd/memory_events.h"
 
 namespace blastoff::tracking {
 namespace {
@@ -50,7 +52,7 @@ class AbsentPagesTest : public ::testing::Test {
 
   void fill_pages() {
     std::vector<std::uintptr_t> touched;
-    for (bool missed = false; absent_->wait(touched, missed); touched.clear()) {
+    for (; absent_->wait(touched); touched.clear()) {
       std::vector<MemoryEvent> events;
       tracker_->events().drain(events);
       for (const MemoryEvent& event : events) dropped_ = dropped_ || event.kind == MemoryEvent::Kind::dropped;
@@ -131,12 +133,26 @@ TEST_F(AbsentPagesTest, AreZerosAfterTheProgramHasDroppedThem) {
   EXPECT_EQ(at(pages - 1), 9);
 }
 
-TEST_F(AbsentPagesTest, MoveWithTheirMemory) {
-  absent_->on_move([&](Span from, std::uintptr_t to, const platform::IntervalSet& except) {
+class MovedFiller final : public AbsentPages::Filler {
+ public:
+  bool moved(Span from, std::uintptr_t to, const platform::IntervalSet& except) override {
     EXPECT_FALSE(except.overlaps({to, to + from.bytes()}));
+    return fill(from, to);
+  }
+  void surrendered(Span span) override { surrenders.push_back(span); }
+
+  std::function<bool(Span from, std::uintptr_t to)> fill;
+  std::vector<Span> surrenders;
+};
+
+TEST_F(AbsentPagesTest, MoveWithTheirMemory) {
+  const auto fill_by_fives = [&](Span from, std::uintptr_t to) {
     std::vector<char> moved(from.bytes(), 5);
     return absent_->fill({to, to + from.bytes()}, moved.data()) != AbsentPages::Filled::not_now;
-  });
+  };
+  MovedFiller filler;
+  filler.fill = fill_by_fives;
+  absent_->filled_by(&filler);
   give_up(memory_.pages(0, pages));
   const std::size_t bytes = memory_.span().bytes();
   void* const target = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -145,7 +161,17 @@ TEST_F(AbsentPagesTest, MoveWithTheirMemory) {
   std::vector<MemoryEvent> events;
   EXPECT_TRUE(tracker_->events().drain(events));
   EXPECT_EQ(static_cast<char*>(target)[bytes - 1], 5);
+  absent_->filled_by(nullptr);
   munmap(target, bytes);
+}
+
+TEST_F(AbsentPagesTest, AreFilledBeforeTheyAreSurrendered) {
+  MovedFiller filler;
+  absent_->filled_by(&filler);
+  give_up(memory_.pages(0, pages));
+  EXPECT_TRUE(surrender_memory(memory_.pages(0, 8)));
+  EXPECT_THAT(filler.surrenders, ElementsAre(memory_.pages(0, 8)));
+  absent_->filled_by(nullptr);
 }
 
 TEST_F(AbsentPagesTest, OwnDropsAreNoEvents) {
