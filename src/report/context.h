@@ -22,12 +22,20 @@ struct PatchedObject {
   std::vector<std::pair<std::string, std::string>> left_alone;  ///< function with a BLAS name, the rule
 };
 
+/// Routines that are not intercepted, and that an object of the process calls or may call.
+struct UnseenFamily {
+  std::string family;    ///< "MKL's FFT"
+  std::string function;  ///< one of them
+  std::string object;    ///< path; "" for the program
+};
+
 /// How calls were intercepted.
 struct Interception {
   std::string mode;              ///< "auto", "patch", "preload"
   std::size_t objects_seen = 0;  ///< objects that were searched for BLAS functions
   double seconds = 0;            ///< that searching and patching took
   std::vector<PatchedObject> objects;
+  std::vector<UnseenFamily> unseen;  ///< set at the end, or if somebody asks
 };
 
 /// What the allocator library has done with large blocks (include/blastoff_allocator.h, blastoff_placement).

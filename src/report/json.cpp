@@ -194,11 +194,15 @@ Json interception_json(const Interception& interception) {
                        {"refused", named(object.refused, "reason")},
                        {"left_alone", named(object.left_alone, "rule")}});
   }
+  Json unseen = Json::array();
+  for (const UnseenFamily& each : interception.unseen)
+    unseen.push_back({{"family", each.family}, {"function", each.function}, {"object", each.object}});
   return {{"mode", interception.mode},
           {"objects_seen", interception.objects_seen},
           {"functions_found", functions_of(interception)},
           {"seconds", interception.seconds},
-          {"objects", objects}};
+          {"objects", objects},
+          {"unseen", unseen}};
 }
 
 /// null if nobody has asked.

@@ -212,6 +212,20 @@ void write_cpu(Text out, const std::optional<Cpu>& cpu) {
   }
 }
 
+/// Calls that the counts lack. blastoff/job/view/words.py writes the same about jobs.
+void write_unseen(Text out, const std::vector<UnseenFamily>& unseen) {
+  std::vector<std::string_view> families;
+  std::string list;
+  for (const UnseenFamily& each : unseen) {
+    if (std::ranges::find(families, each.family) != families.end()) continue;
+    families.emplace_back(each.family);
+    const std::string file = each.object.substr(each.object.find_last_of('/') + 1);
+    list += fmt::format("{}{} ({} from {})", list.empty() ? "" : ", ", each.family, printable(each.function),
+                        file.empty() ? "the program" : printable(file));
+  }
+  if (!list.empty()) fmt::format_to(out, "  unseen    not taken and not counted here, if called: {}\n", list);
+}
+
 void write_results(Text out, const RoutineTotals& sums, const Context& context) {
   if (sums.bytes_left == 0) return;
   fmt::format_to(out, "  {} of results stayed on the device, of which {} came home later\n",
@@ -253,7 +267,7 @@ void write_verdict(Text out, const Totals& totals, const RoutineTotals& sums, do
     fmt::format_to(out, "saved: not known (its threads may overlap otherwise on the CPU); ");
   if (sums.lost_seconds >= 1e-3)
     fmt::format_to(out, "{} lost in {} calls; ", format_duration(sums.lost_seconds), sums.lost);
-  fmt::format_to(out, "{:.0f} % of all operations ran on the device\n", share);
+  fmt::format_to(out, "{:.0f} % of the operations that Blastoff saw ran on the device\n", share);
 }
 
 void write_verification(Text out, const Verification& verification) {
@@ -279,6 +293,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_cpu(out, context.cpu);
   if (sums.calls == 0) {
     fmt::format_to(out, "  no call of BLAS, LAPACK or FFTW was seen\n");
+    write_unseen(out, context.interception.unseen);
     return text;
   }
   text += '\n';
@@ -289,6 +304,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_reasons(out, totals, context);
   write_verification(out, totals.verification);
   write_verdict(out, totals, sums, context.cost_seconds);
+  write_unseen(out, context.interception.unseen);
   return text;
 }
 

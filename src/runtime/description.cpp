@@ -11,6 +11,7 @@
 
 #include "../include/blastoff_allocator.h"
 #include "intercept/installation.h"
+#include "intercept/unseen_families.h"
 #include "platform/fork_guard.h"
 #include "platform/numa.h"
 #include "platform/process.h"
@@ -96,6 +97,13 @@ report::Cpu describe_cpu(const std::vector<intercept::CpuLibrary>& libraries) {
     report::judge(library, cpu.processor, chosen == nullptr ? "" : chosen);
   }
   return cpu;
+}
+
+std::vector<report::UnseenFamily> describe_unseen() {
+  std::vector<report::UnseenFamily> described;
+  for (const intercept::UnseenFamily& each : intercept::unseen_families())
+    described.push_back({each.family, each.function, each.object});
+  return described;
 }
 
 report::Context describe_process(const config::Settings& settings, const std::string& failure,

@@ -22,4 +22,7 @@ report::Context describe_process(const config::Settings& settings, const std::st
 /// The processor, and the libraries that compute on it.
 report::Cpu describe_cpu(const std::vector<intercept::CpuLibrary>& libraries);
 
+/// The families of routines that are not taken; see intercept/unseen_families.h.
+std::vector<report::UnseenFamily> describe_unseen();
+
 }  // namespace blastoff::runtime

@@ -15,6 +15,7 @@
 #include "intercept/cpu_libraries.h"
 #include "intercept/installation.h"
 #include "intercept/loading/library_observer.h"
+#include "intercept/unseen_families.h"
 #include "platform/contained.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
@@ -64,10 +65,18 @@ void end_without_report() {
   report::keep_end();
 }
 
+/// Returns the Process to report. If no call was made, there is one only if the counts lack what the program computes.
+Process* process_to_report() {
+  if (Process* const process = Process::existing()) return process;
+  bool lacking = false;
+  if (report::counters_are_kept()) platform::contained([&] { lacking = !intercept::unseen_families().empty(); });
+  return lacking ? Process::try_instance() : nullptr;
+}
+
 [[gnu::destructor]] void unload() {
   const platform::CancellationDisabled no_cancellation;
   exiting = true;
-  Process* const process = Process::existing();
+  Process* const process = process_to_report();
   if (process == nullptr) return report::keep_end();
   if (!platform::contained([&] { process->end(); })) end_without_report();
   process->close_devices();

@@ -55,9 +55,11 @@ std::string Process::report_now() {
   platform::undisturbed([&] {
     const platform::ForkGuard guard;
     const report::Cpu cpu = describe_cpu(intercept::cpu_libraries());
+    const std::vector<report::UnseenFamily> unseen = describe_unseen();
     const std::lock_guard lock(mutex_);
     report::Context context = describe();
     context.cpu = cpu;
+    context.interception.unseen = unseen;
     context.ended = "";
     text = report::to_json(report::totals(), context);
   });
@@ -158,14 +160,17 @@ void Process::end() {
   platform::contained([&] { keep_rates(); });
   report::Context context = describe();
   const bool worked = total_calls(totals) > 0 || context.blocks;
-  const bool reported = worked && (report::counters_are_kept() || !settings_.report.empty());
+  const bool kept = report::counters_are_kept();
+  const bool reported = worked && (kept || !settings_.report.empty());
   const bool summed_up = wants_summary(context.device_used, worked);
   // Looking for the libraries takes milliseconds, so it is done only if somebody reads the result.
   if (reported || (worked && summed_up))
     platform::contained([&] { context.cpu = describe_cpu(intercept::cpu_libraries()); });
+  if (kept || reported || summed_up) platform::contained([&] { context.interception.unseen = describe_unseen(); });
   if (trace::Tracer* const tracing = tracer()) tracing->finish(totals);
+  if (kept && (worked || !context.interception.unseen.empty()))
+    report::keep_description(report::to_json(totals, context));
   if (reported) {
-    if (report::counters_are_kept()) report::keep_description(report::to_json(totals, context));
     context.timeline = report::timeline();  // the longest part of a report; the description above does without it
     const bool written =
         !settings_.report.empty() && report::write_report(settings_.report, report::to_json(totals, context), context);

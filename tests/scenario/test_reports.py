@@ -269,3 +269,31 @@ def test_a_log_leaves_settled_calls_settled(device, tmp_path):
     report = offload.offloaded(offload.program("small", 20000, 1), min_size=8, verify="off", settings=settings).report
     lines = (tmp_path / "lines").read_text().splitlines()
     assert len(lines) == report["totals"]["calls"] == 20000
+
+
+TRANSFORM = "not taken and not counted here, if called: MKL's FFT (DftiComputeForward from the program)"
+
+
+@pytest.mark.parametrize(
+    ("summary", "products", "transforms", "said"),
+    [
+        ("always", 1, 1, f"unseen {TRANSFORM}"),
+        ("each", 1, 1, f"unseen {TRANSFORM}"),
+        ("auto", 0, 1, f"no call was seen that Blastoff takes; {TRANSFORM}"),
+        ("always", 1, 0, ""),
+    ],
+)
+def test_calls_that_are_not_taken_are_named(device, summary, products, transforms, said):
+    """The program binds functions when it calls them, so a function that is not called is not named."""
+    command = offload.program("unseen", products, transforms)
+    outcome = offload.offloaded(command, device=device, settings=[f"--summary={summary}"])
+    assert outcome.status == 0 and (" ".join(said.split()) in " ".join(outcome.stderr.split()) if said else TRANSFORM not in outcome.stderr)
+    assert "saw ran on the device" in outcome.stderr or not products
+    if products:
+        assert [one["function"] for one in outcome.report["interception"]["unseen"]] == ["DftiComputeForward"] * transforms
+
+
+@pytest.mark.parametrize("blas", [offload.REFERENCE_BLAS, offload.OPENBLAS])
+def test_functions_that_only_the_blas_has_are_not_named(device, blas):
+    outcome = offload.offloaded(offload.program("products"), device=device, env=offload.environment(blas))
+    assert outcome.report["interception"]["unseen"] == []

@@ -139,6 +139,8 @@ def _add_to(sums: Report, more: Report) -> None:
     _sum_each(sums["devices"], more["devices"], ("name", "index", "memory", "memory_budget", "memory_peak"))
     _sum(sums["verification"], more["verification"], largest=("worst_relative_error",))
     _sum(sums["interception"], more["interception"], largest=("objects_seen", "functions_found", "seconds"))
+    unseen = sums["interception"].setdefault("unseen", [])
+    _sum_each(unseen, more["interception"].get("unseen", []), ("family", "function", "object"))
     sums["largest_small_size"] = max(sums["largest_small_size"], more["largest_small_size"])
     for part in ("blocks", "allocation", "placement"):
         if more.get(part) and sums.get(part):

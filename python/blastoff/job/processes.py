@@ -225,6 +225,14 @@ class Job:
         ]
         return max(counts, default=(0, 0))
 
+    def unseen(self) -> dict[str, tuple[str, str]]:
+        """Families of routines that are not taken and that processes call or may call: one function of each, and the file that imports it."""
+        families: dict[str, tuple[str, str]] = {}
+        for part in self._parts("interception"):
+            for one in part.get("unseen", []):
+                families.setdefault(one["family"], (one["function"], one["object"].rpartition("/")[2] or "the program"))
+        return families
+
     def allocated(self) -> tuple[int, int, int]:
         """Number of large blocks that the allocator library placed, their bytes, and how many of these bytes are bound to the device's node."""
         allocations = [part for part in self._parts("allocation") if part is not None]

@@ -8,6 +8,7 @@ from blastoff import library, quantities
 from blastoff.errors import CommandError
 from blastoff.job.processes import Process, in_order
 from blastoff.job.view import table
+from blastoff.job.view.words import unseen
 from blastoff.printable import printable
 
 BELOW_THRESHOLD = "average size below the threshold"
@@ -33,6 +34,8 @@ def nothing_called(processes: Sequence[Process], command: Sequence[str]) -> str:
     functions = max((part["functions_found"] for part in seen), default=0)
     if not processes:
         return nothing_observed(command)
+    if missed := unseen(in_order(processes).printable()):
+        return f"no call was seen that Blastoff takes; {missed}"
     if functions:
         return f"{quantities.count(functions)} functions of BLAS, LAPACK or FFTW found, but no call of one that can be offloaded"
     where = f"no BLAS found in {objects} objects" if objects else "no call of BLAS, LAPACK or FFTW was seen"
@@ -41,17 +44,18 @@ def nothing_called(processes: Sequence[Process], command: Sequence[str]) -> str:
 
 def nothing_offloaded(processes: Sequence[Process]) -> str:
     """The line for a run whose calls all stayed on the CPU."""
-    job = in_order(processes)
+    job = in_order(processes).printable()
+    missed = f"; {unseen(job)}" if unseen(job) else ""
     calls = f"{quantities.count(job.totals.calls)} calls"
     if all(LEVEL_2.fullmatch(name) for name in job.routines):
-        return f"level-1 and level-2 calls only ({calls} of {', '.join(job.routines)})"
+        return f"level-1 and level-2 calls only ({calls} of {', '.join(job.routines)}){missed}"
     reasons = job.refusals()
     if set(reasons) == {BELOW_THRESHOLD}:
         largest = round(max(process.report["largest_small_size"] for process in processes))
         size = f"largest average size {largest}" if largest >= ALWAYS_TIMED else f"all average sizes below {ALWAYS_TIMED}"
-        return f"{calls}, all below the threshold; {size}"
+        return f"{calls}, all below the threshold; {size}{missed}"
     told = [f"{reason} ({quantities.count(count)})" for reason, count in list(reasons.items())[:MAX_REASONS]]
-    return f"{calls}, none offloaded: {', '.join(told)}"
+    return f"{calls}, none offloaded: {', '.join(told)}{missed}"
 
 
 def concerns_a_device(process: Process) -> bool:

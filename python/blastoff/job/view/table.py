@@ -69,7 +69,7 @@ def text(job: Job) -> str:
     job = job.printable()
     lines = [*pairs(words.facts(job)), ""]
     if not job.totals.calls:
-        return "\n".join([*lines, "no call of BLAS, LAPACK or FFTW was seen", ""])
+        return "\n".join([*lines, "no call of BLAS, LAPACK or FFTW was seen", *filter(None, [words.unseen(job)]), ""])
     lines += [*sums_table("routine", job.routines, job.totals if len(job.routines) > 1 else None), ""]
     if len(job.processes) > 1:
         each = {process.label: process.totals for process in job.processes}

@@ -265,7 +265,13 @@ def verdict(job: Job) -> str:
     if sums.lost_seconds >= LOST_AT_LEAST:
         together = ", all processes together" if job.number > 1 else ""
         parts.append(f"{quantities.duration(sums.lost_seconds)} lost in {quantities.count(sums.lost)} calls{together}")
-    return "; ".join([*parts, f"{100 * sums.offloaded_share:.0f} % of all operations ran on the device"])
+    return "; ".join([*parts, f"{100 * sums.offloaded_share:.0f} % of the operations that Blastoff saw ran on the device"])
+
+
+def unseen(job: Job) -> str:
+    """The calls that the counts lack; "" if there are none. src/report/text.cpp says the same of one process."""
+    families = ", ".join(f"{family} ({function} from {file})" for family, (function, file) in job.unseen().items())
+    return f"not taken and not counted here, if called: {families}" if families else ""
 
 
 def conclusions(job: Job) -> list[tuple[str, str]]:
@@ -273,6 +279,8 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
     lines = []
     if verdict(job):
         lines.append(("verdict", verdict(job)))
+    if unseen(job):
+        lines.append(("unseen", unseen(job)))
     if job.totals.operand_reuse:
         lines.append(("reuse", f"each byte that came to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
     if job.totals.bytes_left:
