@@ -43,18 +43,23 @@ int TimesTogether::count(const operation::Operation& solve, int ranks) const {
   return known == measured_.end() ? 0 : known->second.count;
 }
 
-bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moving, int ranks,
-                    double together) {
-  constexpr double margin = 2;
-  if (!knows_device(model, solve)) return false;
-  if (together == 0) together = model.min_cpu_seconds_of(solve) / ranks;
+double gathered_seconds(const MachineModel& model, const operation::Operation& solve, double moving) {
   double gathered = moving + model.device_seconds_of(solve);
   for (const operation::Operand& operand : solve.operands()) {
     const auto bytes = static_cast<double>(operand.part_bytes());
     if (operation::reads(operand.intent)) gathered += bytes / model.to_device;
     if (operation::writes(operand.intent)) gathered += bytes / model.from_device;
   }
-  return margin * gathered < together;
+  return gathered;
+}
+
+double least_seconds_together(const MachineModel& model, const operation::Operation& solve, int ranks) {
+  return model.min_cpu_seconds_of(solve) / ranks;
+}
+
+bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moving, double together) {
+  constexpr double margin = 2;
+  return knows_device(model, solve) && margin * gathered_seconds(model, solve, moving) < together;
 }
 
 }  // namespace blastoff::decide

@@ -51,11 +51,18 @@ class TimesTogether {
   std::map<Problem, Measured> measured_;
 };
 
-/// Whether gathering is expected to take less than half of the time of all ranks together. That time is `together`, in
-/// seconds. If `together` is 0 (unknown), each rank is assumed to be as fast as MachineModel::min_cpu_seconds_of()
-/// says. `solve`: the whole problem on one device. `moving`: seconds in which the matrices go from rank to rank, there
-/// and back. False if the model does not know the device.
-bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moving, int ranks,
-                    double together);
+/// Expected seconds of a gathered call. `solve`: the whole problem on one device. `moving`: seconds in which the
+/// matrices go from rank to rank, there and back.
+double gathered_seconds(const MachineModel& model, const operation::Operation& solve, double moving);
+
+/// The least time that all ranks may take together, each as fast as MachineModel::min_cpu_seconds_of() says.
+double least_seconds_together(const MachineModel& model, const operation::Operation& solve, int ranks);
+
+/// The ranks of a job may take so many times the least time.
+inline constexpr double slowest_ranks = 16;
+
+/// Whether gathering is expected to take less than half of the time of all ranks together, which is `together` seconds.
+/// False if the model does not know the device.
+bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moving, double together);
 
 }  // namespace blastoff::decide

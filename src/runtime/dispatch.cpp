@@ -212,10 +212,13 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
     if (!ended && !done) record.refusal = out_of_memory();
     if (done) {
       process.decider().observe(operation, observation_of(record, seconds));
-      if (!record.verified) record.cpu_seconds = process.decider().cpu_seconds(operation, seconds);
       // A gathered problem would not have run on this CPU alone: all processes of the job would have solved it
       // together.
-      if (!record.verified && GatheredSolve::running() == nullptr)
+      const GatheredSolve* const gathered = GatheredSolve::running();
+      if (!record.verified)
+        record.cpu_seconds =
+            gathered != nullptr ? gathered->together() : process.decider().cpu_seconds(operation, seconds);
+      if (!record.verified && gathered == nullptr)
         measured = process.seconds_on_cpu(operation.work.flops, process.decider().measured_cpu_seconds(operation));
       report::memory_gauge().to_device += record.bytes_to_device;
       report::memory_gauge().from_device += record.bytes_from_device;

@@ -77,11 +77,12 @@ class SolvingProcess final : public scalapack::Root {
 
   bool hopes(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) override {
     refusal_ = judge(problem, grid, transport);
-    return refusal_ == Refusal::none;
+    return refusal_ == Refusal::none || may_pay_;
   }
 
   bool wants(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) override {
-    if (!hopes(problem, grid, transport)) return false;
+    refusal_ = judge(problem, grid, transport);
+    if (refusal_ != Refusal::none) return false;
     platform::undisturbed([&] {
       const CallersEnvironment environment;
       refusal_ = room_for(problem);
@@ -90,10 +91,12 @@ class SolvingProcess final : public scalapack::Root {
     return refusal_ == Refusal::none;
   }
 
+  bool postpones() override { return knows_device_ && (refusal_ == Refusal::not_open || may_pay_); }
+
   // The device may be open or free later. Other reasons last, and are looked at ever more rarely.
   std::uint32_t silence(const scalapack::Call& call) override {
-    constexpr std::uint32_t longest = 64;
-    if (!lasts(refusal_)) return 0;
+    constexpr std::uint32_t longest = 4096;
+    if (may_pay_ || !lasts(refusal_)) return 0;
     static std::mutex mutex;
     static auto& known = *new platform::RecentMap<std::uint32_t, std::uint32_t>(256);
     const std::lock_guard lock(mutex);
@@ -103,7 +106,7 @@ class SolvingProcess final : public scalapack::Root {
   }
 
   bool solve(const scalapack::GatheredProblem& problem) override {
-    GatheredSolve solve;
+    GatheredSolve solve(seconds_together());
     const scalapack::LocalRoutine routine = problem.routine();
     const intercept::EntryPoint& entry = fortran_name(routine);
     const intercept::Original original = intercept::original_for(entry, intercepted_.caller);
@@ -118,11 +121,27 @@ class SolvingProcess final : public scalapack::Root {
   /// Why this process did not solve it; Refusal::none if it did.
   Refusal refusal() const { return refusal_; }
 
-  /// Learns how long all processes took, together or with one that solved the problem for all.
-  void learn(double seconds, Outcome outcome) {
-    if (!judged_ || outcome == Outcome::reported) return;
-    decide::TimesTogether& times = outcome == Outcome::gathered ? times_gathered() : times_together();
-    platform::undisturbed([&] { times.learn(*judged_, ranks_, seconds); });
+  /// Learns how long all processes took together. Opens the device if a gathered call would have gained enough.
+  void learn_together(double elapsed) {
+    if (!judged_) return;
+    Process& process = Process::instance();
+    const double seconds = process.seconds_on_cpu(judged_->work.flops / ranks_, elapsed);
+    platform::undisturbed([&] {
+      const CallersEnvironment environment;
+      times_together().learn(*judged_, ranks_, seconds);
+      if (!postpones() || !pays()) return;
+      process.add_made_for_all(judged_->work.flops);
+      process.add_spent_together(*judged_, {.seconds = seconds,
+                                            .flops = judged_->work.flops,
+                                            .on_device = decide::gathered_seconds(process.model(), *judged_, moving_)});
+    });
+  }
+
+  /// Learns how long all took with one that made the call for all.
+  void learn_gathered(double seconds) {
+    if (!judged_) return;
+    Process::instance().add_made_for_all(judged_->work.flops);
+    platform::undisturbed([&] { times_gathered().learn(*judged_, ranks_, seconds); });
   }
 
  private:
@@ -168,8 +187,10 @@ class SolvingProcess final : public scalapack::Root {
       const CallersEnvironment environment;
       if (!process.model_sought()) process.seek_model();
       // The kind of device may be known only when it is open.
-      const bool unknown = process.devices_in_use() == nullptr && !decide::knows_device(process.model(), *operation);
+      knows_device_ = decide::knows_device(process.model(), *operation);
+      const bool unknown = process.devices_in_use() == nullptr && !knows_device_;
       if (unknown || pays()) refusal = Refusal::none;
+      may_pay_ = refusal != Refusal::none && may_pay();
     });
     return refusal;
   }
@@ -178,34 +199,43 @@ class SolvingProcess final : public scalapack::Root {
   /// memory and the device's kernels are new. If the ranks have never solved it together, the shortest time that they
   /// may take counts; if that is too little, they solve it together the next time.
   bool pays() const {
-    Process& process = Process::instance();
+    const Process& process = Process::instance();
     if (process.settings().gather == GatherMode::always) return true;
-    const double together = times_together().least(*judged_, ranks_);
     if (times_gathered().count(*judged_, ranks_) > 1)
-      return times_gathered().least(*judged_, ranks_) <
-             (together > 0 ? together : process.model().min_cpu_seconds_of(*judged_) / ranks_);
-    return decide::gathering_pays(process.model(), *judged_, moving_, ranks_, together);
+      return times_gathered().least(*judged_, ranks_) < seconds_together();
+    return decide::gathering_pays(process.model(), *judged_, moving_, seconds_together());
   }
 
-  /// Checks whether the problem fits. Opens the device if it is time. The CPUs of all processes would share the work,
-  /// so the device is worth opening only for a call that takes them long.
+  /// Whether it would pay if the ranks were slow: until they have made such a call together, nobody knows.
+  bool may_pay() const {
+    if (times_together().least(*judged_, ranks_) > 0) return false;
+    return decide::gathering_pays(Process::instance().model(), *judged_, moving_,
+                                  decide::slowest_ranks * seconds_together());
+  }
+
+  double seconds_together() const {
+    const double measured = times_together().least(*judged_, ranks_);
+    return measured > 0 ? measured : decide::least_seconds_together(Process::instance().model(), *judged_, ranks_);
+  }
+
+  /// Checks whether the problem fits. Opens the device if it is time.
   Refusal room_for(const scalapack::GatheredProblem& problem) {
     Process& process = Process::instance();
-    operation::Operation share = *judged_;
-    share.work.flops /= ranks_;
     Refusal refusal = Refusal::none;
-    const Placement placement = process.place(share, refusal);
+    const Placement placement = process.place(*judged_, refusal, seconds_together());
     if (placement.context == nullptr) return refusal;
     const std::size_t work_space =
         scalapack::is_eigensolver(problem.call().kind()) ? 3 * problem.matrix_bytes() : problem.matrix_bytes() / 4;
     if (problem.bytes() + work_space > placement.context->budget()) refusal = Refusal::out_of_memory;
-    process.give_back(placement, share);
+    process.give_back(placement, *judged_);
     return refusal;
   }
 
   const InterceptedCall& intercepted_;
   Refusal refusal_ = Refusal::none;
   std::optional<operation::Operation> judged_;
+  bool knows_device_ = false;
+  bool may_pay_ = false;  ///< nobody knows yet whether it pays
   int ranks_ = 0;
   double moving_ = 0;
 };
@@ -267,11 +297,19 @@ Outcome gather(const InterceptedCall& intercepted, const scalapack::Call& call, 
   }
 }
 
+/// All processes make the call, as without Blastoff.
+void make_together(const InterceptedCall& intercepted, Outcome outcome) {
+  std::optional<OpenPolicy::PostponedCall> postponed;
+  if (outcome == Outcome::postponed) postponed.emplace();
+  intercepted.raw(intercepted.original.function);
+}
+
 Refusal refusal_of(Outcome outcome, const SolvingProcess& root) {
   switch (outcome) {
     case Outcome::gathered: return Refusal::gathered;
     case Outcome::reported: return Refusal::invalid_arguments;
-    case Outcome::distributed: break;
+    case Outcome::distributed:
+    case Outcome::postponed: break;
   }
   return root.refusal() == Refusal::none ? Refusal::distributed : root.refusal();
 }
@@ -311,16 +349,15 @@ void intercept::dispatch_distributed(const InterceptedCall& intercepted, const s
   SolvingProcess root(intercepted);
   const Outcome outcome = runtime::gather(intercepted, call, root);
   const Refusal refusal = runtime::refusal_of(outcome, root);
-  if (outcome == Outcome::distributed) {
+  const bool together = outcome == Outcome::distributed || outcome == Outcome::postponed;
+  if (together) {
     const CallStopwatch original;
-    const SpentOnCpu spent_before = OpenPolicy::added_by_this_thread();
-    intercepted.raw(intercepted.original.function);
-    if (!call.failed()) root.learn(original.seconds(), outcome);
-    if (refusal == Refusal::not_open) process.add_spent_before_opening({.seconds = original.seconds()}, spent_before);
+    make_together(intercepted, outcome);
+    if (!call.failed()) root.learn_together(original.seconds());
   }
-  if (outcome == Outcome::gathered) root.learn(stopwatch.seconds(), outcome);
+  if (outcome == Outcome::gathered) root.learn_gathered(stopwatch.seconds());
   const report::CallTime time = report::end_call(begin);
-  count(intercepted, refusal, stopwatch.own(stopwatch.seconds()), time, outcome == Outcome::distributed);
+  count(intercepted, refusal, stopwatch.own(stopwatch.seconds()), time, together);
 }
 
 }  // namespace blastoff

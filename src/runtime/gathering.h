@@ -11,7 +11,8 @@ namespace blastoff::runtime {
 /// process alone.
 class GatheredSolve {
  public:
-  GatheredSolve() { running_ = this; }
+  /// `together`: seconds in which all processes would solve it together.
+  explicit GatheredSolve(double together) : together_(together) { running_ = this; }
   ~GatheredSolve() { running_ = nullptr; }
   GatheredSolve(const GatheredSolve&) = delete;
   GatheredSolve& operator=(const GatheredSolve&) = delete;
@@ -19,11 +20,14 @@ class GatheredSolve {
   /// nullptr if this thread solves no gathered problem.
   static GatheredSolve* running() { return running_; }
 
+  double together() const { return together_; }
+
   void refuse(report::Refusal why) { refusal_ = why; }
   report::Refusal refusal() const { return refusal_; }
 
  private:
   [[gnu::tls_model("initial-exec")]] static constinit thread_local GatheredSolve* running_;
+  const double together_;
   report::Refusal refusal_ = report::Refusal::none;
 };
 

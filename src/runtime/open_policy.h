@@ -6,6 +6,7 @@
 //
 // Opening is work for a core. If the ranks of a job leave no core idle, each rank that opens the device falls behind,
 // and the others wait for it. The openings come one after the other, so the job loses their sum.
+// For calls that one rank makes for all, one rank opens the device.
 #pragma once
 
 #include <algorithm>
@@ -45,6 +46,7 @@ class OpenPolicy {
   /// if the answer depends on it.
   template <class Function>
   Answer answer(double cpu_seconds, const Function& cores_are_idle) const {
+    if (in_postponed_call_ && !always_waits()) return Answer::not_yet;
     const auto [price, price_of_job] = this->price();
     const double lost_before = lost_before_.load(std::memory_order_relaxed);
     if (always_waits() || cpu_seconds > std::max(worth_waiting * price, lost_before)) return Answer::now;
@@ -72,9 +74,20 @@ class OpenPolicy {
   /// The sum of what the calls of this thread have added.
   static SpentOnCpu added_by_this_thread() { return added_; }
 
+  /// While an object lives, this thread makes its part of a call that one rank would make for all if its device were
+  /// open. The calls inside it are not counted and open nothing: the whole call tells what the device would gain.
+  class PostponedCall {
+   public:
+    PostponedCall() { in_postponed_call_ = true; }
+    ~PostponedCall() { in_postponed_call_ = false; }
+    PostponedCall(const PostponedCall&) = delete;
+    PostponedCall& operator=(const PostponedCall&) = delete;
+  };
+
   /// The CPU has made a call for which the device was not open yet. `before`: what added_by_this_thread() returned
   /// before the call. Calls inside it (LAPACK's routines call others) have added their part already.
   void add_spent(SpentOnCpu call, SpentOnCpu before) {
+    if (in_postponed_call_) return;
     const double seconds = std::max(0.0, call.seconds - (added_.seconds - before.seconds));
     // The calls inside it made the rest of its operations.
     const double own = call.seconds > 0 ? seconds / call.seconds : 0;
@@ -133,6 +146,7 @@ class OpenPolicy {
 
  private:
   [[gnu::tls_model("initial-exec")]] static inline constinit thread_local SpentOnCpu added_{};
+  [[gnu::tls_model("initial-exec")]] static inline constinit thread_local bool in_postponed_call_ = false;
 
   const config::StartMode mode_;
   const double burden_;  ///< price of the job divided by that of one process

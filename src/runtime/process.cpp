@@ -294,17 +294,17 @@ void Process::leave_to_cpu(const operation::Operation& operation) {
   });
 }
 
-Placement Process::place(const operation::Operation& operation, Refusal& why) {
+Placement Process::place(const operation::Operation& operation, Refusal& why, std::optional<double> together) {
   why = in_forked_child() ? Refusal::forked : refusal();
   if (!first_call_noted_.load(std::memory_order_relaxed)) note_first_call();
-  if (why == Refusal::none && !tried_ && !open_for(operation)) why = Refusal::not_open;
+  if (why == Refusal::none && !tried_ && !open_for(operation, together)) why = Refusal::not_open;
   // The call is counted before the last check: either this call sees that the process is exiting, or leave_device()
   // sees this call.
   calls_in_flight_.fetch_add(1);
   ++own_calls_in_flight;
   if (why == Refusal::none) why = refusal();
   DeviceSet* const devices = devices_;
-  if (why == Refusal::none && (!devices || !ready_for(operation))) why = Refusal::not_open;
+  if (why == Refusal::none && (!devices || !ready_for(operation, together))) why = Refusal::not_open;
   if (why == Refusal::none) {
     Placement placement;
     if (!platform::contained([&] { placement = devices->take(operation); }))

@@ -74,8 +74,10 @@ class Process final : public operation::Estimator {
 
   /// Where the call is to run: on the device that suits it, on several devices, or, with the reason in `why`, on none.
   /// If no device is open yet, this call or one of Blastoff's threads opens them, as OpenPolicy decides. Every
-  /// placement with a device context must be given back by give_back().
-  Placement place(const operation::Operation& operation, report::Refusal& why);
+  /// placement with a device context must be given back by give_back(). `together`: for a call that this process makes
+  /// for all ranks of a job, the seconds that they take together; then the price is that of one opening.
+  Placement place(const operation::Operation& operation, report::Refusal& why,
+                  std::optional<double> together = std::nullopt);
   void give_back(const Placement& placement, const operation::Operation& operation);
 
   bool traces() const { return tracing_.wanted(); }
@@ -91,6 +93,11 @@ class Process final : public operation::Estimator {
 
   /// The CPU has made a call because the device was not open yet.
   void add_spent_before_opening(SpentOnCpu call, SpentOnCpu before) { open_policy_.add_spent(call, before); }
+  /// All ranks have made a call together that this process would make for all. Opens the device beside the program if
+  /// it is time. `whole.on_device`: what all would wait for this process.
+  void add_spent_together(const operation::Operation& operation, SpentOnCpu whole);
+  /// This process has made a call for all ranks, or would make the next one like it.
+  void add_made_for_all(double flops) { flops_for_all_.fetch_add(flops, std::memory_order_relaxed); }
 
   /// Expected seconds of a call on the device if the device holds the operands.
   double expected_device_seconds(const operation::Operation& operation) const {
@@ -175,10 +182,10 @@ class Process final : public operation::Estimator {
     double cpu_seconds = 0;  ///< used by all threads
   };
   static bool has_left_cores_idle(const Moment& since);
-  bool open_for(const operation::Operation& operation);
+  bool open_for(const operation::Operation& operation, std::optional<double> together);
   bool open_in_background(const operation::Operation& operation);
   double expected_cpu_seconds(const operation::Operation& operation) const;
-  bool ready_for(const operation::Operation& operation);
+  bool ready_for(const operation::Operation& operation, std::optional<double> together);
   /// Runs `body` on a thread. That thread calls `failed` if `body` ran out of memory.
   bool run_in_background(const std::function<void()>& body, const std::function<void()>& failed);
   static void before_exit();
@@ -201,6 +208,7 @@ class Process final : public operation::Estimator {
   const std::unique_ptr<decide::Decider> decider_;
   const Tracing tracing_;
   OpenPolicy open_policy_;
+  std::atomic<double> flops_for_all_{0};
   std::atomic<bool> recalled_{false};
   std::atomic<RunHistory*> run_history_{nullptr};      // set once they have been looked for; never freed
   std::atomic<EarlierRates*> earlier_rates_{nullptr};  // set once they have been looked for; never freed

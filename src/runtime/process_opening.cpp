@@ -61,6 +61,12 @@ bool opening_takes_long(const config::Settings& settings) {
   return named && named->kind->timed;
 }
 
+/// Whether one rank made most calls of the earlier run for all. The first rank has left the file, and most often makes
+/// such calls.
+bool is_for_another_rank(const RunTimes& run) {
+  return run.for_all && platform::global_rank() > 0;
+}
+
 }  // namespace
 
 void Process::guard_opening() {
@@ -158,7 +164,8 @@ void Process::recall_earlier_runs() {
   auto* const runs = new RunHistory(fmt::format("{} {} {} {} {}", BLASTOFF_VERSION, settings_.device,
                                                 device::expected(settings_.device).name, platform::cpu_share(),
                                                 platform::requested_threads()));
-  if (runs->times()) open_policy_.foresee(foresight(*runs->times(), open_policy_.price()), runs->times()->cpu);
+  if (runs->times() && !is_for_another_rank(*runs->times()))
+    open_policy_.foresee(foresight(*runs->times(), open_policy_.price()), runs->times()->cpu);
   run_history_ = runs;
 }
 
@@ -185,7 +192,8 @@ void Process::open_as_foreseen() {
   seek_model();
   recall_earlier_runs();
   const RunHistory* const earlier = run_history_;
-  if (earlier == nullptr || !earlier->times() || !opens_ahead(*earlier->times(), open_policy_.price())) return;
+  if (earlier == nullptr || !earlier->times() || is_for_another_rank(*earlier->times())) return;
+  if (!opens_ahead(*earlier->times(), open_policy_.price())) return;
   opening_begun_ = true;
   opened_ahead_ = run_in_background(
       [this] {
@@ -235,11 +243,12 @@ bool Process::open_in_background(const operation::Operation& operation) {
 }
 
 /// Returns whether the device has been opened, or cannot be.
-bool Process::open_for(const operation::Operation& operation) {
+bool Process::open_for(const operation::Operation& operation, std::optional<double> together) {
   recall_earlier_runs();
-  const double cpu_seconds = expected_cpu_seconds(operation);
-  switch (open_policy_.answer(cpu_seconds, [this] {
-    return has_left_cores_idle({first_call_age_, first_call_cpu_});
+  const double cpu_seconds = together ? *together : expected_cpu_seconds(operation);
+  // Where one rank opens its device for all, all lose one opening at most, as if there were one rank.
+  switch (open_policy_.answer(cpu_seconds, [&] {
+    return together.has_value() || has_left_cores_idle({first_call_age_, first_call_cpu_});
   })) {
     case OpenPolicy::Answer::not_yet: return false;
     case OpenPolicy::Answer::in_background:
@@ -254,6 +263,15 @@ bool Process::open_for(const operation::Operation& operation) {
   return tried_;
 }
 
+void Process::add_spent_together(const operation::Operation& operation, SpentOnCpu whole) {
+  open_policy_.add_spent(whole, OpenPolicy::added_by_this_thread());
+  if (tried_ || refusal() != Refusal::none) return;
+  recall_earlier_runs();
+  constexpr double no_call_waits = 0;
+  if (open_policy_.answer(no_call_waits, [] { return true; }) == OpenPolicy::Answer::in_background)
+    open_in_background(operation);
+}
+
 /// What earlier calls of its kind took, or what the model expects. If neither is known: the least that any CPU needs.
 double Process::expected_cpu_seconds(const operation::Operation& operation) const {
   const double known = decider_->cpu_seconds(operation, 0);
@@ -261,10 +279,10 @@ double Process::expected_cpu_seconds(const operation::Operation& operation) cons
 }
 
 /// Whether the call's routine may be used on the device; if not, it is being made ready.
-bool Process::ready_for(const operation::Operation& operation) {
+bool Process::ready_for(const operation::Operation& operation, std::optional<double> together) {
   std::atomic<Readiness>& readiness = readiness_[operation.routine()];
   if (readiness.load(std::memory_order_relaxed) == Readiness::ready) return true;
-  if (open_policy_.waits_for_kernels(expected_cpu_seconds(operation))) {
+  if (open_policy_.waits_for_kernels(together ? *together : expected_cpu_seconds(operation))) {
     readiness = Readiness::ready;
     return true;
   }

@@ -140,6 +140,7 @@ void Process::keep_times(const report::Totals& totals) const {
   RunTimes times = times_of_run(open_policy_.spent(), totals, seconds, age(), earlier->times());
   times.opened_at_once = open_policy_.foresees_gain();
   times.lead = lead_;
+  times.for_all = flops_for_all_ > times.flops / 2;
   earlier->keep(times, open_policy_.price(),
                 devices == nullptr || inside_a_call() ? std::nullopt : devices->used_once());
 }

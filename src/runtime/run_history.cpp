@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::json;
 
 /// Version of the files' format.
-constexpr int version = 5;
+constexpr int version = 6;
 
 /// Machines, libraries and data change, so older files are not used.
 constexpr std::chrono::seconds max_age = std::chrono::hours(24 * 30);
@@ -66,6 +66,7 @@ std::string text_of(std::uint64_t command, const RunTimes& run, const std::vecto
                      {"device_seconds", run.device},
                      {"opening_seconds", run.opening},
                      {"opened_at_once", run.opened_at_once},
+                     {"for_all_ranks", run.for_all},
                      {"lead_seconds", run.lead},
                      {"whole_seconds_with_device", run.whole_with_device},
                      {"whole_seconds_without_device", run.whole_without_device},
@@ -100,7 +101,12 @@ std::optional<Known> parse(const std::string& text, std::uint64_t command) {
   RunTimes run{amount("flops"), amount("cpu_seconds"), amount("device_seconds"), amount("opening_seconds")};
   const Json at_once = file.value("opened_at_once", Json());
   right = right && at_once.is_boolean();
-  if (right) run.opened_at_once = at_once.get<bool>();
+  const Json for_all = file.value("for_all_ranks", Json());
+  right = right && for_all.is_boolean();
+  if (right) {
+    run.opened_at_once = at_once.get<bool>();
+    run.for_all = for_all.get<bool>();
+  }
   run.lead = amount("lead_seconds");
   run.whole_with_device = amount("whole_seconds_with_device");
   run.whole_without_device = amount("whole_seconds_without_device");
@@ -198,7 +204,7 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
 
 OpenPolicy::Foresight foresight(const RunTimes& run, OpeningPrice price) {
   const double gain = run.cpu - run.device;
-  const bool ranks_wait = price.job > price.own;
+  const bool ranks_wait = price.job > price.own && !run.for_all;
   const double max_price = std::max(price.own, run.opening) * (ranks_wait ? price.job / price.own : 1);
   const double visible_price = std::max(max_price - usable_lead(run), min_visible * max_price);
   // What a rank gains may be time in which it waits for the others, so whole runs tell.

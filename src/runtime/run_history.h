@@ -30,6 +30,7 @@ struct RunTimes {
   double opening = 0;           ///< of opening the device; 0: it was not opened
   bool carried_over = false;    ///< `cpu` or `device` comes from an earlier run
   bool opened_at_once = false;  ///< an earlier run had told that the device gains
+  bool for_all = false;         ///< one rank made most of these calls for all, or would have made them soon
   /// From the loading of the library to the first of these calls. 0 if the device could not well have been opened in
   /// that time: the program forked, and its children may want the device, or it computed on all cores.
   double lead = 0;
@@ -47,12 +48,12 @@ struct RunTimes {
 RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
                       double whole, const std::optional<RunTimes>& earlier);
 
-/// `price`: by the machine model. For ranks, that of the whole job counts. The time
-/// between loading and the first call is taken off the price, but a quarter of it always counts. A gain of less than a
-/// quarter more than the price may be chance: then the next run does what this one did. A gain of less than four times
-/// the price does not count if whole runs with the device took longer than those without it.
-/// For ranks that leave no core idle, a gain of less than four times the price of the job counts only if whole runs
-/// with the device took less. Until both are known, a gain of twice the price is enough.
+/// `price`: by the machine model. For ranks, that of the whole job counts, unless one rank makes the calls for all. The
+/// time between loading and the first call is taken off the price, but a quarter of it always counts. A gain of less
+/// than a quarter more than the price may be chance: then the next run does what this one did. A gain of less than four
+/// times the price does not count if whole runs with the device took longer than those without it. For ranks that leave
+/// no core idle, a gain of less than four times the price of the job counts only if whole runs with the device took
+/// less. Until both are known, a gain of twice the price is enough.
 OpenPolicy::Foresight foresight(const RunTimes& run, OpeningPrice price);
 
 /// Whether to open the device when the library is loaded, beside what the program does before its first call.

@@ -15,8 +15,8 @@ constexpr int greeting_tag = 29761;
 constexpr int answer_tag = 29762;
 constexpr int word_tag = 29763;
 
-/// What the root says about a call.
-enum Word : int {
+/// What the root says at a call: whether all take part.
+enum Answer : int {
   no,
   yes,
   never,  ///< no, and this is the last word
@@ -36,6 +36,7 @@ struct Acquaintance {
   std::vector<bool> answered{};  ///< on the root: whether a rank has answered
   int answers = 0;
   Meeting meeting{};
+  Functions functions{};
 };
 
 extern "C" int copy_acquaintance(void*, int, void*, void*, void*, int* copied) {
@@ -43,7 +44,14 @@ extern "C" int copy_acquaintance(void*, int, void*, void*, void*, int* copied) {
   return 0;
 }
 extern "C" int erase_acquaintance(void*, int, void* acquaintance, void*) {
-  delete static_cast<Acquaintance*>(acquaintance);
+  const std::unique_ptr<Acquaintance> ends(static_cast<Acquaintance*>(acquaintance));
+  const Functions& functions = ends->functions;
+  Meeting& meeting = ends->meeting;
+  int finalized = 1;
+  if (!meeting.complete || functions.mpi.finalized(&finalized) != 0 || finalized != 0) return 0;
+  const Grid own = grid_of(functions, meeting.context);
+  if (own.rows > 0) functions.grid_exit(meeting.context);  // it may have ended with all grids
+  functions.mpi.free_communicator(static_cast<void*>(&meeting.communicator));
   return 0;
 }
 
@@ -58,22 +66,36 @@ int attribute_key(const Mpi& mpi) {
   return key;
 }
 
-Acquaintance& acquaintance_on(const Functions& functions, const Grid& grid) {
+void* communicator_of(const Functions& functions, const Grid& grid) {
   constexpr int messages_between_processes = 10;  // Cblacs_get: returns it as a system handle
   int handle = 0;
   functions.get(grid.context, messages_between_processes, &handle);
   void* const communicator = functions.communicator(handle);
   functions.free_handle(handle);
+  return communicator;
+}
+
+Acquaintance& acquaintance_on(const Functions& functions, void* communicator) {
   const int key = attribute_key(functions.mpi);
   Acquaintance* acquaintance = nullptr;
   int there = 0;
   functions.mpi.get_attribute(communicator, key, static_cast<void*>(&acquaintance), &there);
   if (there == 0) {
     acquaintance = new Acquaintance;
-    acquaintance->meeting.communicator = communicator;
+    acquaintance->functions = functions;
     functions.mpi.set_attribute(communicator, key, acquaintance);
   }
   return *acquaintance;
+}
+
+/// All processes call it together.
+void complete(Meeting& meeting, const Functions& functions, const Grid& grid, void* communicator) {
+  functions.mpi.duplicate(communicator, static_cast<void*>(&meeting.communicator));
+  const int handle = functions.handle_of(meeting.communicator);
+  meeting.context = handle;
+  functions.grid_init(&meeting.context, "Row", 1, grid.size());
+  functions.free_handle(handle);
+  meeting.complete = true;
 }
 
 class Conversation {
@@ -81,9 +103,13 @@ class Conversation {
   Conversation(const Functions& functions, const Grid& grid)
       : mpi_(functions.mpi),
         grid_(grid),
-        acquaintance_(&acquaintance_on(functions, grid)),
-        communicator_(acquaintance_->meeting.communicator) {
+        communicator_(communicator_of(functions, grid)),
+        acquaintance_(&acquaintance_on(functions, communicator_)) {
     ++acquaintance_->calls;
+  }
+
+  void complete(const Functions& functions) const {
+    scalapack::complete(acquaintance_->meeting, functions, grid_, communicator_);
   }
 
   bool as_root(bool wanted, std::chrono::duration<double> patience) {
@@ -97,9 +123,8 @@ class Conversation {
     bool complete = collect_answers();
     if (wanted && !complete) complete = wait([&] { return collect_answers(); }, patience);
     all.over = !complete && all.calls - all.greeting >= last_call_for_answers;
-    const bool gathers = wanted && complete;
-    tell_others(words[all.over ? never : gathers ? yes : no], word_tag);
-    return gathers;
+    tell_others(words[all.over ? never : complete ? yes : no], word_tag);
+    return complete;
   }
 
   bool as_other(std::chrono::duration<double> patience) {
@@ -132,13 +157,16 @@ class Conversation {
     return all.answers == grid_.size() - 1;
   }
 
-  /// Waits for a condition, but only at the first call.
+  /// Waits for a condition, but only at the first calls. One look may not be enough for MPI to find a message.
   template <class Condition>
   bool wait(const Condition& condition, std::chrono::duration<double> patience) const {
     constexpr unsigned pause = 50;  // microseconds
+    constexpr int quick_looks = 10;
     const auto deadline = std::chrono::steady_clock::now() + patience;
-    while (!condition()) {
-      if (acquaintance_->calls > 1 || std::chrono::steady_clock::now() > deadline) return false;
+    for (int looks = 1; !condition(); ++looks) {
+      if (looks < quick_looks) continue;
+      const bool known_long = acquaintance_->calls > last_call_for_answers;
+      if (known_long || std::chrono::steady_clock::now() > deadline) return false;
       usleep(pause);
     }
     return true;
@@ -168,20 +196,22 @@ class Conversation {
 
   const Mpi& mpi_;
   const Grid& grid_;
-  Acquaintance* const acquaintance_;
   void* const communicator_;
+  Acquaintance* const acquaintance_;
   mutable std::array<long, 32> status_{};  // longer than any MPI_Status
 };
 
 }  // namespace
 
 Meeting& meeting_of(const Functions& functions, const Grid& grid) {
-  return acquaintance_on(functions, grid).meeting;
+  return acquaintance_on(functions, communicator_of(functions, grid)).meeting;
 }
 
-bool all_gather(const Functions& functions, const Grid& grid, bool wanted, std::chrono::duration<double> patience) {
+bool all_take_part(const Functions& functions, const Grid& grid, bool wanted, std::chrono::duration<double> patience) {
   Conversation conversation(functions, grid);
-  return grid.is_root() ? conversation.as_root(wanted, patience) : conversation.as_other(patience);
+  const bool all = grid.is_root() ? conversation.as_root(wanted, patience) : conversation.as_other(patience);
+  if (all) conversation.complete(functions);
+  return all;
 }
 
 }  // namespace blastoff::scalapack

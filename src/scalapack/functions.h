@@ -18,7 +18,10 @@ struct Mpi {
   int (*create_keyval)(void* copy, void* erase, int* key, void* extra);
   int (*set_attribute)(void* communicator, int key, void* value);
   int (*get_attribute)(void* communicator, int key, void* value, int* there);
-  void* byte;  ///< MPI_BYTE
+  int (*duplicate)(void* communicator, void* duplicate);
+  int (*free_communicator)(void* communicator);  ///< takes its address
+  int (*finalized)(int* flag);
+  void* byte;  ///< a type of one byte
 };
 
 struct Functions {
@@ -26,6 +29,9 @@ struct Functions {
   void (*grid_info)(int context, int* rows, int* columns, int* row, int* column);
   void* (*communicator)(int handle);
   void (*free_handle)(int handle);
+  int (*handle_of)(void* communicator);
+  void (*grid_init)(int* context, const char* order, int rows, int columns);
+  void (*grid_exit)(int context);
   void (*least)(int context, const char* scope, const char* topology, int rows, int columns, int* values,
                 int leading_dimension, int* row, int* column, int ldi, int to_row, int to_column);
   void (*send_integers)(int context, const char* scope, const char* topology, int rows, int columns, int* values,
@@ -41,7 +47,7 @@ struct Functions {
 
 using Find = std::function<void*(const char* symbol)>;
 
-/// Nothing if one function is missing, or if the MPI library is not one whose handles are known.
+/// Nothing if one function is missing, or if the MPI library does not tell its types.
 std::optional<Functions> find_functions(blas::Scalar scalar, const Find& find);
 
 Grid grid_of(const Functions& functions, int context);

@@ -22,8 +22,13 @@ struct Gathering {
 
   std::optional<GatheredProblem> problem{};  ///< on the root
 
-  /// On the root: whether it hopes to gather the problem.
+  /// On the root: whether it hopes to gather such problems, now or later.
   bool hoped(Transport transport) { return makes_problem(nullptr, 0) && root.hopes(*problem, grid, transport); }
+  /// On the root: what it says about a call that it does or does not want.
+  Word word(bool wanted) const {
+    if (wanted) return {.wanted = true};
+    return {.postponed = root.postpones(), .silence = root.silence(call)};
+  }
   /// On the root: whether it wants to gather the problem, which lies at `base`. `taken`: bytes of memory there that
   /// have been used before.
   bool wanted(std::byte* base, Transport transport, std::size_t taken = 0) {
@@ -88,7 +93,8 @@ class ThroughMemory {
   Outcome run(void* original) {
     const std::uint32_t call_class = all_.call.fingerprint(false);
     if (segment_.is_silent(call_class)) return Outcome::distributed;
-    if (!(all_.grid.is_root() ? say(call_class) : segment_.hear(call_class))) return Outcome::distributed;
+    if (!(all_.grid.is_root() ? say(call_class) : segment_.hear(call_class)))
+      return segment_.is_postponed() ? Outcome::postponed : Outcome::distributed;
     const bool reported = is_eigensolver(all_.call.kind()) && all_.call.query(original) != 0;
     const bool solved = !reported && copied_and_solved();
     if (solved) take_results();
@@ -99,11 +105,9 @@ class ThroughMemory {
 
  private:
   bool say(std::uint32_t call_class) {
-    Segment::Word word;
-    word.wanted = all_.places.bytes() <= segment_.capacity() &&
-                  all_.wanted(segment_.data(), Transport::memory, segment_.bytes_taken());
-    if (!word.wanted) word.silence = all_.root.silence(all_.call);
-    return segment_.say(call_class, word);
+    const bool wanted = all_.places.bytes() <= segment_.capacity() &&
+                        all_.wanted(segment_.data(), Transport::memory, segment_.bytes_taken());
+    return segment_.say(call_class, all_.word(wanted));
   }
 
   bool copied_and_solved() {
@@ -156,10 +160,13 @@ class ThroughMemory {
   Segment& segment_;
 };
 
-/// Words and numbers of all processes of a grid, by the BLACS.
+/// Words and numbers of all processes of a grid, by the BLACS on a communicator of our own.
 class Messages {
  public:
-  Messages(const Functions& functions, const Grid& grid) : functions_(functions), grid_(grid) {}
+  Messages(const Functions& functions, const Meeting& meeting, bool is_root)
+      : functions_(functions), context_(meeting.context), is_root_(is_root) {}
+
+  int context() const { return context_; }
 
   /// The smallest of each number over all processes.
   template <std::size_t count>
@@ -167,29 +174,36 @@ class Messages {
     int row = 0;
     int column = 0;
     const int length = count;
-    functions_.least(grid_.context, "All", " ", length, 1, numbers.data(), length, &row, &column, -1, -1, -1);
+    functions_.least(context_, "All", " ", length, 1, numbers.data(), length, &row, &column, -1, -1, -1);
   }
 
   /// Sends numbers from the root to all processes.
   void broadcast(int* numbers, int count) const {
     if (count == 0) return;
-    if (grid_.is_root())
-      functions_.send_integers(grid_.context, "All", " ", count, 1, numbers, count);
+    if (is_root_)
+      functions_.send_integers(context_, "All", " ", count, 1, numbers, count);
     else
-      functions_.receive_integers(grid_.context, "All", " ", count, 1, numbers, count, 0, 0);
+      functions_.receive_integers(context_, "All", " ", count, 1, numbers, count, 0, 0);
   }
 
  private:
   const Functions& functions_;
-  const Grid& grid_;
+  const int context_;
+  const bool is_root_;
 };
 
 /// The matrices go by messages of the program's own ScaLAPACK.
 class ByMessages {
  public:
-  explicit ByMessages(Gathering& gathering) : all_(gathering), messages_(gathering.functions, gathering.grid) {}
+  ByMessages(Gathering& gathering, Meeting& meeting)
+      : all_(gathering), silence_(meeting.silence), messages_(gathering.functions, meeting, gathering.grid.is_root()) {}
 
   Outcome run(void* original) {
+    const std::uint32_t call_class = all_.call.fingerprint(false);
+    if (silence_.covers(call_class)) return Outcome::distributed;
+    const Word word = heard();
+    silence_.begin(call_class, word.silence);
+    if (!word.wanted) return word.postponed ? Outcome::postponed : Outcome::distributed;
     if (is_eigensolver(all_.call.kind()) && all_.call.query(original) != 0) return Outcome::reported;
     if (!agree()) return Outcome::distributed;
     for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
@@ -207,6 +221,15 @@ class ByMessages {
   }
 
  private:
+  /// What the root says about the call.
+  Word heard() {
+    Word word;
+    if (all_.grid.is_root()) word = all_.word(all_.wanted(nullptr, Transport::messages));
+    std::array<int, 3> numbers{word.wanted ? 1 : 0, word.postponed ? 1 : 0, static_cast<int>(word.silence)};
+    messages_.broadcast(numbers.data(), static_cast<int>(numbers.size()));
+    return {numbers[0] != 0, numbers[1] != 0, static_cast<std::uint32_t>(numbers[2])};
+  }
+
   /// Whether all processes can gather and have the same arguments.
   bool agree() {
     // The minimum of all numbers and the minimum of their complements are complements of each other only if all numbers
@@ -215,7 +238,6 @@ class ByMessages {
     const Call& call = all_.call;
     bool yes = call.is_right_here(all_.grid) && may_be_redistributed() && !all_.has_pivots(operation::Intent::read);
     if (is_eigensolver(call.kind())) yes = yes && call.has_work_space();
-    if (all_.grid.is_root()) yes = yes && all_.wanted(nullptr, Transport::messages);
     const int fingerprint = static_cast<int>(call.fingerprint() & all_bits);
     std::array<int, 3> votes{yes ? 1 : 0, fingerprint, all_bits - fingerprint};
     messages_.least(votes);
@@ -264,7 +286,8 @@ class ByMessages {
     for (int begin = 0; begin < matrix.columns; begin += width) {
       const int panel = std::min(width, matrix.columns - begin);
       // A layout of one block: the first process of the grid has all of it.
-      const Descriptor layout{.context = all_.grid.context,
+      const int context = messages_.context();
+      const Descriptor layout{.context = context,
                               .rows = matrix.rows,
                               .columns = panel,
                               .row_block = matrix.rows,
@@ -276,15 +299,14 @@ class ByMessages {
       const int column = matrix.column + begin + 1;
       const auto redistribute = all_.functions.redistribute;
       if (to_root)
-        redistribute(&matrix.rows, &panel, matrix.address, &row, &column, given, part, &one, &one, &layout,
-                     &all_.grid.context);
+        redistribute(&matrix.rows, &panel, matrix.address, &row, &column, given, part, &one, &one, &layout, &context);
       else
-        redistribute(&matrix.rows, &panel, part, &one, &one, &layout, matrix.address, &row, &column, given,
-                     &all_.grid.context);
+        redistribute(&matrix.rows, &panel, part, &one, &one, &layout, matrix.address, &row, &column, given, &context);
     }
   }
 
   Gathering& all_;
+  Silence& silence_;
   Messages messages_;
 };
 
@@ -296,13 +318,13 @@ void share_segment(const Functions& functions, const Grid& grid, Meeting& meetin
     std::array<long, 32> status{};
     probe(0, unused_tag, communicator, &there, status.data());
   };
-  meeting.over = true;
+  meeting.segment_tried = true;
   Segment::Invitation invitation{};
   if (grid.is_root()) {
     meeting.segment = Segment::make(grid.size(), progress);
     invitation = meeting.segment ? meeting.segment->invitation() : Segment::Invitation{0, -1};
   }
-  const Messages messages(functions, grid);
+  const Messages messages(functions, meeting, grid.is_root());
   messages.broadcast(invitation.data(), Segment::invitation_words);
   if (!grid.is_root()) meeting.segment = Segment::join(invitation, grid.rank(), grid.size(), progress);
   std::array<int, 1> joined{meeting.segment ? 1 : 0};
@@ -317,13 +339,11 @@ Outcome gather(const Call& call, void* original, const Functions& functions, con
                std::chrono::duration<double> patience) {
   Meeting& meeting = meeting_of(functions, grid);
   Gathering gathering{call, functions, grid, root, Places(call)};
-  if (!meeting.segment) {
-    const Transport hoped = meeting.over ? Transport::messages : Transport::memory;
-    if (!all_gather(functions, grid, gathering.hoped(hoped), patience)) return Outcome::distributed;
-    if (!meeting.over) share_segment(functions, grid, meeting);
-  }
+  if (!meeting.complete && !all_take_part(functions, grid, gathering.hoped(Transport::memory), patience))
+    return Outcome::distributed;
+  if (!meeting.segment_tried) share_segment(functions, grid, meeting);
   if (meeting.segment) return ThroughMemory(gathering, *meeting.segment).run(original);
-  return ByMessages(gathering).run(original);
+  return ByMessages(gathering, meeting).run(original);
 }
 
 }  // namespace blastoff::scalapack

@@ -18,12 +18,15 @@ enum class Transport : std::uint8_t { messages, memory };
 /// The decisions and the work of the grid's root.
 class Root {
  public:
-  /// Whether gathering is expected to pay, if the device can be used. Answers at once.
+  /// Whether such calls may be gathered, now or once more is known. Answers at once.
   virtual bool hopes(const GatheredProblem& problem, const Grid& grid, Transport transport) = 0;
 
   /// Whether it is expected to pay, and the problem can be solved here now. May open the device.
   virtual bool wants(const GatheredProblem& problem, const Grid& grid, Transport transport) = 0;
 
+  /// If the root does not want a call: whether it may want later ones of the same class, since the device is not open
+  /// yet or nobody knows how long all processes take for them.
+  virtual bool postpones() = 0;
   /// If the root does not want a call: how many later calls of the same class it will not want either.
   virtual std::uint32_t silence(const Call& call) = 0;
 
@@ -36,12 +39,13 @@ class Root {
 
 enum class Outcome : std::uint8_t {
   distributed,  ///< nothing has been done: the original must be called
+  postponed,    ///< the same, but later calls like this one may be gathered
   gathered,     ///< all results are in place
   reported,     ///< the original has found and reported wrong arguments
 };
 
 /// Called by all processes of the grid together, in place of the original, for a call that may be gathered. `patience`:
-/// see all_gather().
+/// see all_take_part().
 Outcome gather(const Call& call, void* original, const Functions& functions, const Grid& grid, Root& root,
                std::chrono::duration<double> patience);
 

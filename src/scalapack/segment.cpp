@@ -14,12 +14,16 @@ namespace {
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t cache_line = 64;
 
-/// A slot holds the number of a call, how many calls are silent after it, and its phase.
-constexpr unsigned phase_bits = 8;
+/// A slot holds the number of a call, how many calls are silent after it, whether it is postponed, and its phase.
+constexpr unsigned phase_bits = 7;
+constexpr std::uint32_t phase_mask = (1U << phase_bits) - 1;
+constexpr std::uint32_t postponed_bit = 1U << phase_bits;
+constexpr unsigned silence_shift = phase_bits + 1;
 constexpr unsigned call_shift = 32;
-constexpr std::uint32_t silence_mask = (1U << (call_shift - phase_bits)) - 1;
-constexpr std::uint64_t slot_value(std::uint32_t call, std::uint32_t silence, std::uint8_t phase) {
-  return (std::uint64_t{call} << call_shift) | (std::uint64_t{silence} << phase_bits) | phase;
+constexpr std::uint32_t silence_mask = (1U << (call_shift - silence_shift)) - 1;
+constexpr std::uint64_t slot_value(std::uint32_t call, const Word& word, std::uint8_t phase) {
+  return (std::uint64_t{call} << call_shift) | (std::uint64_t{word.silence & silence_mask} << silence_shift) |
+         (word.postponed ? postponed_bit : 0) | phase;
 }
 constexpr std::uint32_t call_of(std::uint64_t slot) {
   return static_cast<std::uint32_t>(slot >> call_shift);
@@ -122,14 +126,18 @@ std::atomic<std::uint64_t>& Segment::slot() const {
 
 Segment::Phase Segment::phase() const {
   const std::uint64_t word = slot().load();
-  return call_of(word) == call_ ? static_cast<Phase>(word & 0xffU) : Phase::none;
+  return call_of(word) == call_ ? static_cast<Phase>(word & phase_mask) : Phase::none;
 }
 
-/// Changes the phase of the call, unless another process has changed it before.
-bool Segment::turn(Phase from, Phase to, std::uint32_t silence) {
-  std::uint64_t word = slot().load();
-  while (phase() == from)
-    if (slot().compare_exchange_weak(word, slot_value(call_, silence, static_cast<std::uint8_t>(to)))) return true;
+bool Segment::is_slot_free() const {
+  return call_ <= Header::slots || behind(&RankState::left, call_ - Header::slots) < 0;
+}
+
+/// Changes the phase of the call, unless another process has changed it before, or the slot is not free.
+bool Segment::turn(Phase from, Phase to, const Word& word) {
+  std::uint64_t before = slot().load();
+  while (phase() == from && (from != Phase::none || is_slot_free()))
+    if (slot().compare_exchange_weak(before, slot_value(call_, word, static_cast<std::uint8_t>(to)))) return true;
   return false;
 }
 
@@ -180,22 +188,14 @@ bool Segment::wait(const Condition& condition, const Missing& missing, bool pati
   return true;
 }
 
-bool Segment::is_silent(std::uint32_t call_class) {
-  const auto known = silence_.find(call_class);
-  if (known == silence_.end()) return false;
-  if (--known->second == 0) silence_.erase(known);
-  return true;
-}
-
 bool Segment::say(std::uint32_t call_class, const Word& word) {
   ++call_;
-  const std::uint32_t oldest = call_ - Header::slots;  // its slot is needed now
-  const auto missing = [&] { return behind(&RankState::left, oldest); };
-  const bool in_time = call_ <= Header::slots || wait([&] { return missing() < 0; }, missing);
-  const bool wanted = word.wanted && in_time && !is_broken();
-  const std::uint32_t silence = in_time ? word.silence : 0;
-  if (turn(Phase::none, wanted ? Phase::wanted : Phase::declined, silence) && silence > 0)
-    silence_[call_class] = silence;
+  const auto missing = [&] { return behind(&RankState::left, call_ - Header::slots); };
+  wait([&] { return is_slot_free() || is_broken(); }, missing);
+  if (!is_slot_free()) header().broken.store(true);
+  const bool wanted = word.wanted && !is_broken();
+  const Word said{wanted, word.postponed, word.silence};
+  if (turn(Phase::none, wanted ? Phase::wanted : Phase::declined, said)) silence_.begin(call_class, said.silence);
   if (phase() == Phase::wanted) return true;
   leave();
   return false;
@@ -206,11 +206,17 @@ bool Segment::hear(std::uint32_t call_class) {
   const bool in_time = wait([&] { return phase() != Phase::none || is_broken(); }, [] { return 0; });
   // Where the first rank has said that it is wanted, others may be past this: then this rank takes part, too.
   if (!in_time || is_broken()) turn(Phase::none, Phase::declined);
-  const auto silence = static_cast<std::uint32_t>(slot().load() >> phase_bits) & silence_mask;
-  if (silence > 0) silence_[call_class] = silence;
-  if (phase() != Phase::declined) return true;
+  const std::uint64_t word = slot().load();
+  if (call_of(word) == call_)
+    silence_.begin(call_class, static_cast<std::uint32_t>(word >> silence_shift) & silence_mask);
+  if (phase() > Phase::declined) return true;
   leave();
   return false;
+}
+
+bool Segment::is_postponed() const {
+  const std::uint64_t word = slot().load();
+  return call_of(word) == call_ && phase() == Phase::declined && (word & postponed_bit) != 0;
 }
 
 bool Segment::enter() {

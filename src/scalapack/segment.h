@@ -5,7 +5,8 @@
 // its elements into the segment and arrives. When all have arrived and agree, the root makes the call for all, and says
 // whether it is solved. What a call comes to is decided by one atomic word, so all processes see the same: as long as a
 // call is not full, each process may decline it, because it has waited too long, or for a process that is dead. All
-// then make the call together, as without Blastoff.
+// then make the call together, as without Blastoff. The word stays until all processes are through with the call. If
+// one of them is not after many later calls, the segment is given up.
 //
 // A process that waits lets MPI work on the program's own messages: the process for which it waits may need them.
 #pragma once
@@ -16,12 +17,19 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 
 #include "platform/shared_memory.h"
+#include "scalapack/silence.h"
 
 namespace blastoff::scalapack {
+
+/// What the root says about a call.
+struct Word {
+  bool wanted = false;
+  bool postponed = false;     ///< not wanted yet, but later calls of this class may be
+  std::uint32_t silence = 0;  ///< of how many later calls of this class nothing is said: they are not wanted
+};
 
 class Segment {
  public:
@@ -45,18 +53,14 @@ class Segment {
   std::size_t bytes_taken() const { return bytes_taken_; }
   void take(std::size_t bytes) { bytes_taken_ = std::max(bytes_taken_, bytes); }
 
-  /// What the root says about a call.
-  struct Word {
-    bool wanted = false;
-    std::uint32_t silence = 0;  ///< of how many later calls of this class nothing is said: they are not wanted
-  };
-
   /// To be called once for each call of a class, before all else: whether nothing is said of it.
-  bool is_silent(std::uint32_t call_class);
+  bool is_silent(std::uint32_t call_class) { return silence_.covers(call_class); }
   /// The root says its word. Returns false if the call will not be gathered.
   bool say(std::uint32_t call_class, const Word& word);
   /// The others wait for it. The same result.
   bool hear(std::uint32_t call_class);
+  /// After say() or hear(): whether the root may want later calls of the class.
+  bool is_postponed() const;
 
   /// For a call of which say() or hear() has returned true; leave() must follow. Waits until the segment's matrices are
   /// no longer needed for an earlier call. Returns false if this call will not be gathered.
@@ -89,8 +93,11 @@ class Segment {
   Header& header() const { return *reinterpret_cast<Header*>(memory_.data()); }
   RankState& state(int rank) const;
   std::atomic<std::uint64_t>& slot() const;
+  /// Whether all processes are through with the call that used the slot before. Otherwise its word stays, because a
+  /// process that was stopped has yet to read it.
+  bool is_slot_free() const;
   Phase phase() const;
-  bool turn(Phase from, Phase to, std::uint32_t silence = 0);
+  bool turn(Phase from, Phase to, const Word& word = {});
   void decline();
   bool living(int rank) const;
   void enter_name();
@@ -109,7 +116,7 @@ class Segment {
   std::chrono::duration<double> patience_ = std::chrono::seconds(10);
   std::size_t bytes_taken_ = 0;
   std::uint32_t call_ = 0;  ///< number of the call of which something was said last
-  std::map<std::uint32_t, std::uint32_t> silence_;
+  Silence silence_;
 };
 
 }  // namespace blastoff::scalapack

@@ -225,17 +225,17 @@ def test_small_or_unwanted_problems_are_not_gathered(folder, tmp_path):
     assert not set(unwanted.routines(0)) & {"dsyevd", "zheevd", "zhegvx"}
 
 
-def slow_cpu(path):
-    """The model of a machine whose CPU is slower at eigenproblems than any device."""
+def model_of(path, family, cpu_rate):
+    """The model of a machine with a fast device, and a CPU of this rate, for the routines of a family."""
     cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     if cpu is None:
         pytest.skip("the processor has no name")
-    rates = {precision: {"family": "syevd", "precision": precision, "points": [[1, 1e6]]} for precision in "dz"}
+    rates = {precision: {"family": family, "precision": precision, "points": [[1, cpu_rate]]} for precision in "dz"}
     path.write_text(
         json.dumps(
             {
                 "blastoff_machine": 1,
-                "name": "a slow CPU",
+                "name": "a fast device",
                 "gpu": {"names": ["simulated*"], "rates": [rate | {"points": [[1, 1e12]]} for rate in rates.values()]},
                 "link": {"to_device": 1e10, "from_device": 1e10},
                 "host": {
@@ -249,6 +249,26 @@ def slow_cpu(path):
         )
     )
     return path
+
+
+def slow_cpu(path):
+    """The model of a machine whose CPU is slower at eigenproblems than any device."""
+    return model_of(path, "syevd", 1e6)
+
+
+@pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
+def test_the_first_rank_alone_opens_its_device_for_calls_that_it_makes_for_all(library, folder, tmp_path):
+    """The ranks get to know each other in a few small calls. One large call shows that an opening pays, by the clock of the simulated device."""
+    program = library.compiled("distributed_opening", folder, f"scalapack-{library.name}")
+    settings = ["--decide=time", "--start=background", "--simulated-rates=cpu=2.4e8", "--history=off", "--verify=off"]
+    model = f"--model={model_of(tmp_path / 'model.json', 'potrf', 1e11)}"
+    command = [*library.ranks(4), *LAUNCHER, *settings, model, f"--report={tmp_path}/reports/", program, 420, 1200, 4]
+    done = mpi.run(command, library.environment(folder))
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stdout + done.stderr
+    ranks = {report["process"]["rank"]: report for report in reports(tmp_path / "reports") if report["process"]["rank"] is not None}
+    gathered = [sum(entry["calls"] for entry in ranks[rank]["refusals"] if entry["reason"] == GATHERED) for rank in range(4)]
+    assert gathered == [3] * 4, ranks[0]["refusals"]
+    assert [ranks[rank]["device"]["used"] for rank in range(4)] == [True, False, False, False]
 
 
 def test_gathered_where_the_model_says_that_it_pays(folder, tmp_path):

@@ -72,6 +72,18 @@ TEST(OpenPolicy, CallsInsideACallCountOnce) {
   EXPECT_EQ(opening.answer(0.01, idle), OpenPolicy::Answer::in_background);
 }
 
+TEST(OpenPolicy, LooksAtPostponedCallsAsWholes) {
+  OpenPolicy opening(config::StartMode::background, 16);
+  {
+    const OpenPolicy::PostponedCall call;
+    opening.add_spent({.seconds = 5}, OpenPolicy::added_by_this_thread());
+    EXPECT_EQ(opening.answer(5, idle), OpenPolicy::Answer::not_yet) << "this is a part of it";
+  }
+  EXPECT_EQ(opening.answer(0.1, idle), OpenPolicy::Answer::not_yet);
+  opening.add_spent({.seconds = 0.5, .flops = 1, .on_device = 0.1}, OpenPolicy::added_by_this_thread());
+  EXPECT_EQ(opening.answer(0.1, idle), OpenPolicy::Answer::in_background);
+}
+
 TEST(OpenPolicy, IsWaitedForByACallThatTheCpuCannotMakeInTwiceThatTime) {
   OpenPolicy opening(config::StartMode::background);
   EXPECT_EQ(opening.answer(0.6, idle), OpenPolicy::Answer::not_yet);

@@ -121,6 +121,14 @@ TEST(RunTimes, TellWhetherTheDeviceGainsMoreThanOpeningTakes) {
   EXPECT_EQ(with_gain(0.35, 0.4), Foresight::loses) << "it took longer than the model says";
 }
 
+TEST(RunTimes, OfCallsThatOneRankMakesForAllCountAgainstOneOpening) {
+  constexpr OpeningPrice of_job{.own = 0.2, .job = 1.6};
+  RunTimes run{.flops = 1e11, .cpu = 2, .device = 1, .opening = 0.2};
+  EXPECT_EQ(foresight(run, of_job), Foresight::loses);
+  run.for_all = true;
+  EXPECT_EQ(foresight(run, of_job), Foresight::gains);
+}
+
 TEST(RunTimes, TellThatWhatComesBeforeTheFirstCallHidesTheOpening) {
   const auto with_lead = [](double gain, double lead) {
     const RunTimes run{.flops = 1e11, .cpu = 1 + gain, .device = 1, .opening = 0.2, .lead = lead};
@@ -360,9 +368,9 @@ TEST_F(RunHistoryTest, IgnoreWhatIsNoFileOfTheirs) {
     std::ofstream(file) << text.replace(at, old.size(), now);
     return RunHistory("one GPU").times().has_value();
   };
-  EXPECT_TRUE(replaced("\"version\":5", "\"version\":5"));
-  EXPECT_FALSE(replaced("\"version\":5", "\"version\":4"));
-  EXPECT_FALSE(replaced("\"version\":5", "\"version\":[4"));
+  EXPECT_TRUE(replaced("\"version\":6", "\"version\":6"));
+  EXPECT_FALSE(replaced("\"version\":6", "\"version\":5"));
+  EXPECT_FALSE(replaced("\"version\":6", "\"version\":[4"));
   EXPECT_FALSE(replaced("\"opening_ahead\":0", "\"opening_ahead\":-1"));
   EXPECT_FALSE(replaced("\"opening_ahead\":0", "\"opening_ahead\":1e10"));
   EXPECT_FALSE(replaced("\"opening_ahead\":0", "\"opening_ahead\":10000000000"));
@@ -371,6 +379,7 @@ TEST_F(RunHistoryTest, IgnoreWhatIsNoFileOfTheirs) {
   EXPECT_FALSE(replaced("\"used_once\":[]", "\"used_once\":\"all\""));
   EXPECT_FALSE(replaced("\"used_once\":[]", fmt::format("\"used_once\":[{}]", fmt::join(std::vector(65, 7), ","))));
   EXPECT_FALSE(replaced("\"opened_at_once\":false", "\"opened_at_once\":0"));
+  EXPECT_FALSE(replaced("\"for_all_ranks\":false", "\"for_all_ranks\":0"));
   EXPECT_FALSE(replaced("\"cpu_seconds\":", "\"cpu_seconds\":-"));
   EXPECT_FALSE(replaced("\"flops\":", "\"flops\":\"many\",\"of\":"));
   EXPECT_FALSE(replaced("\"device_seconds\":", "\"seconds\":"));

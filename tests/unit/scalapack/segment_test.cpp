@@ -107,6 +107,39 @@ TEST_F(Segments, DoWithoutARankThatIsLate) {
   EXPECT_EQ(in_all(in_time), std::vector<int>(ranks, 6));
 }
 
+TEST_F(Segments, KeepTheWordOfACallForARankThatWasStopped) {
+  all_join();
+  for (const auto& segment : segments_) segment->set_patience(std::chrono::milliseconds(50));
+  Segment& stopped = *segments_[2];
+  const auto first = [&](Segment& segment, int rank) {
+    if (rank < 2) return call(segment, rank, true);
+    if (segment.hear(some_class) && segment.enter()) segment.arrive(true, 1);
+    return 0;
+  };
+  const std::vector<int> results = in_all(first);
+  EXPECT_GT(results[0], 0);
+  constexpr int later = 150;  // more than there are words
+  const auto unwanted = [](Segment& segment, int rank) { return rank == 2 ? 0 : call(segment, rank, false); };
+  for (int i = 0; i < later; ++i) EXPECT_EQ(in_all(unwanted), std::vector<int>({-1, -1, 0}));
+  EXPECT_TRUE(segments_[0]->is_broken()) << "it is not waited for again and again";
+  EXPECT_TRUE(stopped.is_solved()) << "the others have results, so it needs them, too";
+  EXPECT_EQ(stopped.found(), results[0]);
+  stopped.leave();
+  for (int i = 0; i < later; ++i) EXPECT_EQ(call(stopped, 2, false), -1);
+}
+
+TEST_F(Segments, SayWhatIsPostponed) {
+  all_join();
+  const auto say = [&](const Word& word) {
+    return in_all([&](Segment& segment, int rank) {
+      const bool wanted = rank == 0 ? segment.say(some_class, word) : segment.hear(some_class);
+      return wanted ? -1 : segment.is_postponed() ? 1 : 0;
+    });
+  };
+  EXPECT_EQ(say({.postponed = true}), std::vector<int>(ranks, 1));
+  EXPECT_EQ(say({}), std::vector<int>(ranks, 0));
+}
+
 TEST_F(Segments, DoWithoutARankThatIsDead) {
   join(1);
   const Segment::Invitation invitation = segments_[0]->invitation();
