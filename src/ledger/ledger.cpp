@@ -226,6 +226,11 @@ bool Place::leave(Span span) {
   return left == Pager::Left::yes;
 }
 
+bool Place::leave(Span span, const Pager::OtherBytes& others) {
+  const std::lock_guard turn(ledger_.turn_);
+  return ledger_.pager_->leave(number_, span, others) == Pager::Left::yes;
+}
+
 void Place::touched(std::vector<Span>& runs) {
   if (!ledger_.pager_) return;
   const std::lock_guard lock(ledger_.memory_mutex_);

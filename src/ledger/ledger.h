@@ -158,8 +158,14 @@ class Place {
   /// This place has computed these pages: the host's are given up. False: they cannot be, and all of the span is to be
   /// written by the caller. Needs read_from().
   bool leave(Span span);
-  /// Whether the host's pages of the span were given up, at any place; fills them.
-  bool any_left(Span span) const { return ledger_.pager_ && ledger_.pager_->any_left(span); }
+  /// The same where it has computed only some of the bytes (Pager::leave); there is no other place. False: nothing has
+  /// changed.
+  bool leave(Span span, const Pager::OtherBytes& others);
+  /// How much of the host's pages of the span was given up, at any place.
+  std::size_t bytes_left(Span span) const { return ledger_.pager_ ? ledger_.pager_->bytes_left(span) : 0; }
+  bool any_left(Span span) const { return bytes_left(span) > 0; }
+  bool all_left_here(Span span) const { return ledger_.pager_ && ledger_.pager_->all_left(number_, span); }
+  /// Fills them.
   void bring_home(Span span) {
     if (ledger_.pager_) ledger_.pager_->bring_home(span);
   }

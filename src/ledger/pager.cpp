@@ -59,11 +59,15 @@ void Pager::read_from(std::size_t place, PageSource* source) {
   sources_[place] = source;
 }
 
-Pager::Left Pager::leave(std::size_t place, Span span) {
-  if (states_.all_newest(place, span)) return Left::yes;
+void Pager::make_workers() {
   std::call_once(workers_made_, [this] {
     workers_ = platform::create_worker_pool(std::clamp(platform::cpu_share() - 1, 0, max_workers), "blastoff-pager");
   });
+}
+
+Pager::Left Pager::leave(std::size_t place, Span span) {
+  if (states_.all_newest(place, span)) return Left::yes;
+  make_workers();
   const std::lock_guard lock(changing_);
   if (forking_ || ended_ || !states_.leave(place, span)) return Left::no;
   bool partly = false;
@@ -71,6 +75,69 @@ Pager::Left Pager::leave(std::size_t place, Span span) {
   if (partly) return Left::partly;
   states_.home(span);
   return Left::no;
+}
+
+// What other threads write to the pages meanwhile, they write before the pages are taken or after they have been
+// filled.
+Pager::Left Pager::leave(std::size_t place, Span span, const OtherBytes& others) {
+  if (states_.all_newest(place, span)) return Left::yes;
+  make_workers();
+  std::vector<PagesOnDevice> copies;
+  std::vector<Span> home;
+  std::vector<Span> lacking;
+  const std::lock_guard lock(changing_);
+  if (forking_ || ended_ || states_.any_lent(span) || !states_.where(place, span, copies)) return Left::no;
+  states_.at_home(place, span, home, lacking);
+  const auto taken = absent_.take(span);
+  if (!taken) return Left::no;
+  bool completed = false;
+  platform::contained([&] {
+    platform::IntervalSet at_home;
+    for (const Span run : home) at_home.add(run);
+    platform::IntervalSet sent;
+    for (const Span run : lacking) sent.add(run);
+    for (const Span run : taken->written) at_home.each_common(run, [&](Span common) { sent.add(common); });
+    completed = complete(*taken, copies, sent, others);
+  });
+  if (completed && states_.leave(place, span)) return Left::yes;
+  absent_.put_back(*taken, home);
+  return Left::no;
+}
+
+/// Gives copies of one place what they lack of these runs of pages.
+bool Pager::complete(const tracking::AbsentPages::Taken& taken, const std::vector<PagesOnDevice>& copies,
+                     const platform::IntervalSet& lacking, const OtherBytes& others) {
+  std::vector<std::vector<device::Run>> loads;
+  std::size_t load = PageSource::max_bytes;
+  std::vector<Span> bytes;
+  const auto send = [&](Span piece, device::Address to) {
+    for (std::size_t done = 0; done < piece.bytes();) {
+      if (load == PageSource::max_bytes) {
+        loads.emplace_back();
+        load = 0;
+      }
+      const std::size_t part = std::min(PageSource::max_bytes - load, piece.bytes() - done);
+      loads.back().push_back({to + done, taken.at(piece.begin + done), part});
+      load += part;
+      done += part;
+    }
+  };
+  for (const PagesOnDevice& copy : copies)
+    lacking.each_common(copy.host, [&](Span pages) {
+      bytes.clear();
+      others(pages, bytes);
+      for (const Span piece : bytes) send(piece, copy.device + (piece.begin - copy.host.begin));
+    });
+  PageSource* source = nullptr;
+  {
+    const std::lock_guard lock(sources_mutex_);
+    source = sources_[copies.front().place];
+  }
+  std::atomic<bool> written = source != nullptr;
+  workers_->run(loads.size(), [&](std::size_t index) {
+    if (written && !source->write(loads[index])) written = false;
+  });
+  return written;
 }
 
 /// Fills pages from where they are newest. Their addresses may be others by now: `at` is the first one.

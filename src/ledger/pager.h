@@ -9,8 +9,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
+#include "device/device.h"
 #include "ledger/states.h"
 #include "platform/event_lock.h"
 #include "platform/worker_pool.h"
@@ -18,7 +20,7 @@
 
 namespace blastoff::ledger {
 
-/// Reads the copies of one place.
+/// Reads the copies of one place, and completes them.
 class PageSource {
  public:
   virtual ~PageSource() = default;
@@ -29,6 +31,9 @@ class PageSource {
   /// Thread-safe.
   virtual const void* read(device::Address from, std::size_t bytes) = 0;
   virtual void release(const void* buffer) = 0;
+
+  /// Copies host memory to the device, of max_bytes together at most. False: the device is lost. Thread-safe.
+  virtual bool write(std::span<const device::Run> runs) = 0;
 };
 
 /// Thread-safe. A thread that may hold a lock of the program's allocator is never made to wait for it: who leaves a
@@ -52,10 +57,16 @@ class Pager final : private tracking::AbsentPages::Filler {
   /// The place has computed these pages: the host's are given up. If they cannot be, all of the span is to be written
   /// by the caller. No scan of these pages may protect some meanwhile.
   Left leave(std::size_t place, Span span);
+  /// The same where the place has computed only some of the bytes. `others` appends those bytes of a run of pages that
+  /// it has not: what it lacks of them, it is given first. Never `partly`. Nothing else may be copied to or computed in
+  /// these pages of the place meanwhile.
+  using OtherBytes = std::function<void(Span pages, std::vector<Span>& bytes)>;
+  Left leave(std::size_t place, Span span, const OtherBytes& others);
 
   /// Fills the host's pages of the span that were given up.
   void bring_home(Span span);
-  bool any_left(Span span) { return states_.any_newest(span); }
+  std::size_t bytes_left(Span span) { return states_.newest_bytes(span); }
+  bool all_left(std::size_t place, Span span) { return states_.all_newest(place, span); }
 
   /// How much it has filled so far.
   std::uint64_t bytes_filled() const { return bytes_filled_; }
@@ -94,6 +105,9 @@ class Pager final : private tracking::AbsentPages::Filler {
   tracking::AbsentPages::Filled try_to_bring_home(Span span);
   tracking::AbsentPages::Filled fill_what_is_newest(Span span);
   tracking::AbsentPages::Filled fill(const PagesOnDevice& run, std::uintptr_t at);
+  void make_workers();
+  bool complete(const tracking::AbsentPages::Taken& taken, const std::vector<PagesOnDevice>& copies,
+                const platform::IntervalSet& lacking, const OtherBytes& others);
   void fill_touched(std::uintptr_t address, std::vector<Span>& touched);
   Span window_at(std::uintptr_t page);
 

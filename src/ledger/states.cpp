@@ -143,13 +143,45 @@ std::size_t States::take(std::size_t place, Span span) {
   return pages;
 }
 
-bool States::leave(std::size_t place, Span span) {
+bool States::where(std::size_t place, Span span, std::vector<PagesOnDevice>& runs) {
+  const std::size_t page = platform::page_size();
+  std::size_t bytes = 0;
+  each_copy(place, span, [&](const Copy& copy, const Part& part) {
+    const Span pages{part.begin + part.first * page, part.begin + part.last * page};
+    runs.push_back({pages, copy.address + part.first * page, place});
+    bytes += pages.bytes();
+  });
+  return bytes == span.bytes();
+}
+
+void States::at_home(std::size_t place, Span span, std::vector<Span>& home, std::vector<Span>& lacking) {
+  each_part(span, [&](Group& group, const Part& part) {
+    PageBitmap here{};
+    here.set(part.first, part.last);
+    for (const Copies& copies : group.places)
+      if (const Copy* const copy = copies[part.chunk].get()) here.clear(copy->newest);
+    append_runs(here, part.first, part.last, part.begin, home);
+    if (const Copy* const copy = place < group.places.size() ? group.places[place][part.chunk].get() : nullptr) {
+      PageBitmap whole = copy->current;
+      whole.clear(copy->partial);
+      whole.clear(copy->invalid);
+      here.clear(whole);
+    }
+    append_runs(here, part.first, part.last, part.begin, lacking);
+  });
+}
+
+bool States::any_lent(Span span) {
   bool lent = false;
   each_part(span, [&](Group& group, const Part& part) {
     for (const Copies& copies : group.places)
       if (const Copy* const copy = copies[part.chunk].get()) lent = lent || copy->lent > 0;
   });
-  if (lent) return false;
+  return lent;
+}
+
+bool States::leave(std::size_t place, Span span) {
+  if (any_lent(span)) return false;
   std::size_t left = 0;
   each_part(span, [&](Group& group, const Part& part) {
     for (std::size_t other = 0; other < group.places.size(); ++other) {
@@ -188,14 +220,14 @@ void States::newest(Span span, Loan& loan) {
   });
 }
 
-bool States::any_newest(Span span) {
-  if (newest_ == 0) return false;
-  bool any = false;
+std::size_t States::newest_bytes(Span span) {
+  if (newest_ == 0) return 0;
+  std::size_t pages = 0;
   each_part(span, [&](Group& group, const Part& part) {
     for (const Copies& copies : group.places)
-      if (const Copy* const copy = copies[part.chunk].get()) any = any || copy->newest.any(part.first, part.last);
+      if (const Copy* const copy = copies[part.chunk].get()) pages += copy->newest.count(part.first, part.last);
   });
-  return any;
+  return pages * platform::page_size();
 }
 
 bool States::all_newest(std::size_t place, Span span) {

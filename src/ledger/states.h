@@ -87,12 +87,19 @@ class States {
   /// Appends the runs of pages that are invalid at the place, in any order.
   void invalid(std::size_t place, Span span, std::vector<Span>& runs);
 
+  /// Appends where the place has its copies of the span, ascending. False: some of the span has none.
+  bool where(std::size_t place, Span span, std::vector<PagesOnDevice>& runs);
+  /// Appends the runs of pages that are newest nowhere, and those of them of which the place has not all bytes.
+  void at_home(std::size_t place, Span span, std::vector<Span>& home, std::vector<Span>& lacking);
+
   /// The place has the only copy of these pages from here on: they are *newest* there. It has open copies of all of
   /// them. False: some of it is lent, by any place, and nothing has changed.
   bool leave(std::size_t place, Span span);
   /// Adds to the loan what is newest anywhere, of the whole span.
   void newest(Span span, Loan& loan);
-  bool any_newest(Span span);
+  bool any_newest(Span span) { return newest_bytes(span) > 0; }
+  std::size_t newest_bytes(Span span);
+  bool any_lent(Span span);
   /// Whether all of the span is newest at the place, and none of it is on its way home.
   bool all_newest(std::size_t place, Span span);
   /// Host memory has the pages again.

@@ -228,7 +228,7 @@ void write_unseen(Text out, const std::vector<UnseenFamily>& unseen) {
 
 void write_results(Text out, const RoutineTotals& sums, const Context& context) {
   if (sums.bytes_left == 0) return;
-  fmt::format_to(out, "  {} of results stayed on the device, of which {} came home later\n",
+  fmt::format_to(out, "  {} of results stayed on the device; {} of pages came home later\n",
                  format_bytes(sums.bytes_left), format_bytes(context.bytes_brought_home));
 }
 

@@ -2,6 +2,7 @@
 // been filled.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <tl/expected.hpp>
 
 #include "platform/interval_set.h"
+#include "platform/owned_mapping.h"
 #include "platform/span.h"
 
 namespace blastoff::tracking {
@@ -24,6 +26,22 @@ class AbsentPages {
   /// Gives up the contents of the span; its pages are absent from here on. The error is one line, and the contents are
   /// as they were, or partly given up where `partly` is set.
   virtual tl::expected<void, std::string> give_up(Span span, bool& partly) = 0;
+
+  /// Contents that were taken out of memory.
+  struct Taken {
+    Span span;                     ///< where they were
+    platform::OwnedMapping pages;  ///< where they are; what was absent holds zeros
+    std::vector<Span> written;     ///< pages of the span that were written since they were last protected
+
+    const std::byte* at(std::uintptr_t address) const {
+      return reinterpret_cast<const std::byte*>(pages.span().begin + (address - span.begin));
+    }
+  };
+  /// Takes the contents of the span out of memory at one moment; its pages are absent from here on. The error is one
+  /// line, and nothing has changed.
+  virtual tl::expected<Taken, std::string> take(Span span) = 0;
+  /// Fills these runs of pages, which are still absent, with what they held.
+  virtual void put_back(const Taken& taken, const std::vector<Span>& runs) = 0;
 
   enum class Filled : std::uint8_t {
     yes,

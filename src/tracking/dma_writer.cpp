@@ -2,18 +2,14 @@
 // their library, if the process has loaded it, and their device file.
 #include "tracking/dma_writer.h"
 
-#include <fcntl.h>
 #include <link.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <string_view>
 
-#include "platform/descriptor.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 
@@ -74,17 +70,6 @@ std::optional<std::string> writer_by_library() {
 }
 
 }  // namespace
-
-std::size_t pinned_kilobytes() {
-  const platform::ErrnoGuard errno_stays;
-  const platform::Descriptor status(open("/proc/self/status", O_RDONLY | O_CLOEXEC));
-  char text[4096];
-  const ssize_t bytes = read(status.get(), text, sizeof text - 1);
-  if (bytes <= 0) return 0;
-  text[bytes] = '\0';
-  const char* line = std::strstr(text, "VmPin:");
-  return line == nullptr ? 0 : std::strtoul(line + std::strlen("VmPin:"), nullptr, 10);
-}
 
 std::optional<std::string> dma_writer(bool pinned) {
   const platform::ErrnoGuard errno_stays;

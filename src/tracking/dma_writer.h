@@ -1,7 +1,6 @@
 // Whether anyone else may write this process's memory without using its page table.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -11,8 +10,5 @@ namespace blastoff::tracking {
 /// network card, buffers registered with io_uring), or attached by other processes (XPMEM). Takes a few microseconds.
 /// `pinned`: whether some of VmPin is not ours.
 std::optional<std::string> dma_writer(bool pinned);
-
-/// Kilobytes pinned for devices in this process: VmPin in /proc/self/status.
-std::size_t pinned_kilobytes();
 
 }  // namespace blastoff::tracking

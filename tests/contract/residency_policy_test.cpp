@@ -100,7 +100,7 @@ TEST_P(ResidencyPolicy, CutsLargeCallsIntoPanels) {
     test.expect();
     const Outcome outcome = run(test.call());
     ASSERT_FALSE(outcome.error) << outcome.error->message;
-    EXPECT_GT(outcome.panels.size(), 1u);
+    EXPECT_TRUE(GetParam().stays() || outcome.panels.size() > 1);
     test.expect_right("panels");
     if (HasFailure()) return;
   }
@@ -112,7 +112,7 @@ TEST_P(ResidencyPolicy, CutsSolvesIntoWideStrips) {
   RigOptions options;
   options.panels = {.general = 1 << 10, .triangular = 1 << 10, .solve_width = width};
   START_COPYING(options);
-  if (!first_use()) GTEST_SKIP() << "it copies whole operands";
+  if (!first_use() || GetParam().stays()) GTEST_SKIP() << "it is one panel";
   for (const std::int64_t order : {20, 150}) {
     for (const bool left : {true, false}) {
       blas::Call call = options_of(Routine::dtrsm, left ? order : 200, left ? 200 : order, 0, 0);

@@ -90,10 +90,12 @@ class Coherence {
   /// writes.
   void expect_staged_return(const PageAcquisition& acquisition);
 
-  /// The device has computed a result that is to stay: gives up the host's pages that it fills, and returns true. What
-  /// it has on other pages is to be in host memory before. False: it cannot stay, and is to be returned through
+  /// The device has computed a result that is to stay: gives up the host's pages on which it lies, and returns true.
+  /// What not_to_stay() names is to be in host memory before. False: it cannot stay, and is to be returned through
   /// staging.
   bool leave(PageAcquisition& acquisition, std::size_t operand);
+  /// The bytes of such a result on pages that cannot be given up.
+  std::vector<platform::Span> not_to_stay(const operation::Operand& result) const;
 
   /// Does a part of the work of finish() while the device is still computing.
   void prepare_finish(PageAcquisition& acquisition);
@@ -177,7 +179,10 @@ class Coherence {
   void note_touched();
   Stay wanted_stay(const operation::Operation& call, std::size_t index);
   bool may_stay(const operation::Operation& call, std::size_t index);
+  bool has_a_region(const operation::Operation& call, const operation::Operand& result) const;
+  bool bring_home(const operation::Operand& operand);
   bool leave(std::span<const platform::Span> runs);
+  bool leave_region(const PageAcquisition& acquisition, const operation::Operand& result);
   void leave_probes(PageAcquisition& acquisition);
   bool has_memory(const operation::Operand& operand) const;
   bool may_copy(const PageAcquisition& acquisition, const operation::Operand& operand) const;

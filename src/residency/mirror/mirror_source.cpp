@@ -1,13 +1,14 @@
 #include "residency/mirror/mirror_source.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
+#include <vector>
 
 namespace blastoff::residency::mirror {
 
 device::Result<std::unique_ptr<MirrorSource>> MirrorSource::create(device::Device& device) {
   std::unique_ptr<MirrorSource> source(new MirrorSource(device));
-  source->taken_.reserve(max_slots);
   for (std::size_t i = 0; i < max_slots; ++i) {
     auto queue = device.create_queue();
     if (!queue) return tl::unexpected(std::move(queue.error()));
@@ -22,27 +23,41 @@ MirrorSource::~MirrorSource() {
   for (const Slot& slot : idle_) device_.free_staging(slot.buffer, max_bytes);
 }
 
-const void* MirrorSource::read(device::Address from, std::size_t bytes) {
+MirrorSource::Slot& MirrorSource::take_slot() {
   std::unique_lock lock(mutex_);
   released_.wait(lock, [this] { return !idle_.empty(); });
-  taken_.push_back(std::move(idle_.back()));
-  idle_.pop_back();
-  device::Queue& queue = *taken_.back().queue;
-  void* const buffer = taken_.back().buffer;
-  lock.unlock();
-  const device::Status read =
-      queue.copy_to_host(buffer, from, {bytes, 1, bytes, bytes}).and_then([&] { return queue.synchronize(); });
-  if (read) return buffer;
-  release(buffer);
+  taken_.splice(taken_.begin(), idle_, idle_.begin());
+  return taken_.front();
+}
+
+const void* MirrorSource::read(device::Address from, std::size_t bytes) {
+  const Slot& slot = take_slot();
+  const device::Status read = slot.queue->copy_to_host(slot.buffer, from, {bytes, 1, bytes, bytes}).and_then([&] {
+    return slot.queue->synchronize();
+  });
+  if (read) return slot.buffer;
+  release(slot.buffer);
   return nullptr;
+}
+
+bool MirrorSource::write(std::span<const device::Run> runs) {
+  std::vector<device::Run> staged(runs.begin(), runs.end());
+  const Slot& slot = take_slot();
+  auto* at = static_cast<std::byte*>(slot.buffer);
+  for (device::Run& run : staged) {
+    run.host = std::memcpy(at, run.host, run.bytes);
+    at += run.bytes;
+  }
+  const device::Status written =
+      slot.queue->copy_runs_to_device(staged).and_then([&] { return slot.queue->synchronize(); });
+  release(slot.buffer);
+  return written.has_value();
 }
 
 void MirrorSource::release(const void* buffer) {
   {
     const std::lock_guard lock(mutex_);
-    const auto slot = std::ranges::find(taken_, buffer, &Slot::buffer);
-    idle_.push_back(std::move(*slot));
-    taken_.erase(slot);
+    idle_.splice(idle_.begin(), taken_, std::ranges::find(taken_, buffer, &Slot::buffer));
   }
   released_.notify_one();
 }

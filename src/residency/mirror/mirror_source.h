@@ -2,9 +2,10 @@
 #pragma once
 
 #include <condition_variable>
+#include <list>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <span>
 
 #include "device/device.h"
 #include "ledger/pager.h"
@@ -22,6 +23,7 @@ class MirrorSource final : public ledger::PageSource {
   /// Results have been computed when the call that leaves them ends.
   const void* read(device::Address from, std::size_t bytes) override;
   void release(const void* buffer) override;
+  bool write(std::span<const device::Run> runs) override;
 
  private:
   /// As many pieces are on their way at a time.
@@ -33,11 +35,13 @@ class MirrorSource final : public ledger::PageSource {
 
   explicit MirrorSource(device::Device& device) : device_(device) {}
 
+  Slot& take_slot();
+
   device::Device& device_;
   std::mutex mutex_;
   std::condition_variable released_;
-  std::vector<Slot> idle_;
-  std::vector<Slot> taken_;
+  std::list<Slot> idle_;
+  std::list<Slot> taken_;
 };
 
 }  // namespace blastoff::residency::mirror

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "platform/contained.h"
-#include "tracking/dma_writer.h"
+#include "tracking/process_status.h"
 
 namespace blastoff::residency::mirror {
 

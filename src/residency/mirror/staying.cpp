@@ -14,11 +14,11 @@ using platform::Span;
 
 // Giving up a run of pages costs some system calls.
 constexpr int max_runs = 64;
-constexpr std::size_t min_bytes = std::size_t{64} << 10;
+constexpr std::size_t min_bytes = std::size_t{64} << 10;  // where the user leaves the choice to us
 
 /// Whether the result fills few runs of pages, which are most of it.
 bool has_its_own_pages(const operation::Operand& result) {
-  if (result.part != operation::Part::full || result.payload_bytes() < min_bytes) return false;
+  if (result.part != operation::Part::full) return false;
   int runs = 0;
   std::size_t bytes = 0;
   each_filled_run(result, [&](Span run) {
@@ -26,6 +26,21 @@ bool has_its_own_pages(const operation::Operand& result) {
     bytes += run.bytes();
   });
   return runs <= max_runs && 2 * bytes >= result.payload_bytes();
+}
+
+/// The whole pages between its first and its last byte.
+Span region_of(const operation::Operand& result) {
+  return platform::inward_to_pages(bounds(result));
+}
+
+/// Appends those bytes of the pages that are none of the operand's.
+void append_others(const operation::Operand& operand, Span pages, std::vector<Span>& bytes) {
+  std::uintptr_t at = pages.begin;
+  each_span_within(operand, pages, [&](Span own) {
+    if (own.begin > at) bytes.push_back({at, own.begin});
+    at = own.end;
+  });
+  if (at < pages.end) bytes.push_back({at, pages.end});
 }
 
 }  // namespace
@@ -44,12 +59,25 @@ Stay Coherence::wanted_stay(const operation::Operation& call, std::size_t index)
   return stays_.judge(call, index);
 }
 
+// A triangle, or a part of a larger matrix, can stay with all that lies between its columns. The device gets what it
+// lacks of that, once. Other devices, and other results of the call, might have a share in it.
+bool Coherence::has_a_region(const operation::Operation& call, const operation::Operand& result) const {
+  int results = 0;
+  call.each_result([&](std::size_t, const operation::Operand&) { ++results; });
+  const std::size_t bytes = region_of(result).bytes();
+  if (bytes == 0 || results != 1 || place_.shared() || has_wide_gaps(result)) return false;
+  constexpr std::size_t max_others = 3;  // for each byte of the result
+  return bytes <= (1 + max_others) * result.payload_bytes() || 4 * place_.bytes_left(region_of(result)) >= 3 * bytes;
+}
+
 // Whoever touches a page that was given up waits for the pager, and the pager for the device's driver. So the program
 // must not touch one while it holds a lock for which the driver may wait: one of its allocator, or of the driver
 // itself. A result that cannot be made again if the operation fails has to be in host memory.
 bool Coherence::may_stay(const operation::Operation& call, std::size_t index) {
   const operation::Operand& result = call.operands()[index];
-  return place_.may_leave() && !call.may_fail && has_its_own_pages(result) && !device_.used_by_program() &&
+  const bool large_enough = results_ == Results::stay || result.payload_bytes() >= min_bytes;
+  return large_enough && place_.may_leave() && !call.may_fail &&
+         (has_its_own_pages(result) || has_a_region(call, result)) && !device_.used_by_program() &&
          !platform::in_malloc_arena(bounds(result));
 }
 
@@ -69,8 +97,7 @@ void Coherence::choose_staying(PageAcquisition& acquisition) {
   if (!source_) return;
   const auto operands = call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i)
-    if (!operands[i].empty() && scribbles(operands[i].intent) && !acquisition.stays[i])
-      place_.bring_home(platform::outward_to_pages(bounds(operands[i])));
+    if (!operands[i].empty() && scribbles(operands[i].intent) && !acquisition.stays[i]) bring_home(operands[i]);
   constexpr std::size_t longest_vector = std::size_t{64} << 20;  // where its length is not known
   for (const operation::HostVector& vector : call.vectors()) {
     const auto begin = reinterpret_cast<std::uintptr_t>(vector.address);
@@ -78,15 +105,69 @@ void Coherence::choose_staying(PageAcquisition& acquisition) {
   }
 }
 
+// A small part of a large matrix comes without what lies between its columns.
+bool Coherence::bring_home(const operation::Operand& operand) {
+  constexpr std::size_t comes_whole = std::size_t{64} << 20;
+  const Span whole = platform::outward_to_pages(bounds(operand));
+  if (!place_.any_left(whole)) return false;
+  if (whole.bytes() <= comes_whole)
+    place_.bring_home(whole);
+  else
+    each_covered_run(operand, [&](Span run) { place_.bring_home(run); });
+  return true;
+}
+
+std::vector<Span> Coherence::not_to_stay(const operation::Operand& result) const {
+  std::vector<Span> found;
+  const auto add = [&](Span span) {
+    if (!place_.all_left_here(platform::outward_to_pages(span))) found.push_back(span);
+  };
+  if (has_its_own_pages(result)) {
+    each_span_on_shared_pages(result, add);
+    return found;
+  }
+  const Span region = region_of(result);
+  each_span_within(result, {bounds(result).begin, region.begin}, add);
+  each_span_within(result, {region.end, bounds(result).end}, add);
+  return found;
+}
+
 // Memory that is page-locked must keep its pages. Who locks memory asks whether some of it has been given up, after it
 // has said that it will. So one of both learns of the other.
 bool Coherence::leave(PageAcquisition& acquisition, std::size_t operand) {
   const operation::Operand& result = acquisition.call.operands()[operand];
-  std::vector<Span> runs;
-  each_filled_run(result, [&](Span run) { runs.push_back(run); });
-  acquisition.stays[operand] = leave(runs);
-  for (const Span run : runs) acquisition.left[operand] += acquisition.stays[operand] ? run.bytes() : 0;
-  return acquisition.stays[operand];
+  bool left = false;
+  if (has_its_own_pages(result)) {
+    std::vector<Span> runs;
+    each_filled_run(result, [&](Span run) { runs.push_back(run); });
+    left = leave(runs);
+  } else {
+    left = leave_region(acquisition, result);
+  }
+  acquisition.stays[operand] = left;
+  if (left) acquisition.left[operand] = result.part_bytes();
+  return left;
+}
+
+// The lock keeps others from the pages, whose calls may compute in them, or bring them.
+bool Coherence::leave_region(const PageAcquisition& acquisition, const operation::Operand& result) {
+  const Span region = region_of(result);
+  if (place_.all_left_here(region)) return true;
+  if (dma_writer()) return false;
+  std::unique_lock lock(mutex_);
+  count_writer(acquisition, -1);
+  bool alone = true;
+  mirrors_.each_chunk(region, [&](Chunk& chunk, std::size_t first, std::size_t last) {
+    alone = alone && !chunk.copy->arriving.any(first, last) &&
+            (!chunk.writers || std::all_of(&chunk.writers[first], &chunk.writers[last], [](auto n) { return n == 0; }));
+  });
+  count_writer(acquisition, +1);
+  const auto others = [&](Span pages, std::vector<Span>& bytes) { append_others(result, pages, bytes); };
+  if (!alone || !place_.leave(region, others)) return false;
+  if (!pins_->touches(region)) return true;
+  lock.unlock();
+  place_.bring_home(region);
+  return false;
 }
 
 bool Coherence::leave(std::span<const Span> runs) {

@@ -33,12 +33,12 @@ class StayingReturn final : public ReturnPath {
 
  private:
   Status leave(std::size_t index) {
-    std::vector<Transfer> shared;
-    each_span_on_shared_pages(acquisition_.call.operands()[index], [&](platform::Span span) {
+    std::vector<Transfer> pieces;
+    for (const platform::Span span : coherence_.not_to_stay(acquisition_.call.operands()[index])) {
       const std::size_t bytes = span.bytes();
-      shared.push_back({reinterpret_cast<void*>(span.begin), on_device(index, span.begin), {bytes, 1, bytes, bytes}});
-    });
-    if (auto home = bring(shared); !home) return home;
+      pieces.push_back({reinterpret_cast<void*>(span.begin), on_device(index, span.begin), {bytes, 1, bytes, bytes}});
+    }
+    if (auto home = bring(pieces); !home) return home;
     state_ = HostState::torn;
     if (!coherence_.leave(acquisition_, index)) return return_whole(index);
     traffic_.bytes_left += acquisition_.left[index];
@@ -50,7 +50,9 @@ class StayingReturn final : public ReturnPath {
     const auto columns = static_cast<std::size_t>(result.columns);
     return bring({{result.address,
                    acquisition_.addresses[index],
-                   {result.column_bytes(), columns, result.stride_bytes(), result.stride_bytes()}}});
+                   {result.column_bytes(), columns, result.stride_bytes(), result.stride_bytes()},
+                   result.part,
+                   result.element_size}});
   }
 
   device::Address on_device(std::size_t index, std::uintptr_t host) const {

@@ -244,8 +244,12 @@ void Coherence::count_kept(const operation::Operand& operand, Look& look) const 
 // What stayed on the device comes home at once, and not page by page. A page that is not protected counts as written,
 // whatever becomes current meanwhile. So the kernel is asked without the lock.
 void Coherence::leave_to_cpu(const operation::Operation& call) {
-  for (const operation::Operand& operand : call.operands())
-    if (!operand.empty()) place_.bring_home(platform::outward_to_pages(bounds(operand)));
+  PageAcquisition::PerOperand<bool> came{};
+  for (std::size_t i = 0; i < call.operands().size(); ++i)
+    came[i] = !call.operands()[i].empty() && bring_home(call.operands()[i]);
+  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock)
+    for (std::size_t i = 0; i < came.size(); ++i)
+      if (came[i]) stays_.touched(platform::outward_to_pages(bounds(call.operands()[i])));
   if (!place_.tracker().faults_once_a_page()) return;
   std::vector<Span> regions;
   call.each_result([&](std::size_t, const operation::Operand& result) {

@@ -12,6 +12,8 @@
 #include "platform/contained.h"
 #include "platform/errno_guard.h"
 #include "platform/process.h"
+#include "tracking/process_status.h"
+#include "tracking/uffd/written_pages.h"
 
 namespace blastoff::tracking {
 namespace {
@@ -46,7 +48,7 @@ std::int64_t fill_once(EventReader& reader, Span span, const void* contents) {
 
 }  // namespace
 
-UffdAbsentPages::UffdAbsentPages(UffdMemoryEvents& events) : events_(events) {
+UffdAbsentPages::UffdAbsentPages(UffdMemoryEvents& events, PagemapFile& pagemap) : events_(events), pagemap_(pagemap) {
   events_.on_surrender([this](Span span) {
     if (Filler* const filler = filler_) filler->surrendered(span);
   });
@@ -79,10 +81,8 @@ void UffdAbsentPages::hear(std::vector<MemoryEvent>& events, std::size_t index) 
   }
 }
 
-// The registration is made each time: other memory may lie there since the last one.
-tl::expected<void, std::string> UffdAbsentPages::give_up(Span span, bool& partly) {
-  partly = false;
-  const std::lock_guard lock(mutex_);
+// The registration is made each time: other memory may lie there since the last one. Under the lock.
+tl::expected<void, std::string> UffdAbsentPages::prepare(Span span) {
   if (registered_.size() >= max_runs) return tl::unexpected(std::string("too many mappings would be split"));
   uffdio_register request{};
   request.range = {span.begin, span.bytes()};
@@ -95,10 +95,50 @@ tl::expected<void, std::string> UffdAbsentPages::give_up(Span span, bool& partly
       return tl::unexpected(std::string("MADV_DONTFORK: ") + std::strerror(error));
     not_forked_.add(span);
   }
+  return {};
+}
+
+tl::expected<void, std::string> UffdAbsentPages::give_up(Span span, bool& partly) {
+  partly = false;
+  const std::lock_guard lock(mutex_);
+  if (auto prepared = prepare(span); !prepared) return prepared;
   const int error = events_.reader().drop(span);
   if (error == 0) return {};
   partly = true;
   return tl::unexpected(std::string("MADV_DONTNEED: ") + std::strerror(error));
+}
+
+// Memory that the program has locked would be locked no more. Where the pages lie now is registered like the span, and
+// nobody fills what is absent there.
+tl::expected<AbsentPages::Taken, std::string> UffdAbsentPages::take(Span span) {
+  if (locked_kilobytes() > 0) return tl::unexpected(std::string("the program locks memory"));
+  const std::lock_guard lock(mutex_);
+  if (auto prepared = prepare(span); !prepared) return tl::unexpected(prepared.error());
+  Taken taken{span, {}, {}};
+  taken.written.reserve(1);
+  std::uintptr_t to = 0;
+  if (const int error = events_.reader().move_away(span, to); error != 0)
+    return tl::unexpected(std::string("mremap: ") + std::strerror(error));
+  taken.pages = platform::OwnedMapping({to, to + span.bytes()});
+  bool known = false;
+  platform::contained([&] { known = written_pages(pagemap_, taken.pages.span(), false, true, 0, taken.written); });
+  if (!known) taken.written.assign(1, taken.pages.span());
+  events_.unwatch(taken.pages.span());
+  for (Span& run : taken.written) run = {run.begin - to + span.begin, run.end - to + span.begin};
+  return taken;
+}
+
+void UffdAbsentPages::put_back(const Taken& taken, const std::vector<Span>& runs) {
+  for (const Span run : runs)
+    for (std::uintptr_t at = run.begin; at < run.end;) {
+      uffdio_copy request{};
+      request.dst = at;
+      request.src = reinterpret_cast<std::uintptr_t>(taken.at(at));
+      request.len = run.end - at;
+      const int error = events_.control(UFFDIO_COPY, &request);
+      if (error != 0 && error != EAGAIN && error != ENOMEM) break;  // the memory has gone
+      if (request.copy > 0) at += static_cast<std::uintptr_t>(request.copy);
+    }
 }
 
 AbsentPages::Filled UffdAbsentPages::fill(Span span, const void* contents) {

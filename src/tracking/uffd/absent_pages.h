@@ -6,6 +6,7 @@
 
 #include "platform/interval_set.h"
 #include "tracking/absent_pages.h"
+#include "tracking/soft_dirty/pagemap.h"
 #include "tracking/uffd/memory_events.h"
 
 namespace blastoff::tracking {
@@ -14,9 +15,11 @@ namespace blastoff::tracking {
 /// unmapped or dropped.
 class UffdAbsentPages final : public AbsentPages {
  public:
-  explicit UffdAbsentPages(UffdMemoryEvents& events);
+  UffdAbsentPages(UffdMemoryEvents& events, PagemapFile& pagemap);
 
   tl::expected<void, std::string> give_up(Span span, bool& partly) override;
+  tl::expected<Taken, std::string> take(Span span) override;
+  void put_back(const Taken& taken, const std::vector<Span>& runs) override;
   Filled fill(Span span, const void* contents) override;
   bool wait(std::vector<std::uintptr_t>& addresses) override;
   void stop_waiting() override { events_.reader().stop_waiting_for_faults(); }
@@ -32,8 +35,10 @@ class UffdAbsentPages final : public AbsentPages {
 
  private:
   void hear(std::vector<MemoryEvent>& events, std::size_t index);
+  tl::expected<void, std::string> prepare(Span span);
 
   UffdMemoryEvents& events_;
+  PagemapFile& pagemap_;
   std::atomic<Filler*> filler_ = nullptr;
   std::mutex mutex_;
   platform::IntervalSet registered_;  ///< for missing pages

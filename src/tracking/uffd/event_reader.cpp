@@ -190,7 +190,7 @@ bool EventReader::take_messages(Shared& shared) {
       rung = true;
     else if (messages[i].event == UFFD_EVENT_PAGEFAULT)
       shared.faults.put(messages[i].arg.pagefault.address);
-    else if (!is_own_drop(shared, messages[i]))
+    else if (!is_own(shared, messages[i]))
       put_message(shared.ring, messages[i]);
   }
   const bool go_on = !rung || answer(shared);
@@ -201,22 +201,40 @@ bool EventReader::take_messages(Shared& shared) {
   return go_on;
 }
 
-bool EventReader::is_own_drop(const Shared& shared, const uffd_msg& message) {
-  return message.event == UFFD_EVENT_REMOVE &&
-         message.arg.remove.start >= shared.own_begin.load(std::memory_order_acquire) &&
-         message.arg.remove.end <= shared.own_end.load(std::memory_order_acquire);
+bool EventReader::is_own(const Shared& shared, const uffd_msg& message) {
+  const auto within = [&](std::uintptr_t begin, std::uintptr_t end) {
+    return begin >= shared.own_begin.load(std::memory_order_acquire) &&
+           end <= shared.own_end.load(std::memory_order_acquire);
+  };
+  const auto& [from, to, length] = message.arg.remap;
+  return (message.event == UFFD_EVENT_REMOVE && within(message.arg.remove.start, message.arg.remove.end)) ||
+         (message.event == UFFD_EVENT_REMAP && within(from, from + length));
 }
 
 // The system call returns when the reader has taken its event, perhaps before the reader has looked at it.
-int EventReader::drop(Span span) {
-  const std::lock_guard lock(drop_mutex_);
+template <class Change>
+int EventReader::change_unheard(Span span, Change&& change) {
+  const std::lock_guard lock(change_mutex_);
   shared_->own_begin.store(span.begin, std::memory_order_release);
   shared_->own_end.store(span.end, std::memory_order_release);
-  const bool dropped = syscall(SYS_madvise, span.begin, span.bytes(), MADV_DONTNEED) == 0;
-  const int error = dropped ? 0 : errno;
+  const int error = change();
   (void)shared_->ring.settle();
   shared_->own_end.store(0, std::memory_order_release);
   return error;
+}
+
+int EventReader::drop(Span span) {
+  return change_unheard(span,
+                        [&] { return syscall(SYS_madvise, span.begin, span.bytes(), MADV_DONTNEED) == 0 ? 0 : errno; });
+}
+
+int EventReader::move_away(Span span, std::uintptr_t& to) {
+  return change_unheard(span, [&] {
+    const long moved =
+        syscall(SYS_mremap, span.begin, span.bytes(), span.bytes(), MREMAP_MAYMOVE | MREMAP_DONTUNMAP, nullptr);
+    to = static_cast<std::uintptr_t>(moved);
+    return moved == -1 ? errno : 0;
+  });
 }
 
 bool EventReader::answer(Shared& shared) {

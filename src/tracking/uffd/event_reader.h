@@ -48,6 +48,9 @@ class EventReader {
 
   /// Drops the pages of the span without an event of it. Returns 0 or the error number.
   int drop(Span span);
+  /// Moves the pages of the span to new addresses without an event of it; the span stays mapped and registered, and so
+  /// are the new addresses. Returns 0 or the error number.
+  int move_away(Span span, std::uintptr_t& to);
 
   /// Makes the request while no event is taken from the kernel: the system call that causes one waits meanwhile.
   /// ECANCELED: an event waits to be drained, and the request was not made.
@@ -81,7 +84,7 @@ class EventReader {
     std::atomic<bool> released{false};                     ///< stop_waiting() was called
     platform::EventLock reading;                           ///< held while events are taken, and shared by
                                                            ///< control_while_quiet()
-    std::atomic<std::uintptr_t> own_begin{0}, own_end{0};  ///< what drop() is dropping
+    std::atomic<std::uintptr_t> own_begin{0}, own_end{0};  ///< what change_unheard() is changing
     FaultRing faults;
     std::atomic<bool> faults_released{false};  ///< stop_waiting_for_faults() was called
     std::atomic<State> state{State::starting};
@@ -92,7 +95,9 @@ class EventReader {
   EventReader(std::shared_ptr<Shared> shared, platform::Descriptor uffd);
   static void read_events(Shared& shared);
   static bool take_messages(Shared& shared);
-  static bool is_own_drop(const Shared& shared, const uffd_msg& message);
+  static bool is_own(const Shared& shared, const uffd_msg& message);
+  template <class Change>
+  int change_unheard(Span span, Change&& change);
   static bool answer(Shared& shared);
   static void unregister_all(const Shared& shared);
   int ring_for(Request& request);
@@ -103,7 +108,7 @@ class EventReader {
   bool recognisable_ = false;  ///< no other descriptor has this identity
   int process_;
   std::function<void(Span)> before_surrender_;
-  std::mutex drop_mutex_;     ///< one drop at a time; the reader never takes it
+  std::mutex change_mutex_;   ///< one change at a time; the reader never takes it
   std::mutex request_mutex_;  ///< one request at a time; the reader never takes it
 };
 

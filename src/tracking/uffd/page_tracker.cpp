@@ -5,7 +5,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "platform/kernel_interface.h"
 #include "platform/mappings.h"
 #include "platform/process.h"
+#include "tracking/uffd/written_pages.h"
 
 namespace blastoff::tracking {
 namespace {
@@ -25,19 +25,10 @@ std::string cause(const char* what) {
   return std::string(what) + ": " + std::strerror(errno);
 }
 
-/// Appends a run, or extends the last one if they touch. Runs before `first_own` stay as they are.
-void append_run(std::vector<Span>& runs, std::size_t first_own, Span run) {
-  if (runs.size() > first_own && runs.back().end == run.begin) {
-    runs.back().end = run.end;
-  } else {
-    runs.push_back(run);
-  }
-}
-
 }  // namespace
 
 UffdPageTracker::UffdPageTracker(std::unique_ptr<UffdMemoryEvents> events, std::unique_ptr<PagemapFile> pagemap)
-    : events_(std::move(events)), pagemap_(std::move(pagemap)), absent_(*events_) {}
+    : events_(std::move(events)), pagemap_(std::move(pagemap)), absent_(*events_, *pagemap_) {}
 
 tl::expected<std::unique_ptr<PageTracker>, std::string> UffdPageTracker::open() {
   auto events = UffdMemoryEvents::open(asynchronous_protection);
@@ -84,41 +75,12 @@ PageTracker::Scan UffdPageTracker::scan(Span span, bool protect, std::vector<Spa
   const std::size_t before = written.size();
   for (const Span given_up : absent_.registered_within(span)) {
     const Span ahead{span.begin, given_up.begin};
-    if (!scan(ahead, protect, false, before, written) || !scan(given_up, protect, true, before, written))
+    if (!written_pages(*pagemap_, ahead, protect, false, before, written) ||
+        !written_pages(*pagemap_, given_up, protect, true, before, written))
       return Scan::not_tracked;
     span.begin = given_up.end;
   }
-  return scan(span, protect, false, before, written) ? Scan::ok : Scan::not_tracked;
-}
-
-/// Appends to the runs from `first_own` on. An absent page counts as written, unless it is among pages that were given
-/// up. False: the span is not tracked, and the own runs have gone.
-bool UffdPageTracker::scan(Span span, bool protect, bool given_up, std::size_t first_own, std::vector<Span>& written) {
-  const int pagemap = pagemap_->get();
-  std::array<platform::kernel::PageRegion, 512> regions;
-  platform::kernel::PagemapScan request{};
-  request.size = sizeof request;
-  request.flags = platform::kernel::scan_fail_unless_tracked | (protect ? platform::kernel::scan_protect_matching : 0);
-  request.vec = reinterpret_cast<std::uintptr_t>(regions.data());
-  request.vec_len = regions.size();
-  request.category_mask = platform::kernel::page_is_written;
-  if (given_up) request.category_anyof_mask = platform::kernel::page_is_present | platform::kernel::page_is_swapped;
-  request.return_mask = platform::kernel::page_is_written;
-  request.end = span.end;
-  for (std::uintptr_t at = span.begin; at < span.end; at = request.walk_end) {
-    request.start = at;
-    const int found = ioctl(pagemap, platform::kernel::pagemap_scan, &request);
-    if (found < 0 && errno == EINTR) {
-      request.walk_end = at;
-      continue;
-    }
-    if (found < 0) {
-      written.resize(first_own);
-      return false;
-    }
-    for (int i = 0; i < found; ++i) append_run(written, first_own, {regions[i].start, regions[i].end});
-  }
-  return true;
+  return written_pages(*pagemap_, span, protect, false, before, written) ? Scan::ok : Scan::not_tracked;
 }
 
 void UffdPageTracker::unprotect(Span span) {

@@ -40,7 +40,6 @@ class UffdPageTracker final : public PageTracker {
  private:
   UffdPageTracker(std::unique_ptr<UffdMemoryEvents> events, std::unique_ptr<PagemapFile> pagemap);
   tl::expected<void, std::string> try_out();
-  bool scan(Span span, bool protect, bool given_up, std::size_t first_own, std::vector<Span>& written);
 
   std::unique_ptr<UffdMemoryEvents> events_;  ///< watches exactly the tracked spans
   std::unique_ptr<PagemapFile> pagemap_;

@@ -80,7 +80,8 @@ def test_every_byte_is_right_at_full_speed(policy, device, seed, budget):
 @pytest.mark.parametrize("budget", [PLENTY, SCARCE], ids=["plenty", "scarce"])
 @pytest.mark.parametrize("verify", ["abort", "off"])
 def test_every_byte_is_right_where_results_stay(device, seed, budget, verify):
-    play("first-use", device, seed, budget=budget, verify=verify, settings=["--results=stay"])
+    outcome = play("first-use", device, seed, budget=budget, verify=verify, settings=["--results=stay"])
+    assert outcome.total("bytes_left") > 0 or os.geteuid() != 0
 
 
 def test_every_result_passes_the_quick_checks(device):

@@ -188,6 +188,42 @@ static int written_in_part(void) {
   return right(c);
 }
 
+/// The rows above a result in a larger matrix belong to another thread, which counts in them as fast as it can.
+enum { ABOVE = 100, ALL_ROWS = ABOVE + N };
+static volatile int counting = 1;
+
+static void* count(void* matrix) {
+  volatile double* const elements = matrix;
+  intptr_t rounds = 0;
+  for (; counting; ++rounds)
+    for (int j = 0; j < N; ++j)
+      for (int i = 0; i < ABOVE; i += 7) elements[i + j * ALL_ROWS] += 1;
+  return (void*)rounds;
+}
+
+static int beside_a_writer(void) {
+  double* const whole =
+      mmap(NULL, sizeof(double) * ALL_ROWS * N, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  pthread_t counter;
+  pthread_create(&counter, NULL, count, whole);
+  memset(expected, 0, bytes);
+  for (int call = 0; call < 60; ++call) {
+    multiply(N, N, K, a, N, b, K, 1.0, whole + ABOVE, ALL_ROWS);
+    if (call % 10 == 0) usleep(1000);
+  }
+  counting = 0;
+  void* rounds = NULL;
+  pthread_join(counter, &rounds);
+  multiply(N, N, K, a, N, b, K, 0.0, c, N);
+  for (int j = 0; j < N; ++j) {
+    for (int i = 0; i < N; ++i)
+      if (!(fabs(whole[ABOVE + i + j * ALL_ROWS] - 60 * c[i + j * N]) <= 1e-9)) return 0;
+    for (int i = 0; i < ABOVE; ++i)
+      if (whole[i + j * ALL_ROWS] != (i % 7 == 0 ? (double)(intptr_t)rounds : 0)) return 0;
+  }
+  return rounds != NULL;
+}
+
 static int used_by_small_calls(void) {
   double* const small = filled(16, 3);
   multiply(2, 2, 2, c, N, small, 2, 0.0, small + 8, 2);
@@ -237,6 +273,7 @@ int main(int argc, char** argv) {
       {"lock", !strcmp(argv[1], "lock") && locked()},
       {"protect", !strcmp(argv[1], "protect") && protected_first()},
       {"part", !strcmp(argv[1], "part") && written_in_part()},
+      {"beside", !strcmp(argv[1], "beside") && beside_a_writer()},
       {"small", !strcmp(argv[1], "small") && used_by_small_calls()},
       {"close", !strcmp(argv[1], "close") && after_closing_all()},
       {"exit", 1},

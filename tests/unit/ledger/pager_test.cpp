@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <array>
 #include <deque>
@@ -37,6 +38,16 @@ class PlayedPages final : public tracking::AbsentPages {
     given_up.push_back(span);
     return {};
   }
+  tl::expected<Taken, std::string> take(Span span) override {
+    if (fails) return tl::unexpected(std::string("no"));
+    taken.push_back(span);
+    void* const pages = mmap(nullptr, span.bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const auto at = reinterpret_cast<std::uintptr_t>(pages);
+    for (std::size_t byte = 0; byte < span.bytes(); byte += page)
+      static_cast<char*>(pages)[byte] = static_cast<char>((span.begin + byte) / page);
+    return Taken{span, platform::OwnedMapping({at, at + span.bytes()}), written};
+  }
+  void put_back(const Taken&, const std::vector<Span>& runs) override { restored = runs; }
   Filled fill(Span span, const void* contents) override {
     if (!answers.empty()) {
       const Filled answer = answers.front();
@@ -61,7 +72,8 @@ class PlayedPages final : public tracking::AbsentPages {
   bool fails_partly = false;
   std::deque<Filled> answers;  ///< of the next fills; then yes
   std::deque<std::uintptr_t> touched;
-  std::vector<Span> given_up, filled, zeros;
+  std::vector<Span> written;  ///< what take() finds so
+  std::vector<Span> given_up, filled, zeros, taken, restored;
   Filler* filler = nullptr;
   int forks = 0;
 };
@@ -74,10 +86,18 @@ class PlayedSource final : public PageSource {
     return buffer.data();
   }
   void release(const void*) override { ++released; }
+  bool write(std::span<const device::Run> runs) override {
+    for (const device::Run& run : runs)
+      for (std::size_t byte = 0; byte < run.bytes; byte += page)
+        written.emplace_back(run.device + byte, static_cast<const char*>(run.host)[byte]);
+    return !lost;
+  }
 
   std::function<void()> on_read;
   std::vector<std::pair<device::Address, std::size_t>> reads;
   std::size_t released = 0;
+  bool lost = false;
+  std::vector<std::pair<device::Address, char>> written;  ///< by pages
   std::vector<char> buffer = std::vector<char>(max_bytes);
 };
 
@@ -114,12 +134,12 @@ class PagerTest : public ::testing::Test {
 TEST_F(PagerTest, BringsHomeWhatWasLeft) {
   leave(pages(4, 4));
   leave(pages(16, 2));
-  EXPECT_TRUE(pager_.any_left(pages(0, 8)));
+  EXPECT_GT(pager_.bytes_left(pages(0, 8)), 0);
   pager_.bring_home(pages(0, 32));
   EXPECT_THAT(pages_.filled, ElementsAre(pages(4, 4), pages(16, 2)));
   EXPECT_EQ(source_.reads.front().first, pages(4, 4).begin + (std::uintptr_t{1} << 40));
   EXPECT_EQ(source_.released, source_.reads.size());
-  EXPECT_FALSE(pager_.any_left(everything));
+  EXPECT_EQ(pager_.bytes_left(everything), 0);
   EXPECT_EQ(pager_.bytes_filled(), 6 * page);
 }
 
@@ -135,6 +155,42 @@ TEST_F(PagerTest, FillsMoreForWhomGoesOn) {
   EXPECT_LE(first, std::size_t{256} << 10);
   EXPECT_GE(first + second, std::size_t{512} << 10);
   EXPECT_LE(bytes(touch({begin + 7 * chunk_bytes})), std::size_t{256} << 10) << "somebody else";
+}
+
+// Pages 2 and 3 hold bytes of the result alone, page 4 some of them.
+TEST_F(PagerTest, GivesThePlaceWhatItLacks) {
+  const auto others = [](Span run, std::vector<Span>& bytes) {
+    for (const Span other : {pages(0, 2), Span{pages(4, 1).begin + 64, pages(8, 1).end}}) {
+      const Span common{std::max(run.begin, other.begin), std::min(run.end, other.end)};
+      if (!common.empty()) bytes.push_back(common);
+    }
+  };
+  states_.open(0, begin, 0).current.set(1, 2);
+  states_.open(0, begin, 0).current.set(5, 7);
+  pages_.written = {pages(6, 1)};
+  EXPECT_EQ(pager_.leave(0, pages(0, 8), others), Pager::Left::yes);
+  EXPECT_THAT(pages_.taken, ElementsAre(pages(0, 8)));
+  std::vector<std::pair<device::Address, char>> expected;
+  const auto sent = [&](std::uintptr_t address) {
+    expected.emplace_back(address + (std::uintptr_t{1} << 40), static_cast<char>(address / page));
+  };
+  sent(pages(0, 1).begin);
+  sent(pages(6, 1).begin);
+  sent(pages(7, 1).begin);
+  std::erase_if(source_.written, [&](const auto& each) { return each.first % page != 0; });
+  EXPECT_THAT(source_.written, ::testing::UnorderedElementsAreArray(expected));
+  EXPECT_EQ(pager_.bytes_left(everything), 8 * page);
+  EXPECT_EQ(pager_.leave(0, pages(2, 3), others), Pager::Left::yes);
+  EXPECT_EQ(pages_.taken.size(), 1) << "it is there already";
+}
+
+TEST_F(PagerTest, PutsBackWhatThePlaceCannotGet) {
+  const auto all = [](Span run, std::vector<Span>& bytes) { bytes.push_back(run); };
+  leave(pages(2, 2));
+  source_.lost = true;
+  EXPECT_EQ(pager_.leave(0, pages(0, 8), all), Pager::Left::no);
+  EXPECT_THAT(pages_.restored, ElementsAre(pages(0, 2), pages(4, 4)));
+  EXPECT_EQ(pager_.bytes_left(everything), 2 * page);
 }
 
 TEST_F(PagerTest, WhatNobodyHasIsZeros) {
@@ -172,7 +228,7 @@ TEST_F(PagerTest, NoEventIsAppliedWhilePagesAreFilled) {
     other = std::thread([&] {
       pager_.apply_events([&] {
         applied = true;
-        EXPECT_FALSE(pager_.any_left(pages(0, 4)));
+        EXPECT_EQ(pager_.bytes_left(pages(0, 4)), 0);
       });
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -204,7 +260,7 @@ TEST_F(PagerTest, NothingIsFilledBetweenTheStatesAndTheDrop) {
 TEST_F(PagerTest, WhatIsNotGivenUpStaysAtHome) {
   pages_.fails = true;
   EXPECT_EQ(pager_.leave(0, pages(0, 4)), Pager::Left::no);
-  EXPECT_FALSE(pager_.any_left(pages(0, 4)));
+  EXPECT_EQ(pager_.bytes_left(pages(0, 4)), 0);
   pages_.fails_partly = true;
   EXPECT_EQ(pager_.leave(0, pages(0, 4)), Pager::Left::partly);
   pager_.bring_home(pages(0, 4));
@@ -221,7 +277,7 @@ TEST_F(PagerTest, NothingIsLeftWhileTheProcessForks) {
   leave(pages(0, 4));
   pager_.before_fork();
   EXPECT_EQ(pages_.forks, 1);
-  EXPECT_FALSE(pager_.any_left(everything));
+  EXPECT_EQ(pager_.bytes_left(everything), 0);
   EXPECT_EQ(pager_.leave(0, pages(0, 4)), Pager::Left::no);
   pager_.after_fork_in_parent();
   leave(pages(0, 4));
@@ -230,7 +286,7 @@ TEST_F(PagerTest, NothingIsLeftWhileTheProcessForks) {
 TEST_F(PagerTest, NothingIsLeftAfterTheEnd) {
   leave(pages(0, 4));
   pager_.end();
-  EXPECT_FALSE(pager_.any_left(everything));
+  EXPECT_EQ(pager_.bytes_left(everything), 0);
   EXPECT_EQ(pager_.leave(0, pages(0, 4)), Pager::Left::no);
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tracking/dma_writer.h"
+#include "tracking/process_status.h"
 
 namespace blastoff::platform {
 namespace {

@@ -20,6 +20,7 @@
 #include "platform/mappings.h"
 #include "tracking/dma_writer.h"
 #include "tracking/page_tracker.h"
+#include "tracking/process_status.h"
 
 namespace blastoff::platform {
 namespace {

@@ -103,6 +103,38 @@ TEST_F(AbsentPagesTest, AreFilledBeforeTheyAreWrittenAndCountAsWritten) {
   EXPECT_THAT(written(memory_.span(), true), ElementsAre(memory_.pages(9, 1)));
 }
 
+TEST_F(AbsentPagesTest, AreTakenWithWhatTheyHeld) {
+  memory_.page(9)[1] = 1;
+  give_up(memory_.pages(12, 2));
+  {
+    const auto taken = absent_->take(memory_.pages(8, 8));
+    ASSERT_TRUE(taken) << taken.error();
+    EXPECT_THAT(taken->written, ElementsAre(memory_.pages(9, 1)));
+    EXPECT_EQ(taken->at(memory_.pages(8, 1).begin)[0], std::byte{7});
+    EXPECT_EQ(taken->at(memory_.pages(9, 1).begin)[1], std::byte{1});
+    EXPECT_EQ(taken->at(memory_.pages(12, 1).begin)[0], std::byte{0}) << "what was absent before";
+    EXPECT_EQ(at(8), 9);
+    EXPECT_EQ(at(12), 9);
+    EXPECT_EQ(filled_, 2);
+    memory_.page(8)[0] = 2;
+    EXPECT_EQ(taken->at(memory_.pages(8, 1).begin)[0], std::byte{7});
+    absent_->put_back(*taken, {memory_.pages(10, 1), memory_.pages(14, 2)});
+  }
+  EXPECT_EQ(at(10), 7);
+  EXPECT_EQ(at(15), 7);
+  EXPECT_EQ(filled_, 2);
+  EXPECT_EQ(at(11), 9);
+  EXPECT_FALSE(dropped_);
+}
+
+TEST_F(AbsentPagesTest, AreNotTakenFromLockedMemory) {
+  ASSERT_EQ(mlock(memory_.page(20), platform::page_size()), 0);
+  EXPECT_FALSE(absent_->take(memory_.pages(8, 8)));
+  ASSERT_EQ(munlock(memory_.page(20), platform::page_size()), 0);
+  EXPECT_EQ(at(8), 7);
+  EXPECT_EQ(filled_, 0);
+}
+
 TEST_F(AbsentPagesTest, AreFilledForTheKernel) {
   give_up(memory_.pages(0, pages));
   int pipes[2];

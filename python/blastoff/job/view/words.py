@@ -285,7 +285,7 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
         lines.append(("reuse", f"each byte that came to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
     if job.totals.bytes_left:
         sizes = quantities.size(job.totals.bytes_left), quantities.size(job.bytes_brought_home())
-        lines.append(("results", f"{sizes[0]} of results stayed on the device, of which {sizes[1]} came home later"))
+        lines.append(("results", f"{sizes[0]} of results stayed on the device; {sizes[1]} of pages came home later"))
     placed, left = job.placed()
     if placed or left:
         lines.append(("placed", f"{quantities.size(placed)} on the device's NUMA node"))
