@@ -122,7 +122,7 @@ struct Shared {
   Sharing* sharing = nullptr;  ///< of a call that is split among devices; else null
   std::size_t part = 0;
   std::size_t number = 0;                 ///< of the operation, among the part's
-  const PageLocks* page_locks = nullptr;  ///< on operands of a call that is made block by block; else null
+  const PageLocks* page_locks = nullptr;  ///< on operands of a call that is made by copies; or null
 };
 
 }  // namespace blastoff::residency

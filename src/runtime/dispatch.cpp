@@ -25,6 +25,7 @@
 #include "runtime/callers_environment.h"
 #include "runtime/decision_record.h"
 #include "runtime/device_stopwatch.h"
+#include "runtime/gathered_locks.h"
 #include "runtime/gathering.h"
 #include "runtime/offload.h"
 #include "runtime/process.h"
@@ -85,10 +86,15 @@ Refusal run_by_devices(Placement& placement, const Operation& operation, const o
     return std::ranges::all_of(part.operations, [&](const Operation& each) { return host.can_compute(each); });
   };
   if (!std::ranges::all_of(placement.parts, computable)) devices.unsplit(placement, operation);
+  std::optional<GatheredLocks> gathered;
+  const GatheredSolve* const solve = GatheredSolve::running();
+  if (solve != nullptr && solve->segment().bytes() > 0 && placement.context->pins() != nullptr)
+    gathered.emplace(placement.context->device(), operation, solve->segment());
+  const residency::PageLocks* const locks = gathered ? &*gathered : nullptr;
   if (!placement.parts.empty())
-    return offload_parts(placement.parts, devices.all(), host, devices.team(), record, seconds);
+    return offload_parts(placement.parts, devices.all(), host, devices.team(), record, seconds, locks);
   const DeviceStopwatch stopwatch(placement.context->device());
-  const Refusal refusal = offload(*placement.context, operation, host, record);
+  const Refusal refusal = offload(*placement.context, operation, host, record, {.page_locks = locks});
   seconds = stopwatch.seconds_of(record);
   if (refusal == Refusal::none) placement.context->count(record, operation.work.flops, seconds);
   return refusal;
@@ -237,8 +243,9 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
 }
 
 // Makes the call on a device. If there is none, or it refuses, record.refusal says why. A lost device leaves the
-// operands as they were, and another one, if there is one, makes the call. Signals are blocked: a handler in the middle
-// would meet the locks of this call, and a handler that never returns would leave them taken for ever.
+// operands as they were, and another one, if there is one, makes the call, unless it is a gathered one. Signals are
+// blocked: a handler in the middle would meet the locks of this call, and a handler that never returns would leave them
+// taken for ever.
 [[gnu::noinline]] void run_undisturbed(const InterceptedCall& intercepted, const Operation& operation,
                                        report::Record& record, const report::CallBegin& begin, CallStopwatch& stopwatch,
                                        bool& done) {
@@ -249,7 +256,7 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
     if (done) return;
     const bool lost = !placement.context->working() ||
                       std::ranges::any_of(placement.parts, [](const Part& part) { return !part.context->working(); });
-    if (!lost) return;
+    if (!lost || GatheredSolve::running() != nullptr) return;
   }
 }
 

@@ -31,6 +31,7 @@
 #include "report/wall_time.h"
 #include "runtime/call_stopwatch.h"
 #include "runtime/callers_environment.h"
+#include "runtime/gathered_locks.h"
 #include "runtime/process.h"
 #include "scalapack/gathering.h"
 
@@ -105,8 +106,9 @@ class SolvingProcess final : public scalapack::Root {
     return silence;
   }
 
-  bool solve(const scalapack::GatheredProblem& problem) override {
-    GatheredSolve solve(seconds_together());
+  bool solve(const scalapack::GatheredProblem& problem, scalapack::Segment* segment) override {
+    if (segment != nullptr && !segment->has_end()) end_locks_with(*segment);
+    GatheredSolve solve(seconds_together(), span_of(segment));
     const scalapack::LocalRoutine routine = problem.routine();
     const intercept::EntryPoint& entry = fortran_name(routine);
     const intercept::Original original = intercept::original_for(entry, intercepted_.caller);
@@ -164,6 +166,20 @@ class SolvingProcess final : public scalapack::Root {
       case Refusal::device_lost: return true;
       default: return false;
     }
+  }
+
+  static platform::Span span_of(const scalapack::Segment* segment) {
+    if (segment == nullptr) return {};
+    const auto begin = reinterpret_cast<std::uintptr_t>(segment->data());
+    return {begin, begin + segment->capacity()};
+  }
+
+  /// The pages of a segment may be locked (runtime/gathered_locks.h).
+  static void end_locks_with(scalapack::Segment& segment) {
+    segment.at_end([span = span_of(&segment)] {
+      if (!Process::instance().in_forked_child() && Process::instance().refusal() != Refusal::exiting)
+        pins_of_segments().forget(span);
+    });
   }
 
   Refusal judge(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) {

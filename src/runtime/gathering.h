@@ -2,6 +2,7 @@
 // problem for all of them.
 #pragma once
 
+#include "platform/span.h"
 #include "report/refusal.h"
 
 namespace blastoff::runtime {
@@ -11,8 +12,9 @@ namespace blastoff::runtime {
 /// process alone.
 class GatheredSolve {
  public:
-  /// `together`: seconds in which all processes would solve it together.
-  explicit GatheredSolve(double together) : together_(together) { running_ = this; }
+  /// `together`: seconds in which all processes would solve it together. `segment`: the memory
+  /// that they share, in which it lies; empty: it has memory of its own.
+  GatheredSolve(double together, platform::Span segment) : together_(together), segment_(segment) { running_ = this; }
   ~GatheredSolve() { running_ = nullptr; }
   GatheredSolve(const GatheredSolve&) = delete;
   GatheredSolve& operator=(const GatheredSolve&) = delete;
@@ -21,6 +23,7 @@ class GatheredSolve {
   static GatheredSolve* running() { return running_; }
 
   double together() const { return together_; }
+  platform::Span segment() const { return segment_; }
 
   void refuse(report::Refusal why) { refusal_ = why; }
   report::Refusal refusal() const { return refusal_; }
@@ -28,6 +31,7 @@ class GatheredSolve {
  private:
   [[gnu::tls_model("initial-exec")]] static constinit thread_local GatheredSolve* running_;
   const double together_;
+  const platform::Span segment_;
   report::Refusal refusal_ = report::Refusal::none;
 };
 

@@ -13,6 +13,7 @@
 #include "platform/log.h"
 #include "residency/matrices_read.h"
 #include "runtime/block_plan.h"
+#include "runtime/gathering.h"
 
 namespace blastoff::runtime {
 
@@ -57,6 +58,14 @@ bool complete_on_host(Lease& lease, const operation::Operation& operation, const
   for (std::size_t i = 0; i < states.size(); ++i)
     if (states[i] == HostState::untouched) host.compute(lease.panels()[i]);
   return true;
+}
+
+// A gathered problem lies in memory of ours. All processes make the call together then, since their operands are
+// intact. What has been begun is no input for another way.
+Error given_up(Lease& lease, Error error) {
+  for (std::size_t i = 0; i < lease.panels().size(); ++i)
+    if (lease.host_state(i) != HostState::untouched) error.kind = ErrorKind::failed;
+  return error;
 }
 
 Refusal refusal_of(ErrorKind kind) {
@@ -120,6 +129,7 @@ std::optional<Error> run_under_lease(residency::Policy& policy, DeviceContext& c
   if (run && !reason.empty()) platform::contained([&] { context.count_copied(reason); });
   if (run) return std::nullopt;
   if (run.error().kind == ErrorKind::lost) context.lost(run.error().message);
+  if (GatheredSolve::running() != nullptr) return given_up(**lease, std::move(run.error()));
   if (complete_on_host(**lease, first, host, run.error(), states)) return std::nullopt;
   return std::move(run.error());
 }
@@ -196,14 +206,15 @@ class BlockRun {
   report::Record& record_;
 };
 
-/// Tries the policy that keeps operands, if there is one; then copies; then copies block by block. Returns as run_by().
+/// Tries the policy that keeps operands, if there is one; then copies; then copies block by block. Operands with page
+/// locks of the caller's are copied. Returns as run_by().
 std::optional<Error> run(DeviceContext& context, const operation::Operation& operation, const operation::Host& host,
                          report::Record& record, residency::Shared shared) {
   residency::Policy& preferred = *context.policies().front();
   residency::Policy& copies = *context.policies().back();
   std::unique_ptr<residency::PageLocks> locks;
   std::string why_copied;
-  if (&preferred != &copies) {
+  if (&preferred != &copies && shared.page_locks == nullptr) {
     auto error = run_by(preferred, context, {&operation, 1}, host, record, shared);
     if (!error || !another_way_may(*error)) return error;
     why_copied = error->message;
@@ -214,7 +225,7 @@ std::optional<Error> run(DeviceContext& context, const operation::Operation& ope
   auto error = run_by(copies, context, {&operation, 1}, host, record, shared);
   if (!error && !why_copied.empty()) platform::contained([&] { context.count_copied(why_copied); });
   if (!error || error->kind != ErrorKind::out_of_memory) return error;
-  error = BlockRun(context, locks.get(), host, record).run(operation, context.room_for_copies(), *error);
+  error = BlockRun(context, shared.page_locks, host, record).run(operation, context.room_for_copies(), *error);
   if (!error) platform::contained([&] { context.count_copied("too large for the device: computed block by block"); });
   return error;
 }

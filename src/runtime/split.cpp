@@ -108,7 +108,7 @@ class Environment {
 }  // namespace
 
 Refusal offload_parts(std::span<const Part> parts, std::span<DeviceContext* const> devices, const Host& program,
-                      platform::WorkerPool& team, Record& record, double& seconds) {
+                      platform::WorkerPool& team, Record& record, double& seconds, const residency::PageLocks* locks) {
   const OneAtATime host(program);
   const Environment environment;
   const platform::Stopwatch stopwatch;
@@ -116,7 +116,7 @@ Refusal offload_parts(std::span<const Part> parts, std::span<DeviceContext* cons
   residency::Sharing sharing(operations_of(parts));
   team.run(parts.size(), [&](std::size_t i) {
     environment.enter();
-    const residency::Shared first{&sharing, i, 0};
+    const residency::Shared first{&sharing, i, 0, locks};
     if (!platform::run_with_ample_stack([&] { run_rest(parts[i], *parts[i].context, host, progress[i], first); }))
       progress[i].refusal = Refusal::no_host_memory;
     sharing.leave(i);

@@ -41,7 +41,7 @@ struct Gathering {
     problem.emplace(call, places, base);
     return static_cast<bool>(*problem);
   }
-  bool solve() { return root.solve(*problem) && problem->info() == 0; }
+  bool solve(Segment* segment) { return root.solve(*problem, segment) && problem->info() == 0; }
 
   /// The pivots of a factorization are numbers of rows, which count from the first row of the distributed matrix in
   /// ScaLAPACK, and from the first row of the sub-matrix in LAPACK.
@@ -119,7 +119,7 @@ class ThroughMemory {
     const std::uint32_t fingerprint = all_.call.fingerprint();
     segment_.arrive(able, fingerprint);
     if (all_.grid.is_root() && segment_.all_arrived(fingerprint)) {
-      const bool solved = are_pivots() && all_.solve();
+      const bool solved = are_pivots() && all_.solve(&segment_);
       segment_.finish(solved, all_.problem->found());
     }
     return segment_.is_solved();
@@ -213,7 +213,7 @@ class ByMessages {
       if (operation::reads(matrix.intent) || keeps_elements) move(i, matrix, true);
     }
     std::array<int, 2> solved{0, 0};
-    if (all_.problem) solved = {all_.solve() ? 1 : 0, all_.problem->found()};
+    if (all_.problem) solved = {all_.solve(nullptr) ? 1 : 0, all_.problem->found()};
     messages_.broadcast(solved.data(), 2);
     if (solved[0] == 0) return Outcome::distributed;
     take_results(solved[1]);

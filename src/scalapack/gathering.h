@@ -9,6 +9,7 @@
 
 #include "scalapack/functions.h"
 #include "scalapack/problem.h"
+#include "scalapack/segment.h"
 
 namespace blastoff::scalapack {
 
@@ -30,8 +31,9 @@ class Root {
   /// If the root does not want a call: how many later calls of the same class it will not want either.
   virtual std::uint32_t silence(const Call& call) = 0;
 
-  /// Calls the local routine. Returns false if the problem was not solved.
-  virtual bool solve(const GatheredProblem& problem) = 0;
+  /// Calls the local routine. Returns false if the problem was not solved. `segment`: where the problem lies; nullptr:
+  /// in memory of its own.
+  virtual bool solve(const GatheredProblem& problem, Segment* segment) = 0;
 
  protected:
   ~Root() = default;

@@ -67,6 +67,10 @@ std::size_t Segment::header_bytes() const {
 Segment::Segment(platform::SharedMemory memory, int rank, int ranks, std::function<void()> progress)
     : memory_(std::move(memory)), rank_(rank), ranks_(ranks), progress_(std::move(progress)) {}
 
+Segment::~Segment() {
+  if (at_end_) at_end_();
+}
+
 void Segment::enter_name() {
   RankState& own = state(rank_);
   const auto pid = static_cast<std::uint64_t>(getpid());

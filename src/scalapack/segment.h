@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "platform/shared_memory.h"
 #include "scalapack/silence.h"
@@ -48,6 +49,11 @@ class Segment {
   /// The place for whole matrices, and its size.
   std::byte* data() const { return memory_.data() + header_bytes(); }
   std::size_t capacity() const { return memory_.size() - header_bytes(); }
+
+  /// To be called before the memory goes, once.
+  void at_end(std::function<void()> act) { at_end_ = std::move(act); }
+  bool has_end() const { return at_end_ != nullptr; }
+  ~Segment();
 
   /// The most bytes that calls have used.
   std::size_t bytes_taken() const { return bytes_taken_; }
@@ -113,6 +119,7 @@ class Segment {
   int rank_;
   int ranks_;
   std::function<void()> progress_;
+  std::function<void()> at_end_;
   std::chrono::duration<double> patience_ = std::chrono::seconds(10);
   std::size_t bytes_taken_ = 0;
   std::uint32_t call_ = 0;  ///< number of the call of which something was said last
