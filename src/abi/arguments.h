@@ -4,7 +4,9 @@
 // CBLAS passes the Fortran arguments in the same order, after a storage order. Fortran compilers append the length of
 // each character argument. Fortran passes sizes by reference. CBLAS passes them by value: on every 64-bit ABI of Linux
 // they fill a whole register or stack slot, so one function type serves 32-bit and 64-bit integers.
-// 64-bit ABI of Linux, so that one signature serves 32-bit and 64-bit integers.
+//
+// gemm_batch takes an array in place of each argument of gemm. The arrays of matrices have an element for each product,
+// the others one for each group of products with the same sizes.
 #pragma once
 
 #include <complex>
@@ -41,6 +43,12 @@ enum class Argument : std::uint8_t {
   incx,
   y,
   incy,
+  stride_a,
+  stride_b,
+  stride_c,
+  products,
+  group_count,
+  group_size,
   length,
 };
 
@@ -50,7 +58,12 @@ struct ArgumentList {};
 constexpr bool is_size(Argument argument) {
   using enum Argument;
   return argument == m || argument == n || argument == k || argument == lda || argument == ldb || argument == ldc ||
-         argument == incx || argument == incy;
+         argument == incx || argument == incy || argument == stride_a || argument == stride_b || argument == stride_c ||
+         argument == products || argument == group_count;
+}
+
+constexpr bool is_stride(Argument argument) {
+  return argument == Argument::stride_a || argument == Argument::stride_b || argument == Argument::stride_c;
 }
 
 constexpr bool is_increment(Argument argument) {
@@ -66,6 +79,12 @@ constexpr auto argument_list() {
   using blas::Kind;
   if constexpr (kind == Kind::gemm) {
     return ArgumentList<transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc>{};
+  } else if constexpr (kind == Kind::gemm_batch) {
+    return ArgumentList<transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, group_count,
+                        group_size>{};
+  } else if constexpr (kind == Kind::gemm_batch_strided) {
+    return ArgumentList<transpose_a, transpose_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc,
+                        stride_c, products>{};
   } else if constexpr (kind == Kind::gemmt) {
     return ArgumentList<uplo, transpose_a, transpose_b, n, k, alpha, a, lda, b, ldb, beta, c, ldc>{};
   } else if constexpr (kind == Kind::symm || kind == Kind::hemm) {
@@ -133,8 +152,11 @@ constexpr auto coefficient() {
 template <Style style, blas::Kind kind, blas::Scalar scalar, Argument argument>
 constexpr auto parameter() {
   constexpr bool fortran = style == Style::fortran;
+  constexpr bool array = kind == blas::Kind::gemm_batch && argument != order && argument != group_count;
   if constexpr (argument == length) {
     return std::type_identity<std::size_t>{};
+  } else if constexpr (array) {
+    return std::type_identity<const void*>{};
   } else if constexpr (is_option(argument) || argument == order) {
     return std::type_identity<std::conditional_t<fortran, const char*, int>>{};
   } else if constexpr (is_size(argument)) {
@@ -182,8 +204,8 @@ using ParameterTuple = typename decltype(detail::tuple_type<style, kind, scalar>
 
 /// Returns the number of the operand to which an address, leading dimension or increment belongs.
 constexpr std::size_t operand_index(blas::Kind kind, Argument argument) {
-  if (argument == Argument::a || argument == Argument::lda) return 0;
-  if (argument == Argument::b || argument == Argument::ldb) return 1;
+  if (argument == Argument::a || argument == Argument::lda || argument == Argument::stride_a) return 0;
+  if (argument == Argument::b || argument == Argument::ldb || argument == Argument::stride_b) return 1;
   if (argument == Argument::x || argument == Argument::incx) return 1;
   return static_cast<std::size_t>(blas::operand_count(kind)) - 1;
 }

@@ -2,6 +2,7 @@
 
 #include "abi/arguments.h"
 #include "abi/reentry.h"
+#include "blas/batch.h"
 #include "blas/shape.h"
 
 namespace blastoff::abi {
@@ -117,7 +118,8 @@ template <Style style>
 void invoke(void* function, const Call& call) {
   blas::with_kind(call.kind(), [&]<Kind kind>() {
     const auto with = [&]<Scalar scalar>() {
-      if constexpr (blas::exists(kind, scalar)) invoke<style, kind, scalar>(function, call, Arguments<style, kind>{});
+      if constexpr (blas::exists(kind, scalar) && !blas::is_batch(kind))
+        invoke<style, kind, scalar>(function, call, Arguments<style, kind>{});
     };
     switch (call.scalar()) {
       case Scalar::s: return with.template operator()<Scalar::s>();
@@ -131,6 +133,7 @@ void invoke(void* function, const Call& call) {
 }  // namespace
 
 HostFunction OriginalRoutine::function_for(const Call& call) const {
+  if (blas::is_batch(call.kind())) return function_for(blas::one_product(call, 0));
   const auto computes = [&](blas::Routine routine) {
     return call.kind() == row(routine).kind && call.scalar() == row(routine).scalar;
   };
@@ -141,12 +144,16 @@ HostFunction OriginalRoutine::function_for(const Call& call) const {
 
 void OriginalRoutine::compute(const Call& call) const {
   const HostFunction function = function_for(call);
-  run_as_original([&] {
+  const auto compute_one = [&](const Call& one) {
     if (function.style == Style::fortran) {
-      invoke<Style::fortran>(function.address, call);
+      invoke<Style::fortran>(function.address, one);
     } else {
-      invoke<Style::cblas>(function.address, call);
+      invoke<Style::cblas>(function.address, one);
     }
+  };
+  run_as_original([&] {
+    if (!blas::is_batch(call.kind())) return compute_one(call);
+    for (std::int64_t product = 0; product < call.products; ++product) compute_one(blas::one_product(call, product));
   });
 }
 

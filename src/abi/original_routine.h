@@ -13,8 +13,8 @@ struct HostFunction {
   Style style = Style::fortran;
 };
 
-/// Returns the second routine that panels, blocks or verification need: gemm. For a product of a matrix and a vector,
-/// returns the routine itself, because no other is needed.
+/// Returns the second routine that panels, blocks, verification or the products of a batch need: gemm. For a product of
+/// a matrix and a vector, returns the routine itself, because no other is needed.
 constexpr blas::Routine companion_of(blas::Routine routine) {
   const blas::RoutineRow& of = row(routine);
   return is_matrix_vector(of.kind) ? routine : blas::routine_of(blas::Kind::gemm, of.scalar);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "abi/arguments.h"
+#include "blas/batch.h"
 #include "blas/call.h"
 #include "blas/shape.h"
 
@@ -107,6 +108,8 @@ struct Fields {
   blas::Coefficient beta{};
   void* addresses[3]{};
   std::int64_t leading_dimensions[3]{};
+  std::int64_t strides[3]{};  ///< batches: elements from a matrix to the next
+  std::int64_t products = 1;
 };
 
 /// Returns the absolute value of an increment; 0, which is invalid, if it cannot be represented.
@@ -144,6 +147,10 @@ template <blas::Kind kind, blas::Scalar scalar, class Integer, Argument argument
     const std::int64_t increment = size_of<Integer>(value);
     (argument == Argument::incx ? fields.reversed_x : fields.reversed_y) = increment < 0;
     fields.leading_dimensions[operand_index(kind, argument)] = size_of_increment(increment);
+  } else if constexpr (is_stride(argument)) {
+    fields.strides[operand_index(kind, argument)] = size_of<Integer>(value);
+  } else if constexpr (argument == Argument::products) {
+    fields.products = size_of<Integer>(value);
   } else if constexpr (is_size(argument)) {
     fields.leading_dimensions[operand_index(kind, argument)] = size_of<Integer>(value);
   } else if constexpr (argument != Argument::length) {
@@ -178,8 +185,9 @@ template <blas::Kind kind, blas::Scalar scalar>
 template <blas::Kind kind, blas::Scalar scalar>
 [[gnu::always_inline]] inline void transpose_all(Fields& fields) {
   if constexpr (blas::is_matrix_vector(kind)) return transpose_matrix<kind, scalar>(fields);
-  if constexpr (kind != blas::Kind::gemm) fields.uplo = flipped(fields.uplo);
-  if constexpr (kind == blas::Kind::gemm || kind == blas::Kind::gemmt) {
+  if constexpr (kind != blas::Kind::gemm && !blas::is_batch(kind)) fields.uplo = flipped(fields.uplo);
+  if constexpr (kind == blas::Kind::gemm || kind == blas::Kind::gemmt || blas::is_batch(kind)) {
+    std::swap(fields.strides[0], fields.strides[1]);
     std::swap(fields.transpose_a, fields.transpose_b);
     std::swap(fields.addresses[0], fields.addresses[1]);
     std::swap(fields.leading_dimensions[0], fields.leading_dimensions[1]);
@@ -204,11 +212,9 @@ constexpr bool transpose_exists(blas::Transpose transpose) {
   return (kind != blas::Kind::syrk && kind != blas::Kind::syr2k) || transpose != blas::Transpose::conjugate;
 }
 
-template <Style style, blas::Kind kind, blas::Scalar scalar, class Integer, Argument... arguments>
-[[gnu::always_inline]] inline bool parse(blas::Call* call, blas::Routine routine, ArgumentList<arguments...>,
-                                         ParameterType<style, kind, scalar, arguments>... values) {
-  Fields fields;
-  if (!(take<kind, scalar, Integer, arguments>(fields, values) && ...)) return false;
+/// Writes the Call for arguments that have been read.
+template <Style style, blas::Kind kind, blas::Scalar scalar>
+[[gnu::always_inline]] inline bool state(blas::Call* call, blas::Routine routine, Fields& fields) {
   if (!transpose_exists<kind, scalar>(fields.transpose_a)) return false;
   if (style == Style::cblas && fields.row_major) transpose_all<kind, scalar>(fields);
   blas::imply_sizes<kind>(fields);
@@ -229,7 +235,19 @@ template <Style style, blas::Kind kind, blas::Scalar scalar, class Integer, Argu
                  fields.beta,
                  blas::operands_of<kind>(fields, sizeof(Element<scalar>), fields.addresses, fields.leading_dimensions),
                  blas::operand_count(kind)};
+  if constexpr (blas::is_batch(kind)) {
+    call->products = fields.products;
+    blas::stack(*call, fields.strides);
+  }
   return true;
+}
+
+template <Style style, blas::Kind kind, blas::Scalar scalar, class Integer, Argument... arguments>
+[[gnu::always_inline]] inline bool parse(blas::Call* call, blas::Routine routine, ArgumentList<arguments...>,
+                                         ParameterType<style, kind, scalar, arguments>... values) {
+  Fields fields;
+  if (!(take<kind, scalar, Integer, arguments>(fields, values) && ...)) return false;
+  return state<style, kind, scalar>(call, routine, fields);
 }
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 
+#include "blas/batch.h"
 #include "blas/element_address.h"
 #include "blas/shape.h"
 
@@ -282,10 +283,30 @@ class Blocks {
   std::vector<std::vector<Call>> result_;
 };
 
+/// As many products at once as have room for all of their matrices; if there is none for one product, its blocks.
+std::vector<std::vector<Call>> blocks_of_batch(const Call& call, std::size_t bytes) {
+  const std::int64_t elements = call.m * call.k + call.k * call.n + call.m * call.n;
+  const auto room = static_cast<std::int64_t>(bytes / 2 / element_size(call.scalar()));
+  const std::int64_t count = room / elements;
+  if (count >= call.products) return {{call}};
+  std::vector<std::vector<Call>> result;
+  for (Range range{0, 0}; range.end < call.products;) {
+    range = {range.end, std::min(call.products, range.end + std::max<std::int64_t>(count, 1))};
+    if (count > 0) {
+      result.push_back({some_products(call, range)});
+      continue;
+    }
+    std::vector<std::vector<Call>> of_one = blocks(one_product(call, range.begin), bytes);
+    std::ranges::move(of_one, std::back_inserter(result));
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<std::vector<Call>> blocks(const Call& call, std::size_t bytes) {
   if (call.m == 0 || call.n == 0 || call.k == 0 || is_matrix_vector(call.kind())) return {{call}};
+  if (is_batch(call.kind())) return blocks_of_batch(call, bytes);
   const std::size_t elements = bytes / 2 / element_size(call.scalar());
   return Blocks(call, static_cast<std::int64_t>(elements)).cut();
 }

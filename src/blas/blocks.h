@@ -13,7 +13,8 @@ namespace blastoff::blas {
 /// series do not depend on each other, and are of one routine. Several series may update the same result. A sub-call
 /// needs its first operand whole on the device (syr2k and her2k: all operands). That takes at most half of `bytes`; the
 /// other operands pass through the other half in panels. The matrix that takes most passes is cut into as few blocks as
-/// possible. Returns {{call}} if the call fits as it is, and for products of a matrix and a vector. Neither the list
+/// possible. A batch is cut between its products; if a single product does not fit, its blocks are those of a gemm.
+/// Returns {{call}} if the call fits as it is, and for products of a matrix and a vector. Neither the list
 /// nor a series is ever empty.
 std::vector<std::vector<Call>> blocks(const Call& call, std::size_t bytes);
 

@@ -33,7 +33,7 @@ void shape_operands(Call& call, std::span<void* const> addresses, std::span<cons
 }
 
 bool valid(const Call& call) {
-  if (call.m < 0 || call.n < 0 || call.k < 0 || !options_legal(call)) return false;
+  if (call.m < 0 || call.n < 0 || call.k < 0 || call.products < 0 || !options_legal(call)) return false;
   for (const Operand& operand : call.operands()) {
     if (operand.leading_dimension < std::max<std::int64_t>(1, operand.rows)) return false;
   }
@@ -41,17 +41,18 @@ bool valid(const Call& call) {
 }
 
 bool trivial(const Call& call) {
-  return call.m == 0 || call.n == 0 || call.k == 0 || is_zero(call.alpha);
+  return call.m == 0 || call.n == 0 || call.k == 0 || call.products == 0 || is_zero(call.alpha);
 }
 
 double flops(const Call& call) {
-  return flops(call.kind(), call.scalar(), call.side, call.m, call.n, call.k);
+  return static_cast<double>(call.products) * flops(call.kind(), call.scalar(), call.side, call.m, call.n, call.k);
 }
 
 std::uint64_t likeness(const Call& call) {
   constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
   std::uint64_t mixed = call.side == Side::left ? 1 : 2;
-  for (const std::int64_t size : {call.m, call.n, call.k}) mixed = (mixed ^ static_cast<std::uint64_t>(size)) * factor;
+  for (const std::int64_t size : {call.m, call.n, call.k, call.products})
+    mixed = (mixed ^ static_cast<std::uint64_t>(size)) * factor;
   return (mixed ^ (mixed >> 32) ^ static_cast<std::uint64_t>(call.result().intent)) * factor;
 }
 

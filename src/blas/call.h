@@ -17,10 +17,20 @@ using operation::Part;
 using operation::reads;
 using operation::writes;
 
+/// How the matrices of one operand of a batch lie in memory. If there is a box of memory that holds them and nothing
+/// else, it is the operand: a stack.
+enum class Stacking : std::uint8_t {
+  one,        ///< all products use the same matrix, which is the operand
+  beside,     ///< the columns of a matrix follow those of the one before it
+  below,      ///< the rows of a matrix lie below those of the one before it, in the same columns
+  apart,      ///< the elements of each matrix are one column of the stack
+  scattered,  ///< there is no such box: the operand is the matrix of the first product, and only the CPU can compute
+};
+
 /// Options, sizes, coefficients and operands, with the names of the BLAS standard. Options that a routine lacks keep
 /// their defaults. The operands are in the order of the argument list:
 ///   gemm, gemmt, symm, hemm, syr2k, her2k: A, B, C;   syrk, herk: A, C;   trmm, trsm: A, B;
-///   gemv, symv, hemv: A, x, y.
+///   gemv, symv, hemv: A, x, y;   batches: stacks of A, B, C (see blas/batch.h).
 /// The last operand is the result. A vector is a matrix of one row whose leading dimension is the absolute value of its
 /// increment: the memory between its elements does not belong to it.
 struct Call {
@@ -28,7 +38,7 @@ struct Call {
   Side side = Side::left;                   ///< symm, hemm, trmm, trsm
   Uplo uplo = Uplo::upper;                  ///< all but gemm, gemv
   Transpose transpose_a = Transpose::none;  ///< all but symm, hemm, symv, hemv (`trans` of the rank-k updates)
-  Transpose transpose_b = Transpose::none;  ///< gemm, gemmt
+  Transpose transpose_b = Transpose::none;  ///< gemm, gemmt, batches
   Diagonal diagonal = Diagonal::non_unit;   ///< trmm, trsm
   bool reversed_x = false;  ///< gemv, symv, hemv: the increment of x is negative, so the last element comes first
   bool reversed_y = false;  ///< gemv, symv, hemv: the increment of y is negative
@@ -40,6 +50,8 @@ struct Call {
   Coefficient beta{};  ///< not used by trmm, trsm
   std::array<Operand, 3> operand_storage{};
   int operand_count = 0;
+  std::int64_t products = 1;           ///< batches: number of products, each of m, n and k
+  std::array<Stacking, 3> stacking{};  ///< batches: for each operand
 
   std::span<Operand> operands() { return {operand_storage.data(), static_cast<std::size_t>(operand_count)}; }
   std::span<const Operand> operands() const {
@@ -65,11 +77,12 @@ void shape_operands(Call& call, std::span<void* const> addresses, std::span<cons
 /// which reports the error.
 bool valid(const Call& call);
 
-/// Whether no product is formed (an empty result, alpha == 0, k == 0). Such a call at most scales C, for which a device
-/// never pays.
+/// Whether no product is formed (an empty result, alpha == 0, k == 0, no product in a batch). Such a call at most
+/// scales C, for which a device never pays.
 bool trivial(const Call& call);
 
-/// Floating-point operations, by LAPACK Working Note 41 (complex: 6 per multiplication, 2 per addition).
+/// Floating-point operations, by LAPACK Working Note 41 (complex: 6 per multiplication, 2 per addition). For a batch,
+/// those of one product.
 inline double flops(Kind kind, Scalar scalar, Side side, std::int64_t rows, std::int64_t columns, std::int64_t inner) {
   const double m = static_cast<double>(rows);
   const double n = static_cast<double>(columns);
@@ -79,6 +92,8 @@ inline double flops(Kind kind, Scalar scalar, Side side, std::int64_t rows, std:
   };
   switch (kind) {
     case Kind::gemm:
+    case Kind::gemm_batch:
+    case Kind::gemm_batch_strided:
     case Kind::symm:
     case Kind::hemm: return count(m * n * k, m * n * k);
     case Kind::gemmt:
@@ -102,8 +117,9 @@ double flops(const Call& call);
 /// Returns a number that is equal for calls of a routine that read and write matrices of the same sizes.
 std::uint64_t likeness(const Call& call);
 
-/// Cube root of the product of the three sides of the operation: (m n k)^(1/3) for gemm; for symm, hemm, trmm, trsm the
-/// order of A counts twice; for rank-k updates and gemmt n counts twice. For gemv, symv and hemv see volume().
+/// Cube root of the product of the three sides of the operation: (m n k)^(1/3) for gemm, added up over the products of
+/// a batch; for symm, hemm, trmm, trsm the order of A counts twice; for rank-k updates and gemmt n counts twice. For
+/// gemv, symv and hemv see volume().
 double average_size(const Call& call);
 
 /// The product under that cube root. The threshold test compares it, because a cube root takes time. For a product of a
@@ -115,7 +131,7 @@ inline double volume(Kind kind, std::int64_t m, std::int64_t n, std::int64_t k, 
   return area * (is_matrix_vector(kind) ? 0.5 * static_cast<double>(element_bytes) : static_cast<double>(k));
 }
 inline double volume(const Call& call) {
-  return volume(call.kind(), call.m, call.n, call.k, element_size(call.scalar()));
+  return static_cast<double>(call.products) * volume(call.kind(), call.m, call.n, call.k, element_size(call.scalar()));
 }
 
 /// Multiplications per element of the result: k for gemm and rank-k updates, the order of A for symm, trmm, trsm, the

@@ -30,6 +30,10 @@ std::string call_text(const Call& call) {
     case Kind::gemm:
       return fmt::format("{} {} m={} n={} k={}", letter(call.transpose_a), letter(call.transpose_b), call.m, call.n,
                          call.k);
+    case Kind::gemm_batch:
+    case Kind::gemm_batch_strided:
+      return fmt::format("{} {} m={} n={} k={} products={}", letter(call.transpose_a), letter(call.transpose_b), call.m,
+                         call.n, call.k, call.products);
     case Kind::gemmt:
       return fmt::format("{} {} {} n={} k={}", letter(call.uplo), letter(call.transpose_a), letter(call.transpose_b),
                          call.n, call.k);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "blas/batch.h"
+#include "blas/batch_check.h"
 #include "blas/blocks.h"
 #include "blas/call_text.h"
 #include "blas/element_check.h"
@@ -25,9 +27,11 @@ struct Payload {
   bool reversed_x;
   bool reversed_y;
   bool conjugated;
+  std::array<Stacking, 3> stacking;
   std::int64_t m;
   std::int64_t n;
   std::int64_t k;
+  std::int64_t products;
   double alpha[2];
   double beta[2];
 };
@@ -57,9 +61,11 @@ operation::Operation make_operation(const Call& call, const Call& whole) {
                         call.reversed_x,
                         call.reversed_y,
                         call.conjugated,
+                        call.stacking,
                         call.m,
                         call.n,
                         call.k,
+                        call.products,
                         {call.alpha.real(), call.alpha.imag()},
                         {call.beta.real(), call.beta.imag()}};
   operation::Operation result(front_end(), id_of(call.routine), payload);
@@ -106,6 +112,7 @@ class BlasFrontEnd final : public operation::FrontEnd {
                                                         operation::Effort effort) const override {
     const Call call = call_of(operation);
     const bool quick = effort == operation::Effort::quick;
+    if (is_batch(call.kind())) return check_products(call, host, effort);
     if (quick && has_product_check(call.kind())) return check_by_products(call);
     if (quick && is_matrix_vector(call.kind())) return check_elements(call);
     return verify(call, host);
@@ -148,6 +155,8 @@ Call call_of(const operation::Operation& operation) {
   call.reversed_x = payload.reversed_x;
   call.reversed_y = payload.reversed_y;
   call.conjugated = payload.conjugated;
+  call.stacking = payload.stacking;
+  call.products = payload.products;
   call.m = payload.m;
   call.n = payload.n;
   call.k = payload.k;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "blas/batch.h"
 #include "blas/shape.h"
 #include "blas/sub_call.h"
 
@@ -40,6 +41,17 @@ std::vector<Call> triangular_panels(const Call& call, double elements) {
   return result;
 }
 
+std::vector<Call> batches(const Call& call, double elements) {
+  const double result = static_cast<double>(call.m) * static_cast<double>(call.n);
+  const auto count = static_cast<std::int64_t>(std::clamp(elements / result, 1.0, static_cast<double>(call.products)));
+  std::vector<Call> panels;
+  for (Range range{0, 0}; range.end < call.products;) {
+    range = {range.end, std::min(call.products, range.end + count)};
+    panels.push_back(some_products(call, range));
+  }
+  return panels;
+}
+
 std::vector<Call> strips(const Call& call, double elements) {
   const bool by_rows = has_side(call.kind()) && call.side == Side::right;
   const std::int64_t length = by_rows ? call.n : call.m;
@@ -63,6 +75,7 @@ std::vector<Call> panels(const Call& call, std::size_t panel_bytes) {
   const Kind kind = call.kind();
   if (call.m == 0 || call.n == 0 || kind == Kind::syr2k || kind == Kind::her2k || is_matrix_vector(kind)) return {call};
   const double elements = static_cast<double>(panel_bytes) / static_cast<double>(element_size(call.scalar()));
+  if (is_batch(kind)) return call.products == 0 ? std::vector{call} : batches(call, elements);
   return has_triangular_result(kind) ? triangular_panels(call, elements) : strips(call, elements);
 }
 

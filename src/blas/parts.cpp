@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "blas/batch.h"
 #include "blas/element_address.h"
 #include "blas/shape.h"
 #include "blas/sub_call.h"
@@ -110,6 +111,13 @@ Parts sided_parts(const Call& call, int count) {
   return result;
 }
 
+Parts batch_parts(const Call& call, int count) {
+  Parts result;
+  for (const Range range : ranges(call.products, count, nullptr, 0, evenly))
+    result.push_back({some_products(call, range)});
+  return result;
+}
+
 Parts triangle_parts(const Call& call, int count) {
   const auto columns_before = [&](double area) {
     return call.uplo == Uplo::upper ? std::sqrt(area) : 1 - std::sqrt(1 - area);
@@ -130,7 +138,8 @@ Parts triangle_parts(const Call& call, int count) {
 
 std::vector<std::vector<Call>> parts(const Call& call, int count) {
   if (count < 2 || call.m == 0 || call.n == 0 || is_matrix_vector(call.kind())) return {};
-  Parts result = call.kind() == Kind::gemm            ? product_parts(call, count)
+  Parts result = is_batch(call.kind())                ? batch_parts(call, count)
+                 : call.kind() == Kind::gemm          ? product_parts(call, count)
                  : has_triangular_result(call.kind()) ? triangle_parts(call, count)
                                                       : sided_parts(call, count);
   return result.size() > 1 ? std::move(result) : Parts{};

@@ -461,7 +461,7 @@ class ProductCheck final : public operation::Verification {
 }  // namespace
 
 bool has_product_check(Kind kind) {
-  return kind != Kind::gemmt && !is_matrix_vector(kind);
+  return kind != Kind::gemmt && !is_matrix_vector(kind) && !is_batch(kind);
 }
 
 std::unique_ptr<operation::Verification> check_by_products(const Call& call) {

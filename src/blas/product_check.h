@@ -9,7 +9,7 @@
 
 namespace blastoff::blas {
 
-/// Whether the check is possible for a kind of call: level 3, but not gemmt.
+/// Whether the check is possible for a kind of call: level 3, but not gemmt, and not a batch as a whole.
 bool has_product_check(Kind kind);
 
 /// The error is the difference of the two products, relative to the Frobenius norms of the matrices in them. Each check

@@ -11,8 +11,25 @@
 
 namespace blastoff::blas {
 
-/// An operation of BLAS, for any element type. gemmt updates one triangle of C by a general product.
-enum class Kind : std::uint8_t { gemm, gemmt, symm, hemm, syrk, herk, syr2k, her2k, trmm, trsm, gemv, symv, hemv };
+/// An operation of BLAS, for any element type. gemmt updates one triangle of C by a general product. The batches make
+/// many products; they differ in how their arguments tell where the matrices lie.
+enum class Kind : std::uint8_t {
+  gemm,
+  gemmt,
+  symm,
+  hemm,
+  syrk,
+  herk,
+  syr2k,
+  her2k,
+  trmm,
+  trsm,
+  gemv,
+  symv,
+  hemv,
+  gemm_batch,
+  gemm_batch_strided,
+};
 
 /// Whether the kind has a routine for that scalar type: Hermitian kinds are complex only, and symv is real only.
 constexpr bool exists(Kind kind, Scalar scalar) {
@@ -29,6 +46,11 @@ constexpr bool exists(Kind kind, Scalar scalar) {
 /// Level 2: a product of a matrix and a vector.
 constexpr bool is_matrix_vector(Kind kind) {
   return kind == Kind::gemv || kind == Kind::symv || kind == Kind::hemv;
+}
+
+/// Many products in one call.
+constexpr bool is_batch(Kind kind) {
+  return kind == Kind::gemm_batch || kind == Kind::gemm_batch_strided;
 }
 
 enum class Routine : std::uint8_t {

@@ -39,8 +39,9 @@ template <Kind kind, class Fields>
   if constexpr (is_matrix_vector(kind)) fields.k = fields.transpose_a == Transpose::none ? fields.n : fields.m;
 }
 
-/// Makes the operands of one kind; the arrays have operand_count(kind) elements. Each operand is constructed in place:
-/// copying an operand that was just written would stall the processor longer than everything else here takes.
+/// Makes the operands of one kind (of a batch: those of its first product); the arrays have operand_count(kind)
+/// elements. Each operand is constructed in place: copying an operand that was just written would stall the processor
+/// longer than everything else here takes.
 template <Kind kind, class Fields>
 [[gnu::always_inline]] inline std::array<Operand, 3> operands_of(const Fields& fields, std::size_t element_size,
                                                                  void* const* addresses,
@@ -101,6 +102,8 @@ decltype(auto) with_kind(Kind kind, Function&& function) {
     case Kind::gemv: return function.template operator()<Kind::gemv>();
     case Kind::symv: return function.template operator()<Kind::symv>();
     case Kind::hemv: return function.template operator()<Kind::hemv>();
+    case Kind::gemm_batch: return function.template operator()<Kind::gemm_batch>();
+    case Kind::gemm_batch_strided: return function.template operator()<Kind::gemm_batch_strided>();
     case Kind::trsm: break;
   }
   return function.template operator()<Kind::trsm>();

@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "blas/batch.h"
 #include "blas/front_end.h"
 #include "blas/shape.h"
 #include "intercept/front_ends.h"
@@ -60,6 +61,8 @@ blas::Side side_of(char letter) {
 void set_options(blas::Call& call, const Words& words) {
   switch (call.kind()) {
     case Kind::gemm:
+    case Kind::gemm_batch:
+    case Kind::gemm_batch_strided:
       call.transpose_a = transpose_of(words.letter(0));
       call.transpose_b = transpose_of(words.letter(1));
       break;
@@ -112,6 +115,10 @@ std::optional<operation::Operation> blas_operation(const Description& descriptio
     leading_dimensions.push_back(operand.leading_dimension);
   }
   blas::shape_operands(call, addresses, leading_dimensions);
+  if (blas::is_batch(call.kind())) {
+    call.products = words.number("products");
+    if (!blas::adopt_stacks(call, description.operands)) return std::nullopt;
+  }
   if (!blas::valid(call)) return std::nullopt;
   return call;
 }

@@ -346,6 +346,10 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   decide::PredictedSeconds predicted;
   const bool understood = parsed && parsed->supported;
   const Operation operation = understood ? parsed->make_operation() : Operation();
+  if (parsed && parsed->valid && !understood) {
+    record.flops = parsed->flops;
+    record.volume = parsed->volume;
+  }
   if (!parsed || !parsed->valid)
     record.refusal = Refusal::invalid_arguments;
   else if (parsed->trivial)

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "blas/batch.h"
 #include "blas/call.h"
 #include "guarded_matrix.h"
 #include "reference_blas.h"
@@ -36,21 +37,24 @@ inline std::size_t first_difference(const char* found, const char* wanted, std::
 /// Owns the operands of a call. expect_right() compares every byte in and around them with the expected contents.
 class Case {
  public:
-  /// `options` has routine, options, sizes and coefficients. Leading dimensions exceed the number of rows by `gap`.
+  /// `options` has routine, options, sizes and coefficients. Leading dimensions exceed the number of rows by `gap`. The
+  /// matrices of a batch stand beside each other.
   Case(const blas::Call& options, std::int64_t gap, Edge edge, unsigned seed = 1) : call_(options), engine_(seed) {
     void* const nowhere[3] = {};
     const std::int64_t unknown[3] = {1, 1, 1};
     blas::shape_operands(call_, nowhere, unknown);
     std::array<void*, 3> addresses{};
     std::array<std::int64_t, 3> leading{};
+    for (std::size_t i = 0; i < count(); ++i) leading[i] = std::max<std::int64_t>(1, call_.operands()[i].rows) + gap;
+    shape(addresses, leading);
     for (std::size_t i = 0; i < count(); ++i) {
       const operation::Operand& operand = call_.operands()[i];
-      leading[i] = std::max<std::int64_t>(1, operand.rows) + gap;
-      matrices_[i] = std::make_unique<GuardedMatrix>(call_.scalar(), operand.rows, operand.columns, leading[i], edge);
+      matrices_[i] = std::make_unique<GuardedMatrix>(call_.scalar(), operand.rows, operand.columns,
+                                                     operand.leading_dimension, edge);
       addresses[i] = matrices_[i]->address();
       refill(i);
     }
-    blas::shape_operands(call_, addresses, leading);
+    shape(addresses, leading);
     if (call_.result().intent == operation::Intent::write) matrices_[count() - 1]->fill_with_nan();
   }
 
@@ -110,6 +114,15 @@ class Case {
 
  private:
   std::size_t count() const { return call_.operands().size(); }
+
+  void shape(const std::array<void*, 3>& addresses, const std::array<std::int64_t, 3>& leading) {
+    blas::shape_operands(call_, addresses, leading);
+    if (!is_batch(call_.kind())) return;
+    std::array<std::int64_t, 3> strides{};
+    for (std::size_t i = 0; i < count(); ++i)
+      strides[i] = call_.operands()[i].leading_dimension * call_.operands()[i].columns;
+    blas::stack(call_, strides);
+  }
 
   void compare(const std::vector<std::vector<char>>& wanted, std::size_t operands, const std::string& what) {
     for (std::size_t i = 0; i < operands; ++i) {

@@ -59,6 +59,7 @@ TEST_P(ResidencyPolicy, ComputesEveryRoutineWithEveryOptionAndTouchesNothingElse
   START();
   for (std::size_t i = 0; i < blas::routines().size(); ++i) {
     const auto routine = static_cast<Routine>(i);
+    if (is_batch(row(routine).kind)) continue;
     for (const Edge edge : {Edge::first_element, Edge::last_element}) {
       for (const blas::Call& options : support::all_options(options_of(routine, 37, 29, 23, 1))) {
         Case test(options, edge == Edge::first_element ? 0 : 5, edge);
@@ -66,6 +67,30 @@ TEST_P(ResidencyPolicy, ComputesEveryRoutineWithEveryOptionAndTouchesNothingElse
         test.refill(0);
         run_and_check(test, "first operand rewritten");
         if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(ResidencyPolicy, ComputesBatchesWholeAndInPieces) {
+  for (const std::size_t panel : {1 << 20, 1 << 12}) {
+    RigOptions options;
+    options.panels = {panel, panel, panel};
+    for (const Routine routine : {Routine::dgemm_batch_strided, Routine::zgemm_batch}) {
+      START(options);  // a new policy, as below
+      for (const std::int64_t gap : {0, 7}) {
+        for (const double beta : {0.0, 1.0}) {
+          blas::Call call = options_of(routine, 21, 15, 11, beta);
+          call.products = 17;
+          call.transpose_b = blas::Transpose::transpose;
+          Case test(call, gap, Edge::last_element);
+          run_and_check(test, "first call");
+          test.refill_result();
+          run_and_check(test, "result rewritten");
+          test.refill(0);
+          run_and_check(test, "first operand rewritten");
+          if (HasFailure()) return;
+        }
       }
     }
   }

@@ -20,9 +20,11 @@ inline void PrintTo(Routine routine, std::ostream* out) {
 
 namespace blastoff::test {
 
+/// All routines but the batches, which have tests of their own.
 inline std::vector<blas::Routine> every_routine() {
   std::vector<blas::Routine> result;
-  for (std::size_t i = 0; i < blas::routine_count; ++i) result.push_back(static_cast<blas::Routine>(i));
+  for (std::size_t i = 0; i < blas::routine_count; ++i)
+    if (!is_batch(blas::routines()[i].kind)) result.push_back(static_cast<blas::Routine>(i));
   return result;
 }
 
@@ -30,14 +32,14 @@ inline std::string routine_name(const testing::TestParamInfo<blas::Routine>& inf
   return row(info.param).name;
 }
 
-/// Calls `function.template operator()<kind, scalar>()`.
+/// Calls `function.template operator()<kind, scalar>()`, except for batches.
 template <class Function>
 void with_routine(blas::Routine routine, Function&& function) {
   using blas::Kind;
   using blas::Scalar;
   blas::with_kind(row(routine).kind, [&]<Kind kind>() {
     const auto with = [&]<Scalar scalar>() {
-      if constexpr (exists(kind, scalar)) function.template operator()<kind, scalar>();
+      if constexpr (exists(kind, scalar) && !is_batch(kind)) function.template operator()<kind, scalar>();
     };
     switch (row(routine).scalar) {
       case Scalar::s: return with.template operator()<Scalar::s>();

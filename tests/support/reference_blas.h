@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "blas/batch.h"
 #include "blas/call.h"
 #include "blas/host_routine.h"
 
@@ -221,6 +222,10 @@ void compute(const Call& call) {
 
 /// Computes a valid call on the operands' (host) addresses.
 inline void compute(const blas::Call& call) {
+  if (is_batch(call.kind())) {
+    for (std::int64_t i = 0; i < call.products; ++i) compute(one_product(call, i));
+    return;
+  }
   switch (call.scalar()) {
     case blas::Scalar::s: return detail::compute<float>(call);
     case blas::Scalar::d: return detail::compute<double>(call);

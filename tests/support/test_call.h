@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "blas/batch.h"
 #include "blas/call.h"
 
 namespace blastoff::test {
@@ -27,7 +28,15 @@ struct Options {
   blas::Diagonal diagonal = blas::Diagonal::non_unit;
   bool reversed_x = false;
   bool reversed_y = false;
+  std::int64_t products = 1;                 ///< batches
+  std::array<blas::Stacking, 3> stacking{};  ///< batches: how the matrices of each operand lie
 };
+
+/// Ways to lay out a batch: each way for each operand that can have it.
+inline std::vector<std::array<blas::Stacking, 3>> stackings() {
+  using enum blas::Stacking;
+  return {{apart, apart, apart}, {beside, below, beside}, {one, apart, below}, {below, one, apart}};
+}
 
 /// Every legal combination of options of a routine, each once.
 inline std::vector<Options> all_options(blas::Routine routine) {
@@ -35,11 +44,11 @@ inline std::vector<Options> all_options(blas::Routine routine) {
   using blas::Transpose;
   const Kind kind = row(routine).kind;
   const bool is_complex = blas::is_complex(row(routine).scalar);
-  const bool product = kind == Kind::gemm || kind == Kind::gemmt;
+  const bool product = kind == Kind::gemm || kind == Kind::gemmt || is_batch(kind);
   const bool triangular = kind == Kind::trmm || kind == Kind::trsm;
   const bool sided = triangular || kind == Kind::symm || kind == Kind::hemm;
   const bool vectors = is_matrix_vector(kind);
-  const bool general = kind == Kind::gemm || kind == Kind::gemv;
+  const bool general = kind == Kind::gemm || kind == Kind::gemv || is_batch(kind);
   const bool transposable = kind == Kind::gemv || (!vectors && kind != Kind::symm && kind != Kind::hemm);
   const std::vector<Transpose> all{Transpose::none, Transpose::transpose, Transpose::conjugate};
   std::vector<Transpose> transposes = all;
@@ -55,6 +64,13 @@ inline std::vector<Options> all_options(blas::Routine routine) {
             if (!sided && side != blas::Side::left) continue;
             if (general && uplo != blas::Uplo::upper) continue;
             if (!triangular && diagonal != blas::Diagonal::non_unit) continue;
+            if (is_batch(kind)) {
+              const bool strided = kind == Kind::gemm_batch_strided;  // the other kind is the same to devices
+              for (const auto& stacking : strided ? stackings() : std::vector{stackings().front()})
+                result.push_back(
+                    {.transpose_a = transpose_a, .transpose_b = transpose_b, .products = 3, .stacking = stacking});
+              continue;
+            }
             for (const int reversed : vectors ? std::vector{0, 1, 2, 3} : std::vector{0})
               result.push_back(
                   {side, uplo, transpose_a, transpose_b, diagonal, (reversed & 1) != 0, (reversed & 2) != 0});
@@ -71,7 +87,8 @@ inline std::string describe(const blas::Call& call) {
   return std::string(row(call.routine).name) + " side " + number(call.side) + " uplo " + number(call.uplo) + " trans " +
          number(call.transpose_a) + number(call.transpose_b) + " diag " + number(call.diagonal) + " reversed " +
          number(call.reversed_x) + number(call.reversed_y) + " m " + number(call.m) + " n " + number(call.n) + " k " +
-         number(call.k) + " alpha " + std::to_string(call.alpha.real()) + " beta " + std::to_string(call.beta.real());
+         number(call.k) + " products " + number(call.products) + " alpha " + std::to_string(call.alpha.real()) +
+         " beta " + std::to_string(call.beta.real());
 }
 
 namespace detail {
@@ -148,6 +165,10 @@ class TestCall {
     for (std::size_t i = 0; i < count; ++i) {
       operation::Operand& operand = call_.operands()[i];
       operand.leading_dimension = std::max<std::int64_t>(1, operand.rows) + static_cast<std::int64_t>(i) + 1;
+    }
+    if (is_batch(kind)) lay_out(options);
+    for (std::size_t i = 0; i < count; ++i) {
+      operation::Operand& operand = call_.operands()[i];
       // Tests read the memory that they hand out; one column more than needed shows writes past the end.
       storage_[i].resize(static_cast<std::size_t>(operand.leading_dimension * (operand.columns + 1)) *
                          operand.element_size);
@@ -177,6 +198,24 @@ class TestCall {
   }
 
  private:
+  /// Makes stacks of a batch's operands.
+  void lay_out(const Options& options) {
+    using enum blas::Stacking;
+    call_.products = options.products;
+    std::array<std::int64_t, 3> strides{};
+    for (std::size_t i = 0; i < strides.size(); ++i) {
+      operation::Operand& matrix = call_.operands()[i];
+      const blas::Stacking stacking = options.stacking[i];
+      if (stacking == below) matrix.leading_dimension += matrix.rows * (options.products - 1);
+      if (stacking == apart) matrix.leading_dimension = matrix.rows;
+      strides[i] = stacking == beside  ? matrix.leading_dimension * matrix.columns
+                   : stacking == below ? matrix.rows
+                   : stacking == apart ? matrix.rows * matrix.columns + static_cast<std::int64_t>(i)
+                                       : 0;
+    }
+    blas::stack(call_, strides);
+  }
+
   template <class T>
   void fill(const operation::Operand& operand, std::mt19937_64& generator) {
     const bool triangular_a =

@@ -20,6 +20,8 @@
 #define BLASTOFF_COUNT_fortran_gemv 12
 #define BLASTOFF_COUNT_fortran_symv 11
 #define BLASTOFF_COUNT_fortran_hemv 11
+#define BLASTOFF_COUNT_fortran_gemm_batch 17
+#define BLASTOFF_COUNT_fortran_gemm_batch_strided 19
 #define BLASTOFF_COUNT_cblas_gemm 14
 #define BLASTOFF_COUNT_cblas_gemmt 14
 #define BLASTOFF_COUNT_cblas_symm 13
@@ -33,6 +35,8 @@
 #define BLASTOFF_COUNT_cblas_gemv 12
 #define BLASTOFF_COUNT_cblas_symv 11
 #define BLASTOFF_COUNT_cblas_hemv 11
+#define BLASTOFF_COUNT_cblas_gemm_batch 16
+#define BLASTOFF_COUNT_cblas_gemm_batch_strided 18
 
 #define BLASTOFF_PARAMETER(style, name, position) \
   blastoff::intercept::ParameterAt<blastoff::abi::Style::style, blastoff::blas::Routine::name, position> p##position
@@ -47,6 +51,9 @@
 #define BLASTOFF_PARAMETERS_14(s, n) BLASTOFF_PARAMETERS_13(s, n), BLASTOFF_PARAMETER(s, n, 13)
 #define BLASTOFF_PARAMETERS_15(s, n) BLASTOFF_PARAMETERS_14(s, n), BLASTOFF_PARAMETER(s, n, 14)
 #define BLASTOFF_PARAMETERS_16(s, n) BLASTOFF_PARAMETERS_15(s, n), BLASTOFF_PARAMETER(s, n, 15)
+#define BLASTOFF_PARAMETERS_17(s, n) BLASTOFF_PARAMETERS_16(s, n), BLASTOFF_PARAMETER(s, n, 16)
+#define BLASTOFF_PARAMETERS_18(s, n) BLASTOFF_PARAMETERS_17(s, n), BLASTOFF_PARAMETER(s, n, 17)
+#define BLASTOFF_PARAMETERS_19(s, n) BLASTOFF_PARAMETERS_18(s, n), BLASTOFF_PARAMETER(s, n, 18)
 
 #define BLASTOFF_VALUES_11 p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10
 #define BLASTOFF_VALUES_12 BLASTOFF_VALUES_11, p11
@@ -54,6 +61,9 @@
 #define BLASTOFF_VALUES_14 BLASTOFF_VALUES_13, p13
 #define BLASTOFF_VALUES_15 BLASTOFF_VALUES_14, p14
 #define BLASTOFF_VALUES_16 BLASTOFF_VALUES_15, p15
+#define BLASTOFF_VALUES_17 BLASTOFF_VALUES_16, p16
+#define BLASTOFF_VALUES_18 BLASTOFF_VALUES_17, p17
+#define BLASTOFF_VALUES_19 BLASTOFF_VALUES_18, p18
 
 #define BLASTOFF_JOIN(left, right) BLASTOFF_JOIN_EXPANDED(left, right)
 #define BLASTOFF_JOIN_EXPANDED(left, right) left##right

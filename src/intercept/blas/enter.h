@@ -12,6 +12,8 @@
 #include "abi/parse.h"
 #include "abi/reentry.h"
 #include "blas/front_end.h"
+#include "intercept/blas/dispatch_call.h"
+#include "intercept/blas/enter_groups.h"
 #include "intercept/blas/entry_points.h"
 #include "intercept/dispatch.h"
 #include "intercept/original.h"
@@ -39,6 +41,7 @@ struct Sizes {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 1;
+  std::int64_t products = 1;
 };
 
 /// Reads the arguments for Sizes only. Row-major or column-major order makes no difference to what is computed from
@@ -62,6 +65,7 @@ Sizes sizes_of(const PassedOn<Values...>& passed_on) {
   } else if constexpr (!blas::is_matrix_vector(kind)) {
     sizes.k = size.template operator()<Argument::k>();
   }
+  if constexpr (kind == blas::Kind::gemm_batch_strided) sizes.products = size.template operator()<Argument::products>();
   return sizes;
 }
 
@@ -70,9 +74,11 @@ Sizes sizes_of(const PassedOn<Values...>& passed_on) {
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class Arguments>
 [[gnu::always_inline]] inline bool made_as_small(const InterceptedCall& intercepted, const Arguments& arguments) {
   const Sizes sizes = sizes_of<style, kind, Integer>(arguments);
-  if (!sizes.known || sizes.m <= 0 || sizes.n <= 0 || sizes.k <= 0) return false;
-  return dispatch_if_small(intercepted, blas::volume(kind, sizes.m, sizes.n, sizes.k, sizeof(abi::Element<scalar>)),
-                           blas::flops(kind, scalar, sizes.side, sizes.m, sizes.n, sizes.k));
+  if (!sizes.known || sizes.m <= 0 || sizes.n <= 0 || sizes.k <= 0 || sizes.products <= 0) return false;
+  const auto products = static_cast<double>(sizes.products);
+  return dispatch_if_small(intercepted,
+                           products * blas::volume(kind, sizes.m, sizes.n, sizes.k, sizeof(abi::Element<scalar>)),
+                           products * blas::flops(kind, scalar, sizes.side, sizes.m, sizes.n, sizes.k));
 }
 
 /// Shared by the hooks of all routines that have the same parameters.
@@ -92,25 +98,20 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
   const InterceptedCall intercepted{entry,     original,        raw, blas::front_end(), entry.routine.number,
                                     blas_host, arguments.caller};
   const bool wide = *integers == abi::IntegerWidth::ilp64;
-  if (wide ? made_as_small<style, kind, scalar, std::int64_t>(intercepted, arguments)
-           : made_as_small<style, kind, scalar, std::int32_t>(intercepted, arguments))
-    return;
-  const blas::Routine routine = blas_routine(entry.routine);
-  alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
-  auto* const place = reinterpret_cast<blas::Call*>(memory);
-  const bool understood = wide ? parse<style, kind, scalar, std::int64_t>(place, routine, arguments)
-                               : parse<style, kind, scalar, std::int32_t>(place, routine, arguments);
-  if (!understood) return dispatch(intercepted, nullptr);
-  const blas::Call& call = *std::launder(place);
-  const Parsed parsed{blas::valid(call),
-                      blas::trivial(call),
-                      blas::volume(kind, call.m, call.n, call.k, sizeof(abi::Element<scalar>)),
-                      blas::flops(call),
-                      &call,
-                      [](const void* made) { return blas::operation_of(*static_cast<const blas::Call*>(made)); },
-                      !call.conjugated,
-                      [](const void* made) { return blas::likeness(*static_cast<const blas::Call*>(made)); }};
-  dispatch(intercepted, &parsed);
+  if constexpr (kind == blas::Kind::gemm_batch) {
+    return wide ? enter_groups<style, scalar, std::int64_t>(intercepted, arguments)
+                : enter_groups<style, scalar, std::int32_t>(intercepted, arguments);
+  } else {
+    if (wide ? made_as_small<style, kind, scalar, std::int64_t>(intercepted, arguments)
+             : made_as_small<style, kind, scalar, std::int32_t>(intercepted, arguments))
+      return;
+    const blas::Routine routine = blas_routine(entry.routine);
+    alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
+    auto* const place = reinterpret_cast<blas::Call*>(memory);
+    const bool understood = wide ? parse<style, kind, scalar, std::int64_t>(place, routine, arguments)
+                                 : parse<style, kind, scalar, std::int32_t>(place, routine, arguments);
+    dispatch_call<kind, scalar>(intercepted, understood ? std::launder(place) : nullptr);
+  }
 }
 
 template <abi::Style style, blas::Routine routine, class... Values>

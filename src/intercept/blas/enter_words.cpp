@@ -35,8 +35,12 @@ void enter_by_words(const EntryPoint& entry, const Original& original, void* con
 
 template <blas::Kind kind, blas::Scalar scalar>
 bool parse_words(blas::Call& call, blas::Routine routine, void* const* words) {
-  return parse<abi::Style::fortran, kind, scalar, std::int32_t>(&call, routine,
-                                                                passed_on<kind, scalar>(words, nullptr));
+  if constexpr (kind == blas::Kind::gemm_batch) {
+    return false;  // several calls
+  } else {
+    return parse<abi::Style::fortran, kind, scalar, std::int32_t>(&call, routine,
+                                                                  passed_on<kind, scalar>(words, nullptr));
+  }
 }
 
 }  // namespace

@@ -56,6 +56,10 @@ constexpr Role role_of(blas::Kind kind, abi::Argument argument, abi::Style style
   using enum abi::Argument;
   const bool fortran = style == abi::Style::fortran;
   if (argument == length) return Role::length;
+  if (kind == blas::Kind::gemm_batch && argument != order && argument != group_count) {
+    if (abi::detail::is_option(argument) && fortran) return Role::letters;
+    return argument == alpha || argument == beta ? Role::array : Role::integers;  // addresses count as integers
+  }
   if (argument == order || abi::detail::is_option(argument)) return fortran ? Role::letter : Role::number;
   if (abi::is_size(argument)) return fortran ? Role::integer : Role::number;
   if (argument != alpha && argument != beta) return Role::array;
@@ -93,6 +97,8 @@ std::span<const Role> roles(blas::Kind kind, abi::Style style, bool complex) {
     case Kind::gemv: return roles<Kind::gemv>(style, complex);
     case Kind::symv: return roles<Kind::symv>(style, complex);
     case Kind::hemv: return roles<Kind::hemv>(style, complex);
+    case Kind::gemm_batch: return roles<Kind::gemm_batch>(style, complex);
+    case Kind::gemm_batch_strided: return roles<Kind::gemm_batch_strided>(style, complex);
   }
   return {};
 }

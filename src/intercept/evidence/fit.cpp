@@ -58,6 +58,7 @@ class Comparison {
     bool confirmed = false;
     switch (role) {
       case Role::letter: confirmed = letter(word); break;
+      case Role::letters: confirmed = letters(word); break;
       case Role::integer: confirmed = integer(word); break;
       case Role::real: confirmed = !refuses(by_value(word) || word.written) && real(word); break;
       case Role::array: confirmed = !refuses(by_value(word)) && real(word); break;
@@ -77,9 +78,10 @@ class Comparison {
   /// (Sanitizers calculate with addresses too, so a word that is also used as an address does not count.)
   static bool by_value(const WordUse& word) { return word.number && !word.address; }
 
-  bool letter(const WordUse& word) {
-    return !refuses(by_value(word) || word.written || word.indexed || word.reals || word.integers > 1) &&
-           word.integers == 1;
+  bool letter(const WordUse& word) { return !refuses(word.indexed) && letters(word); }
+
+  bool letters(const WordUse& word) {
+    return !refuses(by_value(word) || word.written || word.reals || word.integers > 1) && word.integers == 1;
   }
 
   bool integer(const WordUse& word) {

@@ -12,6 +12,7 @@ namespace blastoff::intercept {
 /// All roles but the last three are addresses.
 enum class Role : std::uint8_t {
   letter,
+  letters,   ///< an array of letters
   integer,   ///< an integer that is only read
   real,      ///< alpha: a number of the routine's type that is only read
   array,     ///< an array of the routine's type, or of its real counterpart

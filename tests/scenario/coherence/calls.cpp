@@ -121,7 +121,9 @@ void issue_fortran(const Call& call) {
     case Kind::gemv: return invoke(function, &transpose_a, &m, &n, &alpha, a, &lda, b, &incx, &beta, c, &incy, one);
     case Kind::symv:
     case Kind::hemv: return invoke(function, &uplo, &n, &alpha, a, &lda, b, &incx, &beta, c, &incy, one);
-    case Kind::gemmt: break;
+    case Kind::gemmt:
+    case Kind::gemm_batch:
+    case Kind::gemm_batch_strided: break;
   }
 }
 
@@ -202,7 +204,9 @@ void issue_cblas(const Call& column_major, bool rows_wanted) {
     case Kind::gemv: return invoke(function, order, transpose_a, m, n, alpha, a, lda, b, incx, beta, c, incy);
     case Kind::symv:
     case Kind::hemv: return invoke(function, order, uplo, n, alpha, a, lda, b, incx, beta, c, incy);
-    case Kind::gemmt: break;
+    case Kind::gemmt:
+    case Kind::gemm_batch:
+    case Kind::gemm_batch_strided: break;
   }
 }
 
@@ -224,7 +228,8 @@ void issue_of(const Call& call, Random& random) {
 }  // namespace
 
 bool callable(Routine routine) {
-  return row(routine).kind != Kind::gemmt && !std::string_view(row(routine).name).ends_with("3m");
+  return row(routine).kind != Kind::gemmt && !is_batch(row(routine).kind) &&
+         !std::string_view(row(routine).name).ends_with("3m");
 }
 
 void issue(const Call& call, Random& random) {

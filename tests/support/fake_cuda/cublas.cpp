@@ -61,7 +61,9 @@ struct Matrix {
   Size leading_dimension;
 };
 
-cublasStatus queue(cublasHandle handle, blas::Call call, std::initializer_list<Matrix> matrices) {
+/// `strides`: of a batch.
+cublasStatus queue(cublasHandle handle, blas::Call call, std::initializer_list<Matrix> matrices,
+                   std::array<std::int64_t, 3> strides = {}) {
   if (!driver().context_is_current() || handle == nullptr) return not_initialized;
   if (handle->stream == nullptr || !handle->own_workspace) return invalid_value;  // device/cuda always sets both
   std::array<void*, 3> addresses{};
@@ -73,6 +75,8 @@ cublasStatus queue(cublasHandle handle, blas::Call call, std::initializer_list<M
   }
   blas::shape_operands(call, {addresses.data(), count}, {leading_dimensions.data(), count});
   if (!blas::valid(call)) return invalid_value;
+  if (is_batch(call.kind())) stack(call, strides);
+  if (is_scattered(call)) return blas_not_supported;
   driver().post(handle->stream, [call] {
     for (const auto& operand : call.operands()) {
       if (!driver().is_usable(operand.address, operand.span_bytes())) {
@@ -241,6 +245,16 @@ cublasStatus cublasSetAtomicsMode(cublasHandle, int) {
                       Size ldc) {                                                                                     \
     return general(kind, scalar, handle, transpose_a, transpose_b, m, n, k, alpha, {a, lda}, {b, ldb}, beta,          \
                    {c, ldc});                                                                                         \
+  }
+#define BLASTOFF_EXPORT_GemmStridedBatched(symbol, kind, scalar)                                                    \
+  cublasStatus symbol(cublasHandle handle, int transpose_a, int transpose_b, Size m, Size n, Size k,                \
+                      const void* alpha, const void* a, Size lda, long long stride_a, const void* b, Size ldb,      \
+                      long long stride_b, const void* beta, void* c, Size ldc, long long stride_c, Size products) { \
+    auto call = make_call(kind, scalar, m, n, k, alpha, beta);                                                      \
+    call.transpose_a = transpose(transpose_a);                                                                      \
+    call.transpose_b = transpose(transpose_b);                                                                      \
+    call.products = products;                                                                                       \
+    return queue(handle, call, {{a, lda}, {b, ldb}, {c, ldc}}, {stride_a, stride_b, stride_c});                     \
   }
 #define BLASTOFF_EXPORT_Symm(symbol, kind, scalar)                                                               \
   cublasStatus symbol(cublasHandle handle, int side, int fill, Size m, Size n, const void* alpha, const void* a, \

@@ -47,7 +47,7 @@ TEST_P(OnTheSystemsBlas, CblasComputesAnyCall) {
   expect_as_the_reference({function, Style::cblas});
 }
 
-/// All routines but gemmt and gemm3m, which are not part of the standard.
+/// All routines but gemmt, gemm3m and batches, which are not part of the standard.
 std::vector<Routine> standard_routines() {
   std::vector<Routine> result;
   for (const Routine routine : test::every_routine()) {

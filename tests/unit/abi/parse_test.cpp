@@ -297,5 +297,38 @@ TEST(RankUpdates, OfTheWrongTransposeAreNotUnderstoodInEitherOrder) {
   }
 }
 
+template <class Integer>
+void expect_strided_batch() {
+  const Integer m = 2, n = 3, k = 5, lda = 2, ldb = 3, ldc = 4, stride_a = 10, stride_b = 0, stride_c = 12,
+                products = 7;
+  const double alpha = 2, beta = 0;
+  std::array<double, 100> a{}, b{}, c{};
+  blas::Call call;
+  ASSERT_TRUE((abi::parse<Style::fortran, Kind::gemm_batch_strided, Scalar::d, Integer>(
+      &call, Routine::dgemm_batch_strided, "N", "T", &m, &n, &k, &alpha, a.data(), &lda, &stride_a, b.data(), &ldb,
+      &stride_b, &beta, c.data(), &ldc, &stride_c, &products, std::size_t{1}, std::size_t{1})));
+  EXPECT_EQ(call.products, 7);
+  EXPECT_EQ(call.stacking, (std::array{blas::Stacking::apart, blas::Stacking::one, blas::Stacking::beside}));
+  EXPECT_EQ(call.result().columns, 21);
+  EXPECT_EQ(call.result().intent, operation::Intent::write);
+
+  // By rows, the transposed product is computed: the factors change places, and so do their strides.
+  ASSERT_TRUE((abi::parse<Style::cblas, Kind::gemm_batch_strided, Scalar::d, Integer>(
+      &call, Routine::dgemm_batch_strided, abi::Cblas::row_major, abi::Cblas::transpose, abi::Cblas::no_transpose, 2, 3,
+      5, 2.0, a.data(), 2, 10, b.data(), 3, 0, 0.0, c.data(), 3, 6, 7)));
+  EXPECT_EQ(call.operands()[0].address, b.data());
+  EXPECT_EQ(call.operands()[1].address, a.data());
+  EXPECT_EQ(call.transpose_a, blas::Transpose::none);
+  EXPECT_EQ(call.transpose_b, blas::Transpose::transpose);
+  EXPECT_EQ(call.m, 3);
+  EXPECT_EQ(call.n, 2);
+  EXPECT_EQ(call.stacking, (std::array{blas::Stacking::one, blas::Stacking::apart, blas::Stacking::apart}));
+}
+
+TEST(StridedBatch, IsReadWithIntegersOfBothWidths) {
+  expect_strided_batch<std::int32_t>();
+  expect_strided_batch<std::int64_t>();
+}
+
 }  // namespace
 }  // namespace blastoff

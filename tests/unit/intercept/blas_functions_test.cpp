@@ -212,7 +212,7 @@ std::size_t standard_routines(const BlasFunctions& found, void* library, const s
     const blas::Routine number = blas_routine(function.routine);
     const blas::RoutineRow& routine = row(number);
     if (function.prefix != prefix || function.suffix != suffix || routine.kind == blas::Kind::gemmt ||
-        routine_of(routine.kind, routine.scalar) != number)
+        is_batch(routine.kind) || routine_of(routine.kind, routine.scalar) != number)
       continue;
     for (const std::string& name : function.names)
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(dlsym(library, name.c_str())), map->l_addr + function.address) << name;

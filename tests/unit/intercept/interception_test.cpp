@@ -34,7 +34,8 @@ void dispatch(const InterceptedCall& intercepted, const Parsed* parsed) {
   ++seen.calls;
   seen.entry = &intercepted.entry;
   seen.understood = parsed != nullptr;
-  if (parsed != nullptr) seen.call = blas::call_of(parsed->make_operation());
+  seen.supported += parsed != nullptr && parsed->supported ? 1 : 0;
+  if (parsed != nullptr && parsed->supported) seen.call = blas::call_of(parsed->make_operation());
   seen.original = intercepted.original.function;
   if (intercepted.original.function != nullptr)
     abi::run_as_original([&] { intercepted.raw(intercepted.original.function); });

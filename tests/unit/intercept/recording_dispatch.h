@@ -10,6 +10,7 @@ struct Dispatched {
   int calls = 0;
   const intercept::EntryPoint* entry = nullptr;
   bool understood = false;
+  int supported = 0;  ///< number of calls that a device could make
   blas::Call call;
   void* original = nullptr;
 };

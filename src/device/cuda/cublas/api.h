@@ -48,6 +48,10 @@ constexpr int property_patch = 2;
 using Size = std::int64_t;
 using Gemm = cublasStatus(cublasHandle, int transpose_a, int transpose_b, Size m, Size n, Size k, const void* alpha,
                           const void* a, Size lda, const void* b, Size ldb, const void* beta, void* c, Size ldc);
+using GemmStridedBatched = cublasStatus(cublasHandle, int transpose_a, int transpose_b, Size m, Size n, Size k,
+                                        const void* alpha, const void* a, Size lda, long long stride_a, const void* b,
+                                        Size ldb, long long stride_b, const void* beta, void* c, Size ldc,
+                                        long long stride_c, Size products);
 using Symm = cublasStatus(cublasHandle, int side, int fill, Size m, Size n, const void* alpha, const void* a, Size lda,
                           const void* b, Size ldb, const void* beta, void* c, Size ldc);
 using Syrk = cublasStatus(cublasHandle, int fill, int transpose, Size n, Size k, const void* alpha, const void* a,
@@ -67,15 +71,16 @@ using Tpttr = cublasStatus(cublasHandle, int fill, int n, const void* packed, vo
 using Trttp = cublasStatus(cublasHandle, int fill, int n, const void* a, int lda, void* packed);
 
 // X(symbol, member of Cublas, scalar, signature)
-#define BLASTOFF_CUBLAS_ROUTINES_OF(X, letter, scalar) \
-  X(cublas##letter##gemm_v2_64, gemm, scalar, Gemm)    \
-  X(cublas##letter##symm_v2_64, symm, scalar, Symm)    \
-  X(cublas##letter##syrk_v2_64, syrk, scalar, Syrk)    \
-  X(cublas##letter##syr2k_v2_64, syr2k, scalar, Syr2k) \
-  X(cublas##letter##trmm_v2_64, trmm, scalar, Trmm)    \
-  X(cublas##letter##trsm_v2_64, trsm, scalar, Trsm)    \
-  X(cublas##letter##gemv_v2_64, gemv, scalar, Gemv)    \
-  X(cublas##letter##tpttr, tpttr, scalar, Tpttr)       \
+#define BLASTOFF_CUBLAS_ROUTINES_OF(X, letter, scalar)                                     \
+  X(cublas##letter##gemm_v2_64, gemm, scalar, Gemm)                                        \
+  X(cublas##letter##gemmStridedBatched_64, gemm_batch_strided, scalar, GemmStridedBatched) \
+  X(cublas##letter##symm_v2_64, symm, scalar, Symm)                                        \
+  X(cublas##letter##syrk_v2_64, syrk, scalar, Syrk)                                        \
+  X(cublas##letter##syr2k_v2_64, syr2k, scalar, Syr2k)                                     \
+  X(cublas##letter##trmm_v2_64, trmm, scalar, Trmm)                                        \
+  X(cublas##letter##trsm_v2_64, trsm, scalar, Trsm)                                        \
+  X(cublas##letter##gemv_v2_64, gemv, scalar, Gemv)                                        \
+  X(cublas##letter##tpttr, tpttr, scalar, Tpttr)                                           \
   X(cublas##letter##trttp, trttp, scalar, Trttp)
 #define BLASTOFF_CUBLAS_REAL_ROUTINES_OF(X, letter, scalar) X(cublas##letter##symv_v2_64, symv, scalar, Symv)
 #define BLASTOFF_CUBLAS_HERMITIAN_ROUTINES_OF(X, letter, scalar) \

@@ -19,6 +19,7 @@ struct Cublas {
   BLASTOFF_CUBLAS_SYMBOLS(BLASTOFF_MEMBER)
 #undef BLASTOFF_MEMBER
   std::array<Gemm*, 4> gemm{};
+  std::array<GemmStridedBatched*, 4> gemm_batch_strided{};
   std::array<Symm*, 4> symm{}, hemm{};
   std::array<Syrk*, 4> syrk{}, herk{};
   std::array<Syr2k*, 4> syr2k{}, her2k{};

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "blas/batch.h"
+
 namespace blastoff::device::cuda {
 namespace {
 
@@ -67,6 +69,19 @@ api::cublasStatus queue_vector_product(const api::Cublas& blas, api::cublasHandl
                          beta.address(), y.address, incy);
 }
 
+api::cublasStatus queue_batch(const api::Cublas& blas, api::cublasHandle handle, const blas::Call& call) {
+  const auto scalar = call.scalar();
+  const HostScalar alpha(call.alpha, scalar);
+  const HostScalar beta(call.beta, scalar);
+  const blas::Matrices a = blas::matrices(call, 0);
+  const blas::Matrices b = blas::matrices(call, 1);
+  const blas::Matrices c = blas::matrices(call, 2);
+  return blas.gemm_batch_strided[static_cast<std::size_t>(scalar)](
+      handle, operation(call.transpose_a, scalar), operation(call.transpose_b, scalar), call.m, call.n, call.k,
+      alpha.address(), a.first.address, a.first.leading_dimension, a.stride, b.first.address, b.first.leading_dimension,
+      b.stride, beta.address(), c.first.address, c.first.leading_dimension, c.stride, call.products);
+}
+
 api::cublasStatus queue_operation(const api::Cublas& blas, api::cublasHandle handle, const blas::Call& call) {
   const auto scalar = call.scalar();
   const auto type = static_cast<std::size_t>(scalar);
@@ -93,6 +108,8 @@ api::cublasStatus queue_operation(const api::Cublas& blas, api::cublasHandle han
       return blas.gemm[type](handle, op_a, operation(call.transpose_b, scalar), call.m, call.n, call.k, alpha.address(),
                              a.address, a.leading_dimension, b.address, b.leading_dimension, beta.address(), c.address,
                              c.leading_dimension);
+    case Kind::gemm_batch:
+    case Kind::gemm_batch_strided: return queue_batch(blas, handle, call);
     case Kind::symm: return symmetric(blas.symm[type]);
     case Kind::hemm: return symmetric(blas.hemm[type]);
     case Kind::syrk: return rank_k(blas.syrk[type]);

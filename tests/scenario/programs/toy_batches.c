@@ -1,0 +1,70 @@
+// A BLAS with products, and with products in batches as MKL and OpenBLAS have them, in plain loops.
+#include <stddef.h>
+
+enum { row_major = 101, no_transpose = 111 };
+
+static double at(const double* matrix, int transposed, int leading, int i, int j) {
+  return transposed ? matrix[j + (size_t)i * leading] : matrix[i + (size_t)j * leading];
+}
+
+// Inline, so that the code of each function shows what it does with its arguments.
+static inline __attribute__((always_inline)) void multiply(int ta, int tb, int m, int n, int k, double alpha,
+                                                           const double* a, int lda, const double* b, int ldb,
+                                                           double beta, double* c, int ldc) {
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < m; ++i) {
+      double sum = 0;
+      for (int l = 0; l < k; ++l) sum += at(a, ta, lda, i, l) * at(b, tb, ldb, l, j);
+      double* const element = &c[i + (size_t)j * ldc];
+      *element = alpha * sum + (beta == 0 ? 0 : beta * *element);
+    }
+}
+
+#define SHOWN __attribute__((visibility("default"))) void
+
+SHOWN dgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const double* alpha,
+             const double* a, const int* lda, const double* b, const int* ldb, const double* beta, double* c,
+             const int* ldc) {
+  multiply(*ta != 'N', *tb != 'N', *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);
+}
+
+SHOWN cblas_dgemm(int order, int ta, int tb, int m, int n, int k, double alpha, const double* a, int lda,
+                  const double* b, int ldb, double beta, double* c, int ldc) {
+  if (order == row_major)
+    multiply(tb != no_transpose, ta != no_transpose, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc);
+  else
+    multiply(ta != no_transpose, tb != no_transpose, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+SHOWN dgemm_batch_strided_(const char* ta, const char* tb, const int* m, const int* n, const int* k,
+                           const double* alpha, const double* a, const int* lda, const int* stride_a, const double* b,
+                           const int* ldb, const int* stride_b, const double* beta, double* c, const int* ldc,
+                           const int* stride_c, const int* products) {
+  for (size_t i = 0; i < (size_t)*products; ++i)
+    multiply(*ta != 'N', *tb != 'N', *m, *n, *k, *alpha, a + i * *stride_a, *lda, b + i * *stride_b, *ldb, *beta,
+             c + i * *stride_c, *ldc);
+}
+
+SHOWN cblas_dgemm_batch_strided(int order, int ta, int tb, int m, int n, int k, double alpha, const double* a, int lda,
+                                int stride_a, const double* b, int ldb, int stride_b, double beta, double* c, int ldc,
+                                int stride_c, int products) {
+  for (size_t i = 0; i < (size_t)products; ++i)
+    cblas_dgemm(order, ta, tb, m, n, k, alpha, a + i * stride_a, lda, b + i * stride_b, ldb, beta, c + i * stride_c,
+                ldc);
+}
+
+SHOWN dgemm_batch_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const double* alpha,
+                   const double** a, const int* lda, const double** b, const int* ldb, const double* beta, double** c,
+                   const int* ldc, const int* groups, const int* sizes) {
+  for (int g = 0; g < *groups; ++g)
+    for (int i = 0; i < sizes[g]; ++i, ++a, ++b, ++c)
+      multiply(ta[g] != 'N', tb[g] != 'N', m[g], n[g], k[g], alpha[g], *a, lda[g], *b, ldb[g], beta[g], *c, ldc[g]);
+}
+
+SHOWN cblas_dgemm_batch(int order, const int* ta, const int* tb, const int* m, const int* n, const int* k,
+                        const double* alpha, const double** a, const int* lda, const double** b, const int* ldb,
+                        const double* beta, double** c, const int* ldc, int groups, const int* sizes) {
+  for (int g = 0; g < groups; ++g)
+    for (int i = 0; i < sizes[g]; ++i, ++a, ++b, ++c)
+      cblas_dgemm(order, ta[g], tb[g], m[g], n[g], k[g], alpha[g], *a, lda[g], *b, ldb[g], beta[g], *c, ldc[g]);
+}

@@ -1,0 +1,163 @@
+#include "blas/batch.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "blas/batch_check.h"
+#include "blas/blocks.h"
+#include "blas/front_end.h"
+#include "blas/panels.h"
+#include "blas/parts.h"
+#include "reference_blas.h"
+#include "test_call.h"
+
+namespace blastoff {
+namespace {
+
+using blas::Call;
+using blas::Routine;
+using blas::Stacking;
+
+/// A batch of products of 3 x 5 and 5 x 4 matrices, with these strides and leading dimensions.
+Call batch_of(std::int64_t products, std::array<std::int64_t, 3> strides, std::array<std::int64_t, 3> leading) {
+  static std::array<double, 4096> memory{};
+  Call call;
+  call.routine = Routine::dgemm_batch_strided;
+  call.m = 3;
+  call.n = 4;
+  call.k = 5;
+  call.alpha = 1;
+  call.products = products;
+  const std::array<void*, 3> addresses{memory.data(), memory.data() + 1000, memory.data() + 2000};
+  blas::shape_operands(call, addresses, leading);
+  blas::stack(call, strides);
+  return call;
+}
+
+TEST(Batch, MatricesThatFormABoxAreOneOperand) {
+  const Call apart = batch_of(7, {15, 0, 20}, {3, 5, 3});
+  EXPECT_EQ(apart.stacking, (std::array{Stacking::apart, Stacking::one, Stacking::apart}));
+  EXPECT_EQ(apart.operands()[0].rows, 15);
+  EXPECT_EQ(apart.operands()[0].columns, 7);
+  EXPECT_TRUE(apart.operands()[0].contiguous());
+  EXPECT_EQ(apart.operands()[1].columns, 4);
+  EXPECT_EQ(apart.result().rows, 12);
+  EXPECT_EQ(apart.result().leading_dimension, 20) << "what lies between the matrices is not part of the stack";
+
+  const Call others = batch_of(7, {40, 5, 3}, {8, 35, 21});
+  EXPECT_EQ(others.stacking, (std::array{Stacking::beside, Stacking::below, Stacking::below}));
+  EXPECT_EQ(others.operands()[0].columns, 35);
+  EXPECT_EQ(others.operands()[1].rows, 35);
+  EXPECT_EQ(others.result().rows, 21);
+  EXPECT_TRUE(blas::valid(others) && !blas::is_scattered(others));
+}
+
+TEST(Batch, OtherMatricesAreScattered) {
+  EXPECT_TRUE(blas::is_scattered(batch_of(7, {50, 20, 12}, {8, 5, 3}))) << "a gap between matrices with gaps";
+  EXPECT_TRUE(blas::is_scattered(batch_of(7, {-15, 20, 12}, {3, 5, 3}))) << "backwards";
+  EXPECT_TRUE(blas::is_scattered(batch_of(7, {3, 20, 12}, {3, 5, 3}))) << "matrices that overlap";
+  EXPECT_TRUE(blas::is_scattered(batch_of(7, {15, 20, 0}, {3, 5, 3}))) << "one result";
+  EXPECT_FALSE(blas::is_scattered(batch_of(1, {-1, -1, 0}, {3, 5, 3}))) << "one product";
+}
+
+TEST(Batch, InvalidArgumentsStayInvalid) {
+  EXPECT_FALSE(blas::valid(batch_of(7, {15, 20, 12}, {2, 5, 3})));
+  EXPECT_FALSE(blas::valid(batch_of(-1, {15, 20, 12}, {3, 5, 3})));
+  EXPECT_TRUE(blas::trivial(batch_of(0, {15, 20, 12}, {3, 5, 3})));
+}
+
+TEST(Batch, ShapesTellHowAStackLies) {
+  const Call call = batch_of(7, {40, 5, 20}, {8, 35, 3});
+  Call again = batch_of(1, {0, 0, 0}, {8, 35, 3});
+  again.products = 7;
+  ASSERT_TRUE(blas::adopt_stacks(again, call.operands()));
+  EXPECT_EQ(again.stacking, call.stacking);
+  Call other = batch_of(1, {0, 0, 0}, {8, 35, 3});
+  other.products = 6;
+  EXPECT_FALSE(blas::adopt_stacks(other, call.operands()));
+}
+
+/// Runs `cut` on batches of all kinds of stacks and compares the result of its calls with the batch's.
+template <class Cut>
+void expect_the_same_as_whole(const Cut& cut) {
+  for (const auto& options : test::all_options(Routine::zgemm_batch_strided)) {
+    test::Options many = options;
+    many.products = 11;
+    const test::TestCall tested(Routine::zgemm_batch_strided, many, 6, 7, 5, {0.75, -0.5}, {-0.5, 0.25});
+    std::vector<std::byte> expected = tested.result();
+    std::vector<std::byte> actual = tested.result();
+    reference::compute(tested.with_result(expected));
+    std::int64_t products = 0;
+    for (const Call& call : cut(tested.with_result(actual))) {
+      EXPECT_TRUE(blas::valid(call));
+      products += call.products;
+      reference::compute(call);
+    }
+    EXPECT_EQ(products, many.products);
+    EXPECT_LE(tested.difference(expected, actual), test::rounding) << test::describe(tested.call());
+  }
+}
+
+TEST(Batch, IsCutBetweenProducts) {
+  const std::size_t product = 6 * 7 * sizeof(std::complex<double>);
+  expect_the_same_as_whole([&](const Call& call) {
+    const auto panels = blas::panels(call, 3 * product);
+    EXPECT_EQ(panels.size(), 4U);
+    return panels;
+  });
+  expect_the_same_as_whole([](const Call& call) {
+    std::vector<Call> calls;
+    const auto parts = blas::parts(call, 4);
+    EXPECT_EQ(parts.size(), 4U);
+    for (const auto& part : parts) calls.insert(calls.end(), part.begin(), part.end());
+    return calls;
+  });
+  expect_the_same_as_whole([&](const Call& call) {
+    std::vector<Call> calls;
+    const auto blocks = blas::blocks(call, 16 * product);
+    EXPECT_GT(blocks.size(), 2U);
+    for (const auto& series : blocks) calls.insert(calls.end(), series.begin(), series.end());
+    return calls;
+  });
+}
+
+TEST(Batch, ProductsThatDoNotFitAreCutThemselves) {
+  const test::TestCall tested(Routine::dgemm_batch_strided,
+                              {.products = 2, .stacking = {Stacking::apart, Stacking::apart, Stacking::apart}}, 200,
+                              200, 200, 1, 0);
+  const auto blocks = blas::blocks(tested.call(), 200000);
+  ASSERT_GE(blocks.size(), 2U);
+  EXPECT_EQ(blocks.front().front().routine, Routine::dgemm);
+}
+
+TEST(Batch, OneWrongProductIsFound) {
+  const reference::ReferenceRoutine host;
+  for (const auto effort : {operation::Effort::full, operation::Effort::quick}) {
+    const test::TestCall tested(Routine::dgemm_batch_strided,
+                                {.products = 9, .stacking = {Stacking::apart, Stacking::one, Stacking::beside}}, 8, 8,
+                                8, 1, 1);
+    std::vector<std::byte> memory = tested.result();
+    const Call call = tested.with_result(memory);
+    const auto right = blas::check_products(call, host, effort);
+    const auto wrong = blas::check_products(call, host, effort);
+    reference::compute(call);
+    EXPECT_TRUE(right->compare().checked);
+    EXPECT_LE(right->compare().relative_error, right->compare().bound);
+    static_cast<double*>(blas::one_product(call, 6).result().address)[3] += 1;
+    EXPECT_GT(wrong->compare().relative_error, wrong->compare().bound);
+  }
+}
+
+TEST(Batch, CountsTheWorkOfAllProducts) {
+  const Call call = batch_of(7, {15, 20, 12}, {3, 5, 3});
+  EXPECT_EQ(blas::flops(call), 7 * 2 * 3 * 4 * 5);
+  EXPECT_EQ(blas::volume(call), 7 * 3 * 4 * 5);
+  EXPECT_EQ(blas::depth(call), 5);
+  const operation::Operation operation = call;
+  EXPECT_EQ(operation.arguments(), "N N m=3 n=4 k=5 products=7");
+  EXPECT_EQ(blas::call_of(operation).stacking, call.stacking);
+}
+
+}  // namespace
+}  // namespace blastoff
