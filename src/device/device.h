@@ -64,13 +64,6 @@ struct Block {
   std::size_t device_pitch = 0;
 };
 
-/// Bytes of host memory, and the device address to which they are copied.
-struct Run {
-  Address device = 0;
-  const void* host = nullptr;
-  std::size_t bytes = 0;
-};
-
 /// One triangle of a square matrix, with its diagonal, restricted to the square blocks along the diagonal. These have
 /// order `block_order` and begin with the first element; the last is cut off by the end of the matrix.
 struct Triangle {

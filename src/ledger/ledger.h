@@ -166,9 +166,10 @@ class Place {
   bool any_left(Span span) const { return bytes_left(span) > 0; }
   bool all_left_here(Span span) const { return ledger_.pager_ && ledger_.pager_->all_left(number_, span); }
   /// Fills them.
-  void bring_home(Span span) {
-    if (ledger_.pager_) ledger_.pager_->bring_home(span);
+  void bring_home(std::span<const Span> spans) {
+    if (ledger_.pager_) ledger_.pager_->bring_home(spans);
   }
+  void bring_home(Span span) { bring_home({&span, 1}); }
   /// Appends the runs of pages that were filled because somebody touched them, since the last time.
   void touched(std::vector<Span>& runs);
 

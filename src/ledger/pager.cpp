@@ -29,13 +29,25 @@ constexpr int max_workers = 7;
 constexpr std::size_t first_window = std::size_t{256} << 10;
 constexpr std::size_t last_window = std::size_t{8} << 20;
 
-/// A piece takes one buffer.
-std::vector<Span> pieces_of(const std::vector<PagesOnDevice>& runs) {
-  std::vector<Span> pieces;
+using Batch = std::vector<PagesOnDevice>;
+
+/// Pages of one place each, that take one buffer.
+std::vector<Batch> batches_of(std::span<const PagesOnDevice> runs) {
+  std::vector<Batch> batches;
+  std::size_t room = 0;
   for (const PagesOnDevice& run : runs)
-    for (std::uintptr_t begin = run.host.begin; begin < run.host.end; begin += PageSource::max_bytes)
-      pieces.push_back({begin, std::min<std::uintptr_t>(begin + PageSource::max_bytes, run.host.end)});
-  return pieces;
+    for (std::size_t done = 0; done < run.host.bytes();) {
+      if (room == 0 || batches.back().back().place != run.place) {
+        batches.emplace_back();
+        room = PageSource::max_bytes;
+      }
+      const std::size_t bytes = std::min(room, run.host.bytes() - done);
+      const std::uintptr_t begin = run.host.begin + done;
+      batches.back().push_back({{begin, begin + bytes}, run.device + done, run.place});
+      room -= bytes;
+      done += bytes;
+    }
+  return batches;
 }
 
 [[noreturn]] void end_lost(Span pages, const char* cause) {
@@ -140,36 +152,40 @@ bool Pager::complete(const tracking::AbsentPages::Taken& taken, const std::vecto
   return written;
 }
 
-/// Fills pages from where they are newest. Their addresses may be others by now: `at` is the first one.
-Filled Pager::fill(const PagesOnDevice& run, std::uintptr_t at) {
-  PageSource* source = nullptr;
-  {
-    const std::lock_guard lock(sources_mutex_);
-    source = sources_[run.place];
-  }
-  for (std::size_t done = 0; done < run.host.bytes();) {
-    const std::size_t bytes = std::min(PageSource::max_bytes, run.host.bytes() - done);
-    const void* const contents = source == nullptr ? nullptr : source->read(run.device + done, bytes);
-    if (contents == nullptr) end_lost({run.host.begin + done, run.host.end}, "the device has been lost");
-    const Span host{run.host.begin + done, run.host.begin + done + bytes};
-    const Filled filled = absent_.fill({at + done, at + done + bytes}, contents);
+/// Fills pages from where they are newest. Their addresses may be others by now: `moved` bytes away.
+Filled Pager::fill(std::span<const PagesOnDevice> runs, std::uintptr_t moved) {
+  for (const Batch& batch : batches_of(runs)) {
+    PageSource* source = nullptr;
+    {
+      const std::lock_guard lock(sources_mutex_);
+      source = sources_[batch.front().place];
+    }
+    const auto* const contents = source == nullptr ? nullptr : static_cast<const std::byte*>(source->read(batch));
+    if (contents == nullptr) end_lost(batch.front().host, "the device has been lost");
+    Filled filled = Filled::yes;
+    const std::byte* at = contents;
+    for (const PagesOnDevice& run : batch) {
+      if (filled == Filled::yes) filled = absent_.fill({run.host.begin + moved, run.host.end + moved}, at);
+      if (filled == Filled::yes) {
+        states_.home(run.host);
+        bytes_filled_ += run.host.bytes();
+      }
+      at += run.host.bytes();
+    }
     source->release(contents);
     if (filled != Filled::yes) return filled;
-    states_.home(host);
-    bytes_filled_ += bytes;
-    done += bytes;
   }
   return Filled::yes;
 }
 
 // Memory may have gone some time before its event says so. Where there is no memory for our own lists, there may be
 // some a little later.
-void Pager::bring_home(Span span) {
+void Pager::bring_home(std::span<const Span> spans) {
   constexpr double longest_without_an_event = 5;
   std::optional<platform::Stopwatch> gone;
   for (Filled filled = Filled::not_now; filled != Filled::yes;) {
     if (!platform::contained([&] {
-          filled = try_to_bring_home(span);
+          filled = try_to_bring_home(spans);
           if (filled != Filled::yes) drain_();
         }))
       filled = Filled::not_now;
@@ -178,38 +194,38 @@ void Pager::bring_home(Span span) {
     else if (!gone)
       gone.emplace();
     else if (gone->seconds() > longest_without_an_event)
-      end_lost(span, "the userfaultfd of the program's memory has been closed");
+      end_lost(spans.front(), "the userfaultfd of the program's memory has been closed");
     if (filled != Filled::yes) usleep(50);
   }
+  if (std::ranges::any_of(spans, [&](Span span) { return states_.any_lent(span); }))
+    const std::lock_guard others_have_filled(changing_);
 }
 
-Filled Pager::try_to_bring_home(Span span) {
-  std::vector<Span> pieces;
+Filled Pager::try_to_bring_home(std::span<const Span> spans) {
+  std::vector<Batch> batches;
   {
+    const std::shared_lock lock(changing_);
     Loan loan;
-    states_.newest(span, loan);
-    pieces = pieces_of(loan.runs());
+    for (const Span span : spans) states_.newest(span, loan);
+    batches = batches_of(loan.runs());
   }
   std::atomic<Filled> worst = Filled::yes;
-  const auto fill_piece = [&](std::size_t index) {
-    const Filled filled = worst == Filled::yes ? fill_what_is_newest(pieces[index]) : Filled::yes;
+  const auto fill_batch = [&](std::size_t index) {
+    const Filled filled = worst == Filled::yes ? fill_what_is_newest(batches[index]) : Filled::yes;
     if (filled != Filled::yes) worst = filled;
   };
-  if (workers_ && pieces.size() > 1)
-    workers_->run(pieces.size(), fill_piece);
+  if (workers_ && batches.size() > 1)
+    workers_->run(batches.size(), fill_batch);
   else
-    for (std::size_t index = 0; index < pieces.size(); ++index) fill_piece(index);
+    for (std::size_t index = 0; index < batches.size(); ++index) fill_batch(index);
   return worst;
 }
 
-Filled Pager::fill_what_is_newest(Span span) {
+Filled Pager::fill_what_is_newest(std::span<const PagesOnDevice> pages) {
   const std::shared_lock lock(changing_);
   Loan loan;
-  states_.newest(span, loan);
-  Filled filled = Filled::yes;
-  for (const PagesOnDevice& run : loan.runs())
-    if (filled == Filled::yes) filled = fill(run, run.host.begin);
-  return filled;
+  for (const PagesOnDevice& run : pages) states_.newest(run.host, loan);
+  return fill(loan.runs(), 0);
 }
 
 // Called in apply_events(), so that nothing else is filled or left.
@@ -222,7 +238,7 @@ bool Pager::moved(Span from, std::uintptr_t to, const platform::IntervalSet& exc
     except.each_gap({now(run.host.begin), now(run.host.end)}, [&](Span left) {
       const std::uintptr_t begin = left.begin - to + from.begin;
       const PagesOnDevice part{{begin, begin + left.bytes()}, run.device + (begin - run.host.begin), run.place};
-      if (complete) complete = fill(part, left.begin) != Filled::not_now;
+      if (complete) complete = fill({&part, 1}, to - from.begin) != Filled::not_now;
     });
   }
   return complete;

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "device/device.h"
+#include "device/address.h"
 #include "ledger/states.h"
 #include "platform/event_lock.h"
 #include "platform/worker_pool.h"
@@ -27,9 +27,9 @@ class PageSource {
 
   static constexpr std::size_t max_bytes = std::size_t{2} << 20;
 
-  /// Copies device memory to a buffer, for the caller until release(). At most max_bytes. nullptr: the device is lost.
-  /// Thread-safe.
-  virtual const void* read(device::Address from, std::size_t bytes) = 0;
+  /// Copies device memory to a buffer, run behind run, for the caller until release(). At most max_bytes together.
+  /// nullptr: the device is lost. Thread-safe.
+  virtual const void* read(std::span<const PagesOnDevice> runs) = 0;
   virtual void release(const void* buffer) = 0;
 
   /// Copies host memory to the device, of max_bytes together at most. False: the device is lost. Thread-safe.
@@ -63,8 +63,9 @@ class Pager final : private tracking::AbsentPages::Filler {
   using OtherBytes = std::function<void(Span pages, std::vector<Span>& bytes)>;
   Left leave(std::size_t place, Span span, const OtherBytes& others);
 
-  /// Fills the host's pages of the span that were given up.
-  void bring_home(Span span);
+  /// Fills the host's pages of the spans that were given up. Nobody else fills any of them any more when it returns.
+  void bring_home(std::span<const Span> spans);
+  void bring_home(Span span) { bring_home({&span, 1}); }
   std::size_t bytes_left(Span span) { return states_.newest_bytes(span); }
   bool all_left(std::size_t place, Span span) { return states_.all_newest(place, span); }
 
@@ -102,9 +103,9 @@ class Pager final : private tracking::AbsentPages::Filler {
   bool moved(Span from, std::uintptr_t to, const platform::IntervalSet& except) override;
   void surrendered(Span span) override { bring_home(span); }
   void leave_nothing_and_bring_all_home(std::atomic<bool>& from_here_on);
-  tracking::AbsentPages::Filled try_to_bring_home(Span span);
-  tracking::AbsentPages::Filled fill_what_is_newest(Span span);
-  tracking::AbsentPages::Filled fill(const PagesOnDevice& run, std::uintptr_t at);
+  tracking::AbsentPages::Filled try_to_bring_home(std::span<const Span> spans);
+  tracking::AbsentPages::Filled fill_what_is_newest(std::span<const PagesOnDevice> pages);
+  tracking::AbsentPages::Filled fill(std::span<const PagesOnDevice> runs, std::uintptr_t moved);
   void make_workers();
   bool complete(const tracking::AbsentPages::Taken& taken, const std::vector<PagesOnDevice>& copies,
                 const platform::IntervalSet& lacking, const OtherBytes& others);

@@ -229,7 +229,7 @@ class FirstUseLease final : public Lease {
   struct Parcel;
   Parcel parcel(std::size_t index, mirror::Return way) const;
   Status uploads_arrived();
-  bool all_stay() const;
+  bool needs_no_panels() const;
   void abandon();
 
   FirstUsePolicy& policy_;
@@ -294,15 +294,18 @@ Status FirstUseLease::acquire(mirror::Copied may_copy) {
   if (!acquisition) return tl::unexpected(std::move(acquisition.error()));
   acquisition_ = std::move(*acquisition);
   held_ = !acquisition_.past_mirrors;
-  if (held_ && all_stay()) panels_ = operation::pieces(call_, call_.result_bytes());
+  if (held_ && needs_no_panels()) panels_ = operation::pieces(call_, call_.result_bytes());
   return {};
 }
 
-/// Panels are for results that go home while the next ones are computed.
-bool FirstUseLease::all_stay() const {
-  bool all = true;
-  call_.each_result([&](std::size_t i, const operation::Operand&) { all = all && acquisition_.stays[i]; });
-  return all;
+/// Panels are for results that go home while the next ones are computed, and for triangles: most of their panels are
+/// products, which devices compute faster.
+bool FirstUseLease::needs_no_panels() const {
+  bool none = true;
+  call_.each_result([&](std::size_t i, const operation::Operand& result) {
+    none = none && acquisition_.stays[i] && result.part == operation::Part::full;
+  });
+  return none;
 }
 
 Status FirstUseLease::prepare() {

@@ -330,8 +330,10 @@ void Coherence::let_go(PageAcquisition& acquisition) {
 device::Status Coherence::hold_pages(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock) {
   const operation::Operation& call = acquisition.call;
   each_matrix(call, [&](std::size_t i, std::size_t first) {
-    acquisition.tracked[i] = i == first ? heuristic_.worth_tracking(call, i) : acquisition.tracked[first];
     const operation::Operand& operand = call.operands()[i];
+    const bool result_to_stay = !operation::reads(operand.intent) && (acquisition.stays[i] || acquisition.probes[i]);
+    acquisition.tracked[i] =
+        i == first ? heuristic_.worth_tracking(call, i) || result_to_stay : acquisition.tracked[first];
     if (i == first && !acquisition.tracked[i] && operation::reads(operand.intent) && heuristic_.refilled(operand))
       acquisition.bytes_rewritten += operand.payload_bytes();
   });

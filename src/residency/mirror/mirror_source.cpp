@@ -30,12 +30,17 @@ MirrorSource::Slot& MirrorSource::take_slot() {
   return taken_.front();
 }
 
-const void* MirrorSource::read(device::Address from, std::size_t bytes) {
+const void* MirrorSource::read(std::span<const ledger::PagesOnDevice> runs) {
   const Slot& slot = take_slot();
-  const device::Status read = slot.queue->copy_to_host(slot.buffer, from, {bytes, 1, bytes, bytes}).and_then([&] {
-    return slot.queue->synchronize();
-  });
-  if (read) return slot.buffer;
+  auto* at = static_cast<std::byte*>(slot.buffer);
+  device::Status read;
+  for (const ledger::PagesOnDevice& run : runs) {
+    const std::size_t bytes = run.host.bytes();
+    if (read) read = slot.queue->copy_to_host(at, run.device, {bytes, 1, bytes, bytes});
+    at += bytes;
+  }
+  const device::Status arrived = slot.queue->synchronize();
+  if (read && arrived) return slot.buffer;
   release(slot.buffer);
   return nullptr;
 }

@@ -21,7 +21,7 @@ class MirrorSource final : public ledger::PageSource {
   MirrorSource& operator=(const MirrorSource&) = delete;
 
   /// Results have been computed when the call that leaves them ends.
-  const void* read(device::Address from, std::size_t bytes) override;
+  const void* read(std::span<const ledger::PagesOnDevice> runs) override;
   void release(const void* buffer) override;
   bool write(std::span<const device::Run> runs) override;
 

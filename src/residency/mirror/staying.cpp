@@ -107,13 +107,17 @@ void Coherence::choose_staying(PageAcquisition& acquisition) {
 
 // A small part of a large matrix comes without what lies between its columns.
 bool Coherence::bring_home(const operation::Operand& operand) {
-  constexpr std::size_t comes_whole = std::size_t{64} << 20;
   const Span whole = platform::outward_to_pages(bounds(operand));
   if (!place_.any_left(whole)) return false;
-  if (whole.bytes() <= comes_whole)
-    place_.bring_home(whole);
-  else
-    each_covered_run(operand, [&](Span run) { place_.bring_home(run); });
+  constexpr std::size_t max_others = 3;
+  std::size_t bytes = 0;
+  std::vector<Span> runs;
+  each_covered_run(operand, [&](Span run) {
+    bytes += run.bytes();
+    runs.push_back(run);
+  });
+  if (whole.bytes() <= (1 + max_others) * bytes) runs.assign(1, whole);
+  place_.bring_home(runs);
   return true;
 }
 

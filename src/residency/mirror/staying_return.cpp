@@ -41,6 +41,7 @@ class StayingReturn final : public ReturnPath {
     if (auto home = bring(pieces); !home) return home;
     state_ = HostState::torn;
     if (!coherence_.leave(acquisition_, index)) return return_whole(index);
+    acquisition_.left[index] -= bytes_of(pieces);
     traffic_.bytes_left += acquisition_.left[index];
     return {};
   }

@@ -80,8 +80,9 @@ class PlayedPages final : public tracking::AbsentPages {
 
 class PlayedSource final : public PageSource {
  public:
-  const void* read(device::Address from, std::size_t bytes) override {
-    reads.emplace_back(from, bytes);
+  const void* read(std::span<const PagesOnDevice> runs) override {
+    for (const PagesOnDevice& run : runs) reads.emplace_back(run.device, run.host.bytes());
+    ++buffers;
     if (on_read) on_read();
     return buffer.data();
   }
@@ -95,7 +96,7 @@ class PlayedSource final : public PageSource {
 
   std::function<void()> on_read;
   std::vector<std::pair<device::Address, std::size_t>> reads;
-  std::size_t released = 0;
+  std::size_t buffers = 0, released = 0;
   bool lost = false;
   std::vector<std::pair<device::Address, char>> written;  ///< by pages
   std::vector<char> buffer = std::vector<char>(max_bytes);
@@ -138,7 +139,7 @@ TEST_F(PagerTest, BringsHomeWhatWasLeft) {
   pager_.bring_home(pages(0, 32));
   EXPECT_THAT(pages_.filled, ElementsAre(pages(4, 4), pages(16, 2)));
   EXPECT_EQ(source_.reads.front().first, pages(4, 4).begin + (std::uintptr_t{1} << 40));
-  EXPECT_EQ(source_.released, source_.reads.size());
+  EXPECT_EQ(source_.released, source_.buffers);
   EXPECT_EQ(pager_.bytes_left(everything), 0);
   EXPECT_EQ(pager_.bytes_filled(), 6 * page);
 }
