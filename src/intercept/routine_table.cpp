@@ -8,7 +8,8 @@ const EntryPoint* sibling(const EntryPoint& entry, const Routine& routine) {
   const std::size_t index = static_cast<std::size_t>(&entry - all.data());
   if (index >= all.size()) return nullptr;
   const std::size_t spelling_count = routine.table->spellings.size();
-  return &all[routine.number * spelling_count + index % spelling_count];
+  const std::size_t place = routine.number * spelling_count + index % spelling_count;
+  return place < all.size() ? &all[place] : nullptr;
 }
 
 }  // namespace blastoff::intercept

@@ -67,7 +67,8 @@ struct RoutineTable {
   /// Indexed by the routine's number, in small letters: see symbols/name_search.h. NUL-terminated.
   std::span<const std::string_view> names;
   std::span<const Spelling> spellings;
-  /// All spellings of the first routine, of the second, ...; empty where the front end exports no names.
+  /// All spellings of the first routine, of the second, ...; routines at the end of the table may have none, because
+  /// their names are not exported. Empty where the front end exports no names.
   std::span<const EntryPoint> entry_points;
   /// For each entry point for which no definition was found: when that was. Used by original.cpp.
   std::span<std::atomic<std::uint64_t>> absent;
@@ -106,7 +107,7 @@ inline Routine companion_of(const Routine& routine) {
 }
 
 /// Returns the entry point of another routine of the same front end with the same style, prefix and suffix: dgemm_ for
-/// dsyrk_. nullptr if `entry` does not belong to the table.
+/// dsyrk_. nullptr if `entry` does not belong to the table, or if the routine has no entry points.
 const EntryPoint* sibling(const EntryPoint& entry, const Routine& routine);
 
 }  // namespace blastoff::intercept

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "intercept/installation.h"
 #include "intercept/loaded_objects.h"
+#include "intercept/symbols/blas_name.h"
 #include "intercept/unseen_families.def"
 #include "platform/contained.h"
 #include "platform/fork_guard.h"
@@ -122,6 +125,19 @@ class Search {
   }
 };
 
+/// Whether the function is a routine that is intercepted wherever it was found: if one has been patched, so have all
+/// that can be.
+bool is_patched(std::string_view function, const std::vector<PatchedObject>& objects) {
+  const std::optional<BlasName> imported = parse_blas_name(function);
+  const auto is_the_same = [&](const std::string& patched) {
+    const std::optional<BlasName> name = parse_blas_name(patched);
+    return name && name->routine == imported->routine;
+  };
+  return imported && std::ranges::any_of(objects, [&](const PatchedObject& object) {
+           return std::ranges::any_of(object.patched, is_the_same);
+         });
+}
+
 struct Listing {
   Search search;
   bool complete = true;
@@ -141,7 +157,10 @@ std::vector<UnseenFamily> unseen_families() {
   Listing listing;
   dl_iterate_phdr(look_at, &listing);
   if (!listing.complete) throw std::bad_alloc();
-  return std::move(listing.search.found);
+  std::vector<UnseenFamily>& found = listing.search.found;
+  const std::vector<PatchedObject> objects = patched_objects();
+  std::erase_if(found, [&](const UnseenFamily& each) { return is_patched(each.function, objects); });
+  return std::move(found);
 }
 
 }  // namespace blastoff::intercept

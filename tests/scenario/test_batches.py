@@ -40,3 +40,10 @@ def test_matrices_of_a_batch_stay_on_the_device(unharmed):
     bytes_of_factors = 8 * 50 * (40 * 20 + 20 * 30)
     assert outcome.total("bytes_to_device") < 1.5 * bytes_of_factors
     assert outcome.total("bytes_reused") > 2 * ROUNDS * bytes_of_factors
+
+
+@pytest.mark.parametrize(("intercept", "unseen"), [("auto", []), ("preload", ["cblas_dgemm_batch_strided"])])
+def test_batches_that_are_not_patched_are_named(device, intercept, unseen):
+    """Their names are not exported, since programs look for them to learn what their BLAS has."""
+    outcome = offload.offloaded(offload.program("unseen_batches", 1, 0), device=device, settings=[f"--intercept={intercept}"])
+    assert [one["function"] for one in outcome.report["interception"]["unseen"]] == unseen

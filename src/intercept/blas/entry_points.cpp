@@ -14,7 +14,7 @@ constinit const EntryPoint entry_point_table[entry_point_count] = {
 #define BLASTOFF_ENTRY(prefix, name, suffix, style, integers, decoration, kind, scalar) \
   BLASTOFF_ENTRY_POINT(blas_routine(blas::Routine::name), prefix, name, suffix, style, integers, decoration)
 #define BLASTOFF_ENTRIES(name, kind, scalar) BLASTOFF_SPELLINGS(BLASTOFF_ENTRY, name, kind, scalar)
-    BLASTOFF_ROUTINES(BLASTOFF_ENTRIES)
+    BLASTOFF_EXPORTED_ROUTINES(BLASTOFF_ENTRIES)
 #undef BLASTOFF_ENTRIES
 #undef BLASTOFF_ENTRY
 };

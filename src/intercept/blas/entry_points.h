@@ -25,7 +25,7 @@ constexpr blas::Routine blas_routine(const Routine& routine) {
 enum class EntryIndex : int {
 #define BLASTOFF_INDEX(prefix, name, suffix, style, integers, decoration, kind, scalar) prefix##name##suffix,
 #define BLASTOFF_INDICES(name, kind, scalar) BLASTOFF_SPELLINGS(BLASTOFF_INDEX, name, kind, scalar)
-  BLASTOFF_ROUTINES(BLASTOFF_INDICES)
+  BLASTOFF_EXPORTED_ROUTINES(BLASTOFF_INDICES)
 #undef BLASTOFF_INDICES
 #undef BLASTOFF_INDEX
       count,

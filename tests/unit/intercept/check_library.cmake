@@ -3,7 +3,7 @@
 # Run with -DLIBRARY= -DHEADERS= -DNM=.
 
 set(expected)
-foreach(operation gemm symm syrk syr2k trmm trsm gemmt gemmtr gemv gemm_batch gemm_batch_strided)
+foreach(operation gemm symm syrk syr2k trmm trsm gemmt gemmtr gemv)
   list(APPEND routines s${operation} d${operation} c${operation} z${operation})
 endforeach()
 list(APPEND routines ssymv dsymv)

@@ -112,8 +112,12 @@ struct Batch {
   void call() {
     constexpr auto scalar = blas::Scalar::d;
     const bool fortran = style == abi::Style::fortran;
-    const auto index = fortran ? EntryIndex::dgemm_batch_ : EntryIndex::cblas_dgemm_batch;
-    const EntryPoint& entry = entry_point_table[static_cast<std::size_t>(index)];
+    const EntryPoint entry{fortran ? "dgemm_batch_" : "cblas_dgemm_batch",
+                           "",
+                           fortran ? "_" : "",
+                           blas_routine(blas::Routine::dgemm_batch),
+                           {style, abi::IntegerWidth::lp64},
+                           false};
     Original original{};
     original.function = fortran ? reinterpret_cast<void*>(&fortran_original<Integer>)
                                 : reinterpret_cast<void*>(&cblas_original<Integer>);

@@ -37,7 +37,7 @@ TEST(EntryPoints, AreSpelledByPrefixNameAndSuffix) {
     EXPECT_EQ(each.convention.style == abi::Style::cblas, named_cblas) << each.symbol;
     EXPECT_EQ(each.undecorated, *each.prefix == '\0' && *each.suffix == '\0') << each.symbol;
   }
-  EXPECT_EQ(symbols.size(), 56U * 15U);
+  EXPECT_EQ(symbols.size(), 48U * 15U);
 }
 
 TEST(EntryPoints, HaveSiblingsOfTheSameSpelling) {
