@@ -241,7 +241,9 @@ class SolvingProcess final : public scalapack::Root {
     const Placement placement = process.place(*judged_, refusal, seconds_together());
     if (placement.context == nullptr) return refusal;
     const std::size_t work_space =
-        scalapack::is_eigensolver(problem.call().kind()) ? 3 * problem.matrix_bytes() : problem.matrix_bytes() / 4;
+        scalapack::is_eigensolver(problem.call().kind()) || problem.call().kind() == scalapack::Kind::gesvd
+            ? 3 * problem.matrix_bytes()
+            : problem.matrix_bytes() / 4;
     if (problem.bytes() + work_space > placement.context->budget()) refusal = Refusal::out_of_memory;
     process.give_back(placement, *judged_);
     return refusal;

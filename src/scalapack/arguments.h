@@ -22,7 +22,8 @@ enum class Argument : std::uint8_t {
   trans,
   trans_b,
   diag,
-  job,
+  job,        ///< also jobu
+  job_right,  ///< jobvt
   range,
   // integers
   itype,
@@ -47,9 +48,12 @@ enum class Argument : std::uint8_t {
   b,
   c,
   z,
+  u,
+  vt,
   // vectors and results
   ipiv,
-  w,
+  tau,
+  w,              ///< also singular values
   found,          ///< the number m of eigenvalues found
   vectors_found,  ///< nz
   ifail,
@@ -73,7 +77,7 @@ constexpr bool is_number(Argument argument) {
   return argument >= Argument::alpha && argument <= Argument::orfac;
 }
 constexpr bool is_matrix(Argument argument) {
-  return argument >= Argument::a && argument <= Argument::z;
+  return argument >= Argument::a && argument <= Argument::vt;
 }
 
 /// The arguments of one routine, in the order of its parameters.
@@ -124,6 +128,15 @@ constexpr ArgumentList argument_list(Kind kind, bool complex) {
     case Kind::getrs: add(trans, n, nrhs, a, ipiv, b, info); break;
     case Kind::gesv: add(n, nrhs, a, ipiv, b, info); break;
     case Kind::trtri: add(uplo, diag, n, a, info); break;
+    case Kind::geqrf: add(m, n, a, tau, work, lwork, info); break;
+    case Kind::orgqr: add(m, n, k, a, tau, work, lwork, info); break;
+    case Kind::ormqr: add(side, trans, m, n, k, a, tau, c, work, lwork, info); break;
+    case Kind::gels: add(trans, m, n, nrhs, a, b, work, lwork, info); break;
+    case Kind::gesvd:
+      add(job, job_right, m, n, a, w, u, vt, work, lwork);
+      if (complex) add(rwork);
+      add(info);
+      break;
     case Kind::syev:
     case Kind::syevd:
       add(job, uplo, n, a, w, z, work, lwork);
@@ -135,6 +148,16 @@ constexpr ArgumentList argument_list(Kind kind, bool complex) {
       add(itype, job, range, uplo, n, a, b, vl, vu, il, iu, abstol, found, vectors_found, w, orfac, z, work, lwork);
       if (complex) add(rwork, lrwork);
       add(iwork, liwork, ifail, clusters, gaps, info);
+      break;
+    case Kind::syevx:
+      add(job, range, uplo, n, a, vl, vu, il, iu, abstol, found, vectors_found, w, orfac, z, work, lwork);
+      if (complex) add(rwork, lrwork);
+      add(iwork, liwork, ifail, clusters, gaps, info);
+      break;
+    case Kind::syevr:
+      add(job, range, uplo, n, a, vl, vu, il, iu, found, vectors_found, w, z, work, lwork);
+      if (complex) add(rwork, lrwork);
+      add(iwork, liwork, info);
       break;
   }
   return list;
@@ -163,7 +186,9 @@ enum class Extent : std::uint8_t {
   n,
   k,
   nrhs,
-  order,  ///< of a matrix that multiplies from the side that a letter names: m or n
+  order,     ///< of a matrix that multiplies from the side that a letter names: m or n
+  longest,   ///< of m and n
+  shortest,  ///< of m and n
 };
 
 /// The sub-matrix that a routine uses.
@@ -199,6 +224,11 @@ inline constexpr MatrixRule of_posv[] = {{a, Extent::n, Extent::n, update, true}
 inline constexpr MatrixRule of_getrf[] = {{a, Extent::m, Extent::n, update}};
 inline constexpr MatrixRule of_getrs[] = {{a, Extent::n, Extent::n, read}, {b, Extent::n, Extent::nrhs, update}};
 inline constexpr MatrixRule of_gesv[] = {{a, Extent::n, Extent::n, update}, {b, Extent::n, Extent::nrhs, update}};
+inline constexpr MatrixRule of_ormqr[] = {{a, Extent::order, Extent::k, read}, {c, Extent::m, Extent::n, update}};
+inline constexpr MatrixRule of_gels[] = {{a, Extent::m, Extent::n, update}, {b, Extent::longest, Extent::nrhs, update}};
+// ScaLAPACK leaves A undefined.
+inline constexpr MatrixRule of_gesvd[] = {
+    {a, Extent::m, Extent::n, read}, {u, Extent::m, Extent::shortest, write}, {vt, Extent::shortest, Extent::n, write}};
 // LAPACK leaves the vectors in A; ScaLAPACK returns them in Z and leaves A undefined.
 inline constexpr MatrixRule of_syevd[] = {{a, Extent::n, Extent::n, read, true}, {z, Extent::n, Extent::n, write}};
 inline constexpr MatrixRule of_sygvx[] = {
@@ -217,11 +247,18 @@ constexpr std::span<const MatrixRule> matrix_rules(Kind kind) {
     case Kind::trtri: return detail::of_potrf;
     case Kind::potrs: return detail::of_potrs;
     case Kind::posv: return detail::of_posv;
-    case Kind::getrf: return detail::of_getrf;
+    case Kind::getrf:
+    case Kind::geqrf:
+    case Kind::orgqr: return detail::of_getrf;
+    case Kind::ormqr: return detail::of_ormqr;
+    case Kind::gels: return detail::of_gels;
+    case Kind::gesvd: return detail::of_gesvd;
     case Kind::getrs: return detail::of_getrs;
     case Kind::gesv: return detail::of_gesv;
     case Kind::syev:
-    case Kind::syevd: return detail::of_syevd;
+    case Kind::syevd:
+    case Kind::syevx:
+    case Kind::syevr: return detail::of_syevd;
     case Kind::sygvx: return detail::of_sygvx;
   }
   return {};

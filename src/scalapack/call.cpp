@@ -91,6 +91,8 @@ int Call::extent(Extent extent) const {
     case Extent::n: return integer(Argument::n);
     case Extent::k: return integer(Argument::k);
     case Extent::nrhs: return integer(Argument::nrhs);
+    case Extent::longest: return std::max(integer(Argument::m), integer(Argument::n));
+    case Extent::shortest: return std::min(integer(Argument::m), integer(Argument::n));
     case Extent::order: return integer(letter(Argument::side) == 'l' ? Argument::m : Argument::n);
   }
   return 0;
@@ -109,7 +111,8 @@ DistributedMatrix Call::matrix(const MatrixRule& rule) const {
   if (has(rule.transposed) && rule.transposed != Argument::info && letter(rule.transposed) != 'n')
     std::swap(matrix.rows, matrix.columns);
   if (rule.triangle) matrix.part = letter(Argument::uplo) == 'u' ? operation::Part::upper : operation::Part::lower;
-  if (rule.matrix == Argument::c && zero(Argument::beta)) matrix.intent = operation::Intent::write;
+  if (rule.matrix == Argument::c && has(Argument::beta) && zero(Argument::beta))
+    matrix.intent = operation::Intent::write;
   return matrix;
 }
 
@@ -119,14 +122,20 @@ Axis Call::pivot_axis(const Grid& grid) const {
   return axis;
 }
 
+Axis Call::reflector_axis(const Grid& grid) const {
+  Axis axis = matrix(rules()[0]).column_axis(grid);
+  axis.count = kind() == Kind::geqrf ? extent(Extent::shortest) : integer(Argument::k);
+  return axis;
+}
+
 Call::WorkLengths Call::work_lengths() const {
-  using enum Argument;
-  if (kind() == Kind::syev) return complex() ? WorkLengths{{lwork, lrwork}, 2} : WorkLengths{{lwork}, 1};
-  return complex() ? WorkLengths{{lwork, lrwork, liwork}, 3} : WorkLengths{{lwork, liwork}, 2};
+  WorkLengths lengths{};
+  for (const Argument length : {Argument::lwork, Argument::lrwork, Argument::liwork})
+    if (has(length)) lengths.arguments[lengths.count++] = length;
+  return lengths;
 }
 
 bool Call::asks_for_work_size() const {
-  if (!is_eigensolver(kind())) return false;
   const WorkLengths lengths = work_lengths();
   return std::any_of(lengths.arguments.begin(), lengths.arguments.begin() + lengths.count,
                      [&](Argument length) { return integer(length) == -1; });
@@ -198,8 +207,16 @@ double Call::multiplications() const {
     case Kind::gesv: return size(Argument::n) * size(Argument::n) * (size(Argument::n) / 4 + size(Argument::nrhs));
     case Kind::potrf:
     case Kind::trtri: return size(Argument::n) * size(Argument::n) * size(Argument::n) / 4;
+    case Kind::geqrf: return size(Argument::m) * size(Argument::n) * extent(Extent::shortest);
+    case Kind::orgqr: return size(Argument::m) * size(Argument::n) * size(Argument::k);
+    case Kind::ormqr: return 2 * size(Argument::m) * size(Argument::n) * size(Argument::k);
+    case Kind::gels:
+      return size(Argument::m) * size(Argument::n) * (extent(Extent::shortest) + 2 * size(Argument::nrhs));
+    case Kind::gesvd: return of_an_eigenproblem * size(Argument::m) * size(Argument::n) * extent(Extent::shortest);
     case Kind::syev:
     case Kind::syevd:
+    case Kind::syevx:
+    case Kind::syevr:
     case Kind::sygvx: return of_an_eigenproblem * size(Argument::n) * size(Argument::n) * size(Argument::n);
   }
   return 0;
@@ -223,15 +240,21 @@ bool Call::letters_accepted() const {
   const auto accepted = [&](Argument argument, std::string_view letters) {
     return !has(argument) || among(letter(argument), letters);
   };
-  const std::string_view jobs = kind() == Kind::sygvx ? "nv" : "v";
+  const bool only_vectors = kind() == Kind::syev || kind() == Kind::syevd;
+  const std::string_view jobs = only_vectors ? "v" : "nv";
   return accepted(Argument::side, "lr") && accepted(Argument::uplo, "ul") && accepted(Argument::diag, "un") &&
          accepted(Argument::trans, accepted_transposes(row(routine_))) && accepted(Argument::trans_b, "ntc") &&
-         accepted(Argument::job, jobs) && accepted(Argument::range, "aiv");
+         accepted(Argument::job, jobs) && accepted(Argument::job_right, "nv") && accepted(Argument::range, "aiv");
 }
 
-/// What the original asks of the blocks, or more. The PBLAS ask for nothing.
+/// What the original asks of the blocks, or more. The PBLAS ask for nothing. Routines with work space check the blocks
+/// themselves when they are asked for its size; but eigensolvers may compute wrong results in some layouts.
 bool Call::blocks_match(const Grid& grid) const {
   if (is_pblas(kind())) return true;
+  if (has_work() && !is_eigensolver(kind())) {
+    return std::ranges::all_of(rules(),
+                               [&](const MatrixRule& rule) { return matrix(rule).layout.type == Descriptor::dense; });
+  }
   const DistributedMatrix first = matrix(rules()[0]);
   const LongDescriptor& layout = first.layout;
   for (const MatrixRule& rule : rules()) {

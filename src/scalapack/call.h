@@ -62,11 +62,25 @@ class Call {
     return kind() == Kind::getrs ? operation::Intent::read : operation::Intent::write;
   }
 
-  bool wants_vectors() const { return letter(Argument::job) == 'v'; }
+  /// Only for routines with reflectors: the columns of the matrix to which their factors (tau) are tied.
+  Axis reflector_axis(const Grid& grid) const;
+  operation::Intent reflector_intent() const {
+    return kind() == Kind::geqrf ? operation::Intent::write : operation::Intent::read;
+  }
+
+  /// Whether the call is to compute the vectors that make this matrix (z, u or vt).
+  bool wants_vectors(Argument matrix = Argument::z) const {
+    return letter(matrix == Argument::vt ? Argument::job_right : Argument::job) == 'v';
+  }
+  /// The length of the vector w, if it has one.
+  int most_values() const { return kind() == Kind::gesvd ? extent(Extent::shortest) : integer(Argument::n); }
+
+  /// Whether the program gives work space. Then the original can check the arguments without computing.
+  bool has_work() const { return has(Argument::lwork); }
   bool asks_for_work_size() const;
 
   /// Lets the original check the arguments and compute the size of the work space, without solving. All processes of
-  /// the grid call it together. Returns the original's info. Only for eigensolvers.
+  /// the grid call it together. Returns the original's info. Only if has_work().
   int query(void* original) const;
   /// After query(): whether the program's work space is as large as the original needs.
   bool has_work_space() const;

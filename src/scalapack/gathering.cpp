@@ -59,12 +59,34 @@ struct Gathering {
       for (std::int64_t i = 0; i < count; ++i) own[place + i] = whole[row + i] + static_cast<int>(axis.begin);
     });
   }
+  /// The factors of reflectors are elements. The processes of a column of the grid have the same.
+  template <class Copy>
+  void each_run_of_factors(std::byte* whole, const Copy& copy) const {
+    auto* const own = static_cast<std::byte*>(call.word(Argument::tau));
+    const auto at = [&](std::int64_t place) { return static_cast<std::size_t>(place) * call.element_bytes(); };
+    call.reflector_axis(grid).each_own_run([&](std::int64_t column, std::int64_t place, std::int64_t count) {
+      copy(own + at(place), whole + at(column), at(count));
+    });
+  }
+  void factors_to(void* whole) const {
+    each_run_of_factors(static_cast<std::byte*>(whole),
+                        [](std::byte* own, std::byte* place, std::size_t bytes) { std::memcpy(place, own, bytes); });
+  }
+  void factors_from(void* whole) const {
+    each_run_of_factors(static_cast<std::byte*>(whole),
+                        [](std::byte* own, std::byte* place, std::size_t bytes) { std::memcpy(own, place, bytes); });
+  }
+  bool has_factors(operation::Intent intent) const {
+    return call.has(Argument::tau) && call.reflector_intent() == intent;
+  }
   bool has_pivots(operation::Intent intent) const { return call.has(Argument::ipiv) && call.pivot_intent() == intent; }
 
   /// The part of a result that is to be copied.
   DistributedMatrix result(const MatrixRule& rule, int found) const {
     DistributedMatrix matrix = call.matrix(rule);
-    if (rule.matrix == Argument::z) matrix.columns = call.wants_vectors() ? found : 0;
+    const bool vectors = rule.matrix == Argument::z || rule.matrix == Argument::u || rule.matrix == Argument::vt;
+    if (vectors && !call.wants_vectors(rule.matrix)) matrix.columns = 0;
+    if (vectors && rule.matrix == Argument::z) matrix.columns = std::min(matrix.columns, found);
     return matrix;
   }
 
@@ -75,6 +97,7 @@ struct Gathering {
     *call.integers(Argument::found) = found;
     if (!call.wants_vectors()) return;
     *call.integers(Argument::vectors_found) = found;
+    if (!call.has(Argument::ifail)) return;
     std::fill_n(call.integers(Argument::ifail), found, 0);
     std::fill_n(call.integers(Argument::clusters), 2 * grid.size(), 0);
     // The value if there are no clusters.
@@ -95,7 +118,7 @@ class ThroughMemory {
     if (segment_.is_silent(call_class)) return Outcome::distributed;
     if (!(all_.grid.is_root() ? say(call_class) : segment_.hear(call_class)))
       return segment_.is_postponed() ? Outcome::postponed : Outcome::distributed;
-    const bool reported = is_eigensolver(all_.call.kind()) && all_.call.query(original) != 0;
+    const bool reported = all_.call.has_work() && all_.call.query(original) != 0;
     const bool solved = !reported && copied_and_solved();
     if (solved) take_results();
     segment_.leave();
@@ -114,7 +137,7 @@ class ThroughMemory {
     if (!segment_.enter()) return false;
     segment_.take(all_.places.bytes());
     const bool able = all_.places.bytes() <= segment_.capacity() && all_.call.is_right_here(all_.grid) &&
-                      (!is_eigensolver(all_.call.kind()) || all_.call.has_work_space());
+                      (!all_.call.has_work() || all_.call.has_work_space());
     if (able) give_operands();
     const std::uint32_t fingerprint = all_.call.fingerprint();
     segment_.arrive(able, fingerprint);
@@ -133,6 +156,8 @@ class ThroughMemory {
     // The processes of a row of the grid have the same pivots.
     if (all_.has_pivots(operation::Intent::read) && all_.grid.column == 0)
       all_.pivots_to(all_.places.pivots(segment_.data()));
+    if (all_.has_factors(operation::Intent::read) && all_.grid.row == 0)
+      all_.factors_to(all_.places.factors(segment_.data()));
   }
 
   /// Whether the pivots that were given are numbers of rows. LAPACK relies on it.
@@ -150,6 +175,7 @@ class ThroughMemory {
       if (operation::writes(matrix.intent)) copy_from(all_.places.matrix(i, segment_.data()), matrix, all_.grid);
     }
     if (all_.has_pivots(operation::Intent::write)) all_.pivots_from(all_.places.pivots(segment_.data()));
+    if (all_.has_factors(operation::Intent::write)) all_.factors_from(all_.places.factors(segment_.data()));
     if (all_.call.has(Argument::w))
       std::memcpy(all_.call.word(Argument::w), all_.places.values(segment_.data()),
                   static_cast<std::size_t>(found) * all_.call.real_bytes());
@@ -204,7 +230,7 @@ class ByMessages {
     const Word word = heard();
     silence_.begin(call_class, word.silence);
     if (!word.wanted) return word.postponed ? Outcome::postponed : Outcome::distributed;
-    if (is_eigensolver(all_.call.kind()) && all_.call.query(original) != 0) return Outcome::reported;
+    if (all_.call.has_work() && all_.call.query(original) != 0) return Outcome::reported;
     if (!agree()) return Outcome::distributed;
     for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
       const DistributedMatrix matrix = all_.call.matrix(all_.call.rules()[i]);
@@ -236,8 +262,9 @@ class ByMessages {
     // are equal.
     constexpr int all_bits = 0x7fffffff;
     const Call& call = all_.call;
-    bool yes = call.is_right_here(all_.grid) && may_be_redistributed() && !all_.has_pivots(operation::Intent::read);
-    if (is_eigensolver(call.kind())) yes = yes && call.has_work_space();
+    const bool has_vectors = all_.has_pivots(operation::Intent::read) || all_.has_factors(operation::Intent::read);
+    bool yes = call.is_right_here(all_.grid) && may_be_redistributed() && !has_vectors;
+    if (call.has_work()) yes = yes && call.has_work_space();
     const int fingerprint = static_cast<int>(call.fingerprint() & all_bits);
     std::array<int, 3> votes{yes ? 1 : 0, fingerprint, all_bits - fingerprint};
     messages_.least(votes);
@@ -266,6 +293,13 @@ class ByMessages {
       int* const whole = all_.problem ? all_.places.pivots(all_.problem->base()) : pivots.data();
       messages_.broadcast(whole, static_cast<int>(call.pivot_axis(all_.grid).count));
       all_.pivots_from(whole);
+    }
+    if (all_.has_factors(operation::Intent::write)) {
+      const auto count = static_cast<std::size_t>(call.reflector_axis(all_.grid).count);
+      std::vector<std::byte> factors(count * call.element_bytes());
+      void* const whole = all_.problem ? all_.places.factors(all_.problem->base()) : factors.data();
+      messages_.broadcast(static_cast<int*>(whole), static_cast<int>(factors.size() / sizeof(int)));
+      all_.factors_from(whole);
     }
     if (call.has(Argument::w)) {
       const std::size_t bytes = static_cast<std::size_t>(found) * call.real_bytes();

@@ -22,8 +22,18 @@ Places::Places(const Call& call) {
       begins_[i] = take(leading_dimensions_[i] * static_cast<std::size_t>(matrix.columns) * matrix.element_bytes);
   }
   const auto n = static_cast<std::size_t>(call.integer(Argument::n));
+  if (call.has(Argument::tau)) {
+    const int most = std::max(call.integer(Argument::m), call.integer(Argument::n));
+    factors_ = take(static_cast<std::size_t>(most) * call.element_bytes());
+  }
   if (call.has(Argument::ipiv)) pivots_ = take(n * sizeof(int));
   if (call.has(Argument::w)) values_ = take(n * call.real_bytes());
+}
+
+std::size_t Places::index_of(const Call& call, Argument matrix) {
+  const std::span<const MatrixRule> rules = call.rules();
+  const auto found = std::ranges::find(rules, matrix, &MatrixRule::matrix);
+  return found == rules.end() ? 0 : static_cast<std::size_t>(found - rules.begin());
 }
 
 /// Begins on a page, so that no two matrices share one.
@@ -40,7 +50,7 @@ GatheredProblem::GatheredProblem(const Call& call, const Places& places, std::by
   if (!complete_) return;
   for (std::size_t i = 0; i < call.rules().size(); ++i)
     leading_dimensions_[i] = static_cast<int>(places_.matrix(i, base_).leading_dimension);
-  if (is_eigensolver(call.kind())) size_work_space();
+  if (call.has_work()) size_work_space();
   if (routine().is_lapack())
     call_lapack();
   else
@@ -57,7 +67,7 @@ std::size_t GatheredProblem::matrix_bytes() const {
 }
 
 int GatheredProblem::found() const {
-  return call_.has(Argument::found) ? found_ : call_.integer(Argument::n);
+  return call_.has(Argument::found) ? found_ : call_.most_values();
 }
 
 void* GatheredProblem::take(std::size_t elements, std::size_t element_bytes) {
@@ -83,16 +93,20 @@ void GatheredProblem::call_blas() {
 
 /// Work space of the size that LAPACK requires. A device leaves most of it untouched.
 void GatheredProblem::size_work_space() {
+  constexpr int block = 64;
   const int n = call_.integer(Argument::n);
-  if (call_.kind() == Kind::sygvx) {
-    constexpr int block = 64;
+  if (is_eigensolver(call_.kind()) && call_.has(Argument::range)) {
     work_length_ = (block + 8) * n;
-    real_work_length_ = 7 * n;
-    integer_work_length_ = 5 * n;
-  } else {
+    real_work_length_ = 24 * n;
+    integer_work_length_ = 10 * n;
+  } else if (is_eigensolver(call_.kind())) {
     work_length_ = call_.complex() ? 2 * n + n * n : 1 + 6 * n + 2 * n * n;
     real_work_length_ = 1 + 5 * n + 2 * n * n;
     integer_work_length_ = 3 + 5 * n;
+  } else {
+    const int right_hand_sides = call_.has(Argument::nrhs) ? call_.integer(Argument::nrhs) : 0;
+    work_length_ = (block + 8) * (call_.integer(Argument::m) + n + right_hand_sides + block);
+    real_work_length_ = 5 * n;
   }
 }
 
@@ -102,32 +116,65 @@ void GatheredProblem::call_lapack() {
   words_.resize(arguments.words(), reinterpret_cast<void*>(std::size_t{1}));  // lengths of letters
 }
 
-const void* GatheredProblem::lapack_word(lapack::Argument argument) {
+/// nullptr: not a matrix, nor its leading dimension.
+const void* GatheredProblem::matrix_word(lapack::Argument argument) const {
   using Of = lapack::Argument;
-  const auto length = [](int elements) { return static_cast<std::size_t>(elements); };
-  const auto n = length(call_.integer(Argument::n));
+  const auto address = [&](Argument name) { return places_.matrix(Places::index_of(call_, name), base_).address; };
+  const auto length = [&](Argument name) { return &leading_dimensions_[Places::index_of(call_, name)]; };
+  const Argument second = call_.has(Argument::c) ? Argument::c : Argument::b;
+  const Argument vectors = call_.has(Argument::u) ? Argument::u : Argument::z;
+  switch (argument) {
+    case Of::a: return address(Argument::a);
+    case Of::b: return address(second);
+    case Of::z: return address(vectors);
+    case Of::right: return address(Argument::vt);
+    case Of::lda: return length(Argument::a);
+    case Of::ldb: return length(second);
+    case Of::ldz: return length(vectors);
+    case Of::ld_right: return length(Argument::vt);
+    default: return nullptr;
+  }
+}
+
+/// nullptr: not a letter. What ScaLAPACK calls V, a few of the vectors, is S in LAPACK's singular value decomposition.
+const void* GatheredProblem::letter_word(lapack::Argument argument) const {
+  using Of = lapack::Argument;
+  const auto job = [&](Argument name, Argument matrix) -> const void* {
+    if (call_.kind() != Kind::gesvd) return call_.word(name);
+    return call_.wants_vectors(matrix) ? "S" : "N";
+  };
   switch (argument) {
     case Of::uplo: return call_.word(Argument::uplo);
     case Of::diag: return call_.word(Argument::diag);
+    case Of::side: return call_.word(Argument::side);
     case Of::trans: return call_.word(Argument::trans);
-    case Of::job: return call_.word(Argument::job);
     case Of::range: return call_.word(Argument::range);
+    case Of::job: return job(Argument::job, Argument::u);
+    case Of::job_right: return job(Argument::job_right, Argument::vt);
+    default: return nullptr;
+  }
+}
+
+const void* GatheredProblem::lapack_word(lapack::Argument argument) {
+  using Of = lapack::Argument;
+  static constexpr double no_tolerance = 0;  // also as a float
+  if (lapack::is_letter(argument)) return letter_word(argument);
+  if (const void* const word = matrix_word(argument)) return word;
+  const auto length = [](int elements) { return static_cast<std::size_t>(elements); };
+  const auto n = length(call_.integer(Argument::n));
+  switch (argument) {
     case Of::itype: return call_.word(Argument::itype);
     case Of::m: return call_.word(Argument::m);
     case Of::n: return call_.word(Argument::n);
+    case Of::k: return call_.word(Argument::k);
     case Of::nrhs: return call_.word(Argument::nrhs);
     case Of::il: return call_.word(Argument::il);
     case Of::iu: return call_.word(Argument::iu);
     case Of::vl: return call_.word(Argument::vl);
     case Of::vu: return call_.word(Argument::vu);
-    case Of::abstol: return call_.word(Argument::abstol);
-    case Of::a: return places_.matrix(0, base_).address;
-    case Of::b: return places_.matrix(1, base_).address;
-    case Of::z: return places_.matrix(2, base_).address;
-    case Of::lda: return &leading_dimensions_[0];
-    case Of::ldb: return &leading_dimensions_[1];
-    case Of::ldz: return &leading_dimensions_[2];
+    case Of::abstol: return call_.has(Argument::abstol) ? call_.word(Argument::abstol) : &no_tolerance;
     case Of::ipiv: return places_.pivots(base_);
+    case Of::tau: return places_.factors(base_);
     case Of::w: return places_.values(base_);
     case Of::found: return &found_;
     case Of::info: return &info_;
@@ -138,6 +185,7 @@ const void* GatheredProblem::lapack_word(lapack::Argument argument) {
     case Of::rwork: return take(length(real_work_length_), call_.real_bytes());
     case Of::iwork: return take(length(integer_work_length_), sizeof(int));
     case Of::ifail: return take(n, sizeof(int));
+    case Of::isuppz: return take(2 * n, sizeof(int));
     default: return nullptr;  // no routine of the table has it
   }
 }

@@ -22,6 +22,9 @@ class Places {
   WholeMatrix matrix(std::size_t index, std::byte* base) const {
     return {base + begins_[index], leading_dimensions_[index]};
   }
+  /// Of the first rule for a matrix of this name.
+  static std::size_t index_of(const Call& call, Argument matrix);
+  void* factors(std::byte* base) const { return base + factors_; }
   int* pivots(std::byte* base) const { return reinterpret_cast<int*>(base + pivots_); }
   void* values(std::byte* base) const { return base + values_; }
   std::size_t bytes() const { return bytes_; }
@@ -31,6 +34,7 @@ class Places {
 
   std::array<std::size_t, Call::max_matrices> begins_{};
   std::array<std::size_t, Call::max_matrices> leading_dimensions_{};
+  std::size_t factors_ = 0;  ///< of reflectors
   std::size_t pivots_ = 0;
   std::size_t values_ = 0;
   std::size_t bytes_ = 0;
@@ -67,6 +71,8 @@ class GatheredProblem {
   void call_blas();
   void call_lapack();
   const void* lapack_word(lapack::Argument argument);
+  const void* matrix_word(lapack::Argument argument) const;
+  const void* letter_word(lapack::Argument argument) const;
   void size_work_space();
 
   const Call& call_;

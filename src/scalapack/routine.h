@@ -26,9 +26,16 @@ enum class Kind : std::uint8_t {
   getrs,
   gesv,
   trtri,
+  geqrf,
+  orgqr,
+  ormqr,
+  gels,
+  gesvd,
   syev,
   syevd,
   sygvx,
+  syevx,
+  syevr,
 };
 
 /// Whether the routine belongs to the PBLAS, which take matrices in any layout.

@@ -17,12 +17,14 @@
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 typedef void (*Function)();
 
-enum Kind { GEMM, SYMM, SYRK, SYR2K, TRMM, POTRF, POTRS, POSV, GETRF, GETRS, GESV, TRTRI, EIGEN };
-static const char* const names[] = {"gemm",  "symm",  "hemm",  "syrk",  "herk",  "syr2k", "her2k", "trmm",
-                                    "trsm",  "potrf", "potri", "potrs", "posv",  "getrf", "getrs", "gesv",
-                                    "trtri", "syev",  "heev",  "syevd", "heevd", "sygvx", "hegvx"};
-static const enum Kind kinds[] = {GEMM, SYMM,  SYMM,  SYRK, SYRK,  SYR2K, SYR2K, TRMM,  TRMM,  POTRF, POTRF, POTRS,
-                                  POSV, GETRF, GETRS, GESV, TRTRI, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN};
+enum Kind { GEMM, SYMM, SYRK, SYR2K, TRMM, POTRF, POTRS, POSV, GETRF, GETRS, GESV, TRTRI, QR, GELS, GESVD, EIGEN };
+static const char* const names[] = {"gemm",  "symm",  "hemm",  "syrk",  "herk",  "syr2k", "her2k", "trmm",  "trsm",
+                                    "potrf", "potri", "potrs", "posv",  "getrf", "getrs", "gesv",  "trtri", "geqrf",
+                                    "orgqr", "ungqr", "ormqr", "unmqr", "gels",  "gesvd", "syev",  "heev",  "syevd",
+                                    "heevd", "syevx", "heevx", "syevr", "heevr", "sygvx", "hegvx"};
+static const enum Kind kinds[] = {GEMM,  SYMM,  SYMM,  SYRK,  SYRK,  SYR2K, SYR2K, TRMM,  TRMM,  POTRF, POTRF, POTRS,
+                                  POSV,  GETRF, GETRS, GESV,  TRTRI, QR,    QR,    QR,    QR,    QR,    GELS,  GESVD,
+                                  EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN};
 enum { ROUTINES = sizeof names / sizeof *names };
 
 static int grid, sides[2], place[2], rank;
@@ -113,6 +115,7 @@ static void make(struct Matrix* m, int rows, int columns, int square, const stru
   if (square) m->row = 1 + (int)next(3) * row_block, m->column = 1 + (int)next(3) * column_block;
   if (like != NULL) {
     d[4] = like->descriptor[4];
+    if (square) d[5] = d[4], m->column = 1 + (int)next(3) * d[5];
     m->row = 1 + (int)next(3) * d[4];
     const int wanted = owner_side(like->row - 1, d[4], like->descriptor[6], sides[0]);
     d[6] = ((wanted - (m->row - 1) / d[4]) % sides[0] + sides[0]) % sides[0];
@@ -260,7 +263,8 @@ static double residual(const struct Matrix* a, const struct Matrix* b, struct Ma
  * ScaLAPACK 2.2.1 solves it wrongly or never ends. */
 static void one_eigenproblem(const char* name, int n) {
   const char job = 'V', range = 'A', uplo = one_of("ULul");
-  const int complex_type = type >= 2, divided = strstr(name, "evd") != NULL, generalized = strstr(name, "gvx") != NULL;
+  const int complex_type = type >= 2, divided = strstr(name, "evd") != NULL, generalized = strstr(name, "gvx") != NULL,
+            expert = strstr(name, "evx") != NULL, robust = strstr(name, "evr") != NULL;
   const int one = 1, query = -1;
   struct Matrix a = {.seed = next(1000), .triangle = (char)(uplo | 0x20), .symmetric = complex_type ? 2 : 1};
   make(&a, n, n, 1, NULL);
@@ -300,6 +304,19 @@ static void one_eigenproblem(const char* name, int n) {
       itself(&one, &job, &range, &uplo, &n, OF(a), OF(b), tolerance, tolerance, &one, &n, tolerance, &found, &vectors,
              values, orthogonality, OF(z), work, &length, integers, &integer_length, failed, clusters, gaps, &info, 1L,
              1L, 1L);
+    else if (expert && complex_type)
+      itself(&job, &range, &uplo, &n, OF(a), tolerance, tolerance, &one, &n, tolerance, &found, &vectors, values,
+             orthogonality, OF(z), work, &length, real_work, &real_length, integers, &integer_length, failed, clusters,
+             gaps, &info, 1L, 1L, 1L);
+    else if (expert)
+      itself(&job, &range, &uplo, &n, OF(a), tolerance, tolerance, &one, &n, tolerance, &found, &vectors, values,
+             orthogonality, OF(z), work, &length, integers, &integer_length, failed, clusters, gaps, &info, 1L, 1L, 1L);
+    else if (robust && complex_type)
+      itself(&job, &range, &uplo, &n, OF(a), tolerance, tolerance, &one, &n, &found, &vectors, values, OF(z), work,
+             &length, real_work, &real_length, integers, &integer_length, &info, 1L, 1L, 1L);
+    else if (robust)
+      itself(&job, &range, &uplo, &n, OF(a), tolerance, tolerance, &one, &n, &found, &vectors, values, OF(z), work,
+             &length, integers, &integer_length, &info, 1L, 1L, 1L);
     else if (divided && complex_type)
       itself(&job, &uplo, &n, OF(a), values, OF(z), work, &length, real_work, &real_length, integers, &integer_length,
              &info, 1L, 1L);
@@ -318,6 +335,121 @@ static void one_eigenproblem(const char* name, int n) {
     printf("rank %d: %s: info %d, the residual is %.1e\n", rank, call, info, worst), different = 1;
   free(a.data), free(b.data), free(z.data), free(kept.data), free(metric.data), free(values), free(gaps), free(failed);
   free(clusters), free(work), free(real_work), free(integers);
+}
+
+/* Makes whole matrices of one layout, filled with zeros. */
+static struct Matrix whole(const struct Matrix* layout, int rows, int columns) {
+  struct Matrix m = *layout;
+  int* d = m.descriptor;
+  m.row = m.column = 1, m.rows = d[2] = rows, m.columns = d[3] = columns;
+  m.local_rows = numroc_(&rows, &d[4], &place[0], &d[6], &sides[0]);
+  m.local_columns = numroc_(&columns, &d[5], &place[1], &d[7], &sides[1]);
+  d[8] = m.local_rows + 1;
+  m.data = calloc((size_t)d[8] * (size_t)(m.local_columns + 1), element_bytes());
+  return m;
+}
+
+/* Computes singular values and vectors, and checks the product. Records nothing, as one_eigenproblem(). */
+static void one_decomposition(int rows, int columns) {
+  const char job = next(4) == 0 ? 'N' : 'V';
+  const int least = rows < columns ? rows : columns, most = rows < columns ? columns : rows;
+  struct Matrix a = {.seed = next(1000)};
+  make(&a, rows, columns, 1, NULL), free(a.data);
+  a = whole(&a, rows, columns);
+  struct Matrix kept = whole(&a, rows, columns), u = whole(&a, rows, least), vt = whole(&a, least, columns);
+  fill(&a), fill(&kept);
+  for (int j = 0; j < a.local_columns; ++j) /* the padding is NaN */
+    set(kept.data + ((size_t)j * (size_t)a.descriptor[8] + (size_t)a.local_rows) * element_bytes(), 0, 0);
+  if (!comparing) return;
+  char *values = calloc((size_t)most, 8), *real_work = calloc((size_t)(8 * most + 8), 8), *work = calloc(2, 8);
+  int length = -1, info = -77;
+  const Function itself = function("gesvd");
+  for (int round = 0; round < 2; ++round) {
+    if (round == 1) {
+      length = (int)real_at(work, 0) + 100;
+      free(work), work = malloc((size_t)length * element_bytes());
+    }
+    if (type >= 2)
+      itself(&job, &job, &rows, &columns, OF(a), values, OF(u), OF(vt), work, &length, real_work, &info, 1L, 1L);
+    else
+      itself(&job, &job, &rows, &columns, OF(a), values, OF(u), OF(vt), work, &length, &info, 1L, 1L);
+  }
+  const int* d = u.descriptor;
+  double worst = 0, norm = 0;
+  for (int i = 0; i < least; ++i) norm += real_at(values, i) * real_at(values, i);
+  double squares = 0;
+  for (int j = 0; j < kept.local_columns; ++j)
+    for (int i = 0; i < kept.local_rows; ++i)
+      for (int part = 0; part <= type / 2; ++part) {
+        const size_t at = ((size_t)i + (size_t)j * (size_t)kept.descriptor[8]) * element_bytes();
+        squares += real_at(kept.data + at, part) * real_at(kept.data + at, part);
+      }
+  MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  if (job == 'V') {
+    for (int j = 0; j < u.local_columns; ++j)
+      for (int i = 0; i < u.local_rows; ++i) {
+        const int from_column = (place[1] - d[7] + sides[1]) % sides[1];
+        scale(u.data + ((size_t)i + (size_t)j * (size_t)d[8]) * element_bytes(),
+              real_at(values, (j / d[5] * sides[1] + from_column) * d[5] + j % d[5]));
+      }
+    char one[16], minus[16];
+    set(one, 1, 0), set(minus, -1, 0);
+    function("gemm")("N", "N", &rows, &columns, &least, minus, OF(u), OF(vt), one, OF(kept), 1L, 1L);
+    for (int j = 0; j < kept.local_columns; ++j)
+      for (int i = 0; i < kept.local_rows; ++i) {
+        const double left =
+            fabs(real_at(kept.data + ((size_t)i + (size_t)j * (size_t)kept.descriptor[8]) * element_bytes(), 0));
+        if (!(left <= worst)) worst = left;
+      }
+  }
+  const double epsilon = type % 2 == 0 ? 6e-8 : 1.2e-16;
+  const int right =
+      info == 0 && worst <= epsilon * 200 * most && fabs(norm - squares) <= epsilon * 200 * most * squares;
+  snprintf(call, sizeof call, "%cgesvd %c m=%d n=%d", "sdcz"[type], job, rows, columns);
+  if (!right) printf("rank %d: %s: info %d, the residual is %.1e\n", rank, call, info, worst), different = 1;
+  free(a.data), free(kept.data), free(u.data), free(vt.data), free(values), free(work), free(real_work);
+}
+
+static void check_factors(const struct Matrix* m, int count, const char* factors, double tolerance) {
+  const int* d = m->descriptor;
+  for (int j = m->column - 1; j < m->column - 1 + count; ++j)
+    if (owner_side(j, d[5], d[7], sides[1]) == place[1])
+      check_numbers("tau", factors + (size_t)(j / d[5] / sides[1] * d[5] + j % d[5]) * element_bytes(), element_bytes(),
+                    tolerance);
+}
+
+/* Reflectors of a random matrix, made explicit or multiplied with another matrix. */
+static void one_of_reflectors(const char* name, int largest, double tolerance) {
+  struct Matrix a = {.seed = next(1000)}, c = {.seed = 2000 + next(1000)};
+  const int multiplies = strstr(name, "mqr") != NULL, alone = strcmp(name, "geqrf") == 0;
+  const char side = one_of("LR"), trans = one_of(type >= 2 ? "NC" : "NT");
+  int m = dimension(largest), n = dimension(largest), info = -77, none = -1;
+  const int order = multiplies ? (side == 'L' ? m : n) : m;
+  const int k = alone ? (m < n ? m : n) : dimension(order < n || multiplies ? order : n);
+  if (!alone && !multiplies && n > m) n = m;
+  const int reflectors = k < n || multiplies ? k : n; /* of the columns that are factorized */
+  const int columns = alone ? n : reflectors;
+  make(&a, order, multiplies ? k : n, multiplies, NULL);
+  if (multiplies) make(&c, m, n, 1, &a);
+  char size[16], *const factors = calloc((size_t)(a.local_columns + a.descriptor[5] + 1), element_bytes());
+  function("geqrf")(&order, &columns, OF(a), factors, size, &none, &info);
+  int length = (int)real_at(size, 0) + 10;
+  char* work = malloc((size_t)length * element_bytes());
+  function("geqrf")(&order, &columns, OF(a), factors, work, &length, &info);
+  snprintf(call, sizeof call, "%c%s %c%c m=%d n=%d k=%d", "sdcz"[type], name, side, trans, m, n, reflectors);
+  for (int round = 0; round < 2 && !alone; ++round) {
+    if (multiplies)
+      function(name)(&side, &trans, &m, &n, &reflectors, OF(a), factors, OF(c), round == 0 ? size : work,
+                     round == 0 ? &none : &length, &info, 1L, 1L);
+    else
+      function(name)(&m, &n, &reflectors, OF(a), factors, round == 0 ? size : work, round == 0 ? &none : &length,
+                     &info);
+    if (round == 0) length = (int)real_at(size, 0) + 10, work = realloc(work, (size_t)length * element_bytes());
+  }
+  check_integers("info", &info, 1);
+  check_matrix("A", &a, tolerance), check_factors(&a, reflectors, factors, tolerance);
+  if (multiplies) check_matrix("C", &c, tolerance), free(c.data);
+  free(a.data), free(factors), free(work);
 }
 
 static void one_call(int routine, int largest) {
@@ -401,6 +533,23 @@ static void one_call(int routine, int largest) {
       tolerance *= 4;
       break;
     case EIGEN: one_eigenproblem(name, n); return;
+    case GESVD: one_decomposition(m, n); return;
+    case QR: one_of_reflectors(name, largest, tolerance * 300); return;
+    case GELS: {
+      trans = next(4) != 0 ? 'N' : complex_type ? 'C' : 'T';
+      const int most = m < n ? n : m, none = -1;
+      a.diagonal = 6;
+      make(&a, m, n, 1, NULL), make(&b, most, nrhs, 0, &a), has_b = 1;
+      char size[16];
+      function_itself(&trans, &m, &n, &nrhs, OF(a), OF(b), size, &none, &info, 1L);
+      const int length = (int)real_at(size, 0) + 100 * (m + n + nrhs); /* its query asks for too little */
+      char* const work = malloc((size_t)length * element_bytes());
+      snprintf(call, sizeof call, "%c%s %c m=%d n=%d nrhs=%d", "sdcz"[type], name, trans, m, n, nrhs);
+      function_itself(&trans, &m, &n, &nrhs, OF(a), OF(b), work, &length, &info, 1L);
+      free(work);
+      tolerance *= 300;
+      break;
+    }
     case TRTRI:
       a.triangle = triangle, a.diagonal = 4 + n / 4;
       make(&a, n, n, 1, NULL);
@@ -454,7 +603,9 @@ int main(int count, char** arguments) {
     const int routine = (int)next(ROUTINES);
     type = (int)next(4);
     const int hermitian = strncmp(names[routine], "he", 2) == 0;
-    const int exists = kinds[routine] == EIGEN ? hermitian == (type >= 2) : type >= 2 || !hermitian;
+    const char* const name = names[routine];
+    const int unitary = hermitian || strncmp(name, "un", 2) == 0, by_type = strncmp(name, "or", 2) == 0;
+    const int exists = by_type || kinds[routine] == EIGEN ? unitary == (type >= 2) : type >= 2 || !unitary;
     /* The product of complex vectors in OpenBLAS 0.3.21 reads past the end of a matrix, which ends the simulated
      * device's memory at times. */
     const int harmless = type < 2 || strcmp(names[routine], "potri") != 0;
