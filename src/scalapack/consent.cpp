@@ -131,6 +131,7 @@ class Conversation {
     Acquaintance& own = *acquaintance_;
     if (own.over) return false;
     if (own.greeting == 0) {
+      if (own.calls > 1) patience = std::chrono::seconds(0);
       if (!wait([&] { return is_there(0, greeting_tag); }, patience)) return false;
       own.greeting = receive(0, greeting_tag);
       own.over = own.calls < own.greeting;  // this rank has missed earlier calls, so it does not answer
@@ -157,7 +158,7 @@ class Conversation {
     return all.answers == grid_.size() - 1;
   }
 
-  /// Waits for a condition, but only at the first calls. One look may not be enough for MPI to find a message.
+  /// Waits for a condition. One look may not be enough for MPI to find a message.
   template <class Condition>
   bool wait(const Condition& condition, std::chrono::duration<double> patience) const {
     constexpr unsigned pause = 50;  // microseconds
@@ -165,8 +166,7 @@ class Conversation {
     const auto deadline = std::chrono::steady_clock::now() + patience;
     for (int looks = 1; !condition(); ++looks) {
       if (looks < quick_looks) continue;
-      const bool known_long = acquaintance_->calls > last_call_for_answers;
-      if (known_long || std::chrono::steady_clock::now() > deadline) return false;
+      if (std::chrono::steady_clock::now() > deadline) return false;
       usleep(pause);
     }
     return true;

@@ -32,8 +32,8 @@ Meeting& meeting_of(const Functions& functions, const Grid& grid);
 
 /// Whether all processes of the grid take part, from this call on. All processes get the same answer. Each process with
 /// Blastoff asks at every call that may be gathered and is worth asking, until the meeting is complete. `wanted`: on
-/// the root, whether it may want to gather. `patience`: at the first calls of a grid, how long to wait for the greeting
-/// or the answers.
+/// the root, whether it may want to gather. `patience`: how long to wait for the answers and,
+/// at the first call of a grid, for the greeting.
 bool all_take_part(const Functions& functions, const Grid& grid, bool wanted, std::chrono::duration<double> patience);
 
 }  // namespace blastoff::scalapack
