@@ -26,6 +26,11 @@ StayHeuristic::Region* StayHeuristic::region_of(Span span) {
   return found && found->end >= span.end ? found : nullptr;
 }
 
+/// Whether what becomes of the span tells little about the region.
+bool StayHeuristic::is_small_part(Span span, const Region& region) {
+  return 4 * span.bytes() < region.end - region.begin;
+}
+
 /// Whether it was a mistake to leave what was left.
 bool StayHeuristic::was_touched(const Region& region) {
   return region.left > 0 && 4 * region.touched >= region.left;
@@ -46,9 +51,14 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
   Region* known = region_of(span);
   if (!known) {
     known = &regions_.use(span.begin);
-    *known = {.end = span.end};
+    *known = {.begin = span.begin, .end = span.end};
   }
   Region& region = *known;
+  const bool writes = operation::writes(call.operands()[index].intent);
+  if (is_small_part(span, region)) {
+    if (writes) region.touched -= std::min(region.touched, left);
+    return;
+  }
   ++region.uses;
   if (region.left > 0) {
     const bool failed = was_touched(region);
@@ -60,7 +70,7 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
       region.left = 0;
     }
   }
-  if (!operation::writes(call.operands()[index].intent)) return;
+  if (!writes) return;
   if (left == 0) region.patience = std::max(region.patience, first_patience);
   region.kind = kind_of(call, index);
   region.left = left;

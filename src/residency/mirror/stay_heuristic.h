@@ -39,14 +39,16 @@ class StayHeuristic {
  private:
   /// Memory that held the operands of calls, one within the other.
   struct Region {
+    std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
     std::uint64_t kind = 0;   ///< of the latest result
     int uses = 0;             ///< by the device, since the program touched much of what was left
     std::size_t left = 0;     ///< bytes, of the latest result
-    std::size_t touched = 0;  ///< bytes, since then
+    std::size_t touched = 0;  ///< bytes, since then, that did not stay once more
     int patience = 0;         ///< uses until the next probe
   };
   Region* region_of(platform::Span span);
+  static bool is_small_part(platform::Span span, const Region& region);
   static bool was_touched(const Region& region);
 
   platform::RecentMap<std::uintptr_t, Region> regions_{platform::max_matrices_remembered};  // by begin

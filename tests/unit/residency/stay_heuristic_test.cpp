@@ -87,6 +87,21 @@ TEST_F(StayHeuristicTest, ResultsOfAKindThatIsLookedAtAreNotTried) {
   EXPECT_EQ(call(), Stay::no);
 }
 
+// As in a factorization: a small block of the matrix is computed and looked at, and a smaller rest of it is next.
+TEST_F(StayHeuristicTest, ASmallPartTellsLittleAboutTheWhole) {
+  for (int i = 0; i < 2; ++i) call();
+  operation::Operation block = operation_;
+  block.operands()[result].columns = 100;
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(heuristic_.judge(block, result), Stay::whole);
+    heuristic_.used(block, result, 0);
+  }
+  operation::Operation rest = operation_;
+  rest.operands()[result].columns -= 100;
+  rest.operands()[result].address = static_cast<double*>(operand().address) + 100 * operand().leading_dimension;
+  EXPECT_EQ(heuristic_.judge(rest, result), Stay::whole);
+}
+
 TEST_F(StayHeuristicTest, SmallResultsGoHome) {
   const test::TestCall small(blas::Routine::dgemm, {}, 300, 300, 10, 1.0, 1.0);
   EXPECT_EQ(heuristic_.judge(blas::operation_of(small.call()), result), Stay::no);
