@@ -334,6 +334,24 @@ def test_processes_that_are_added_up_keep_their_spans(report):
     assert (last["began"], last["ended"], last["span_seconds"]) == (24, 35, 32)
 
 
+def test_what_is_not_taken_is_said_once(report, write):
+    """Also of processes that are added up."""
+
+    def importing(*families: str) -> dict:
+        unseen = [{"family": family, "function": f"{family}_start", "object": "/opt/libsolver.so"} for family in families]
+        others = {"sizes": [], "call_sites": [], "devices": [], "largest_small_size": 0}
+        of_process = {"process": report["process"] | {"ended": "exit"}, "interception": report["interception"] | {"unseen": unseen}}
+        return copy.deepcopy(report | others | of_process)
+
+    assert words.unseen(reading.read_job(write(report))) == ""
+    said = "not taken and not counted here, if called: ELPA (ELPA_start from libsolver.so), oneDNN (oneDNN_start from libsolver.so)"
+    assert words.unseen(reading.read_job(write(importing("ELPA"), importing("ELPA", "oneDNN")))) == said
+    folded: list[dict] = []
+    for number in range(folding.MAX_SINGLE + 3):
+        folding.add(folded, importing("ELPA", *["oneDNN"] * (number == folding.MAX_SINGLE + 2)))
+    assert [one["family"] for one in folded[-1]["interception"]["unseen"]] == ["ELPA", "oneDNN"]
+
+
 def test_two_reports_side_by_side(blastoff, report, write):
     faster = report | {
         "routines": [{"name": "dgemm", **report["totals"], "device_seconds": 1.0}],

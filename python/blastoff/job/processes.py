@@ -52,7 +52,7 @@ class Sums:
 
     @property
     def offloaded_share(self) -> float:
-        """The share of all operations that ran on a device."""
+        """The share of the operations seen that ran on a device."""
         return self.offloaded_flops / self.flops if self.flops else 0
 
     @property

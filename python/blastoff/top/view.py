@@ -64,7 +64,7 @@ def headline(frame: Frame) -> list[str]:
     moving = "" if to_device is None or from_device is None else f" ({quantities.size(to_device + from_device)}/s now)"
     moved = f"{quantities.size(totals.bytes_to_device)} to the device, {quantities.size(totals.bytes_from_device)} from it{moving}"
     return [
-        f"on the device  {percent(share(totals))} of the arithmetic, {calls}; {rate(frame.rate('flops'))} now, CPU and device together",
+        f"on the device  {percent(share(totals))} of the arithmetic seen, {calls}; {rate(frame.rate('flops'))} now, CPU and device together",
         f"moved          {moved}; {quantities.size(frame.device_memory)} of device memory held",
     ]
 
@@ -92,4 +92,4 @@ def line(frame: Frame) -> str:
     totals = frame.job.totals
     moved = quantities.size(totals.bytes_to_device + totals.bytes_from_device)
     calls = f"{quantities.count(totals.offloaded)} of {quantities.count(totals.calls)} calls offloaded"
-    return f"{frame.running} running, {calls}, {percent(share(totals))} of the arithmetic, {rate(frame.rate('flops'))} now, {moved} moved"
+    return f"{frame.running} running, {calls}, {percent(share(totals))} of the arithmetic seen, {rate(frame.rate('flops'))} now, {moved} moved"

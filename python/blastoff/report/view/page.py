@@ -48,7 +48,7 @@ def headline(job: Job) -> list[tuple[str, str]]:
     totals = job.totals
     share = totals.offloaded_flops / totals.flops if totals.flops else 0
     numbers = [
-        (f"{100 * share:.0f} %", "of the arithmetic ran on the device"),
+        (f"{100 * share:.0f} %", "of the arithmetic seen ran on the device"),
         (quantities.count(totals.offloaded), f"of {quantities.count(totals.calls)} calls offloaded"),
         (quantities.duration(totals.seconds), "in BLAS"),
     ]

@@ -15,7 +15,7 @@ def headline(counts: Counts) -> str:
     gain = f"; saved about {saved(totals)} of wall time" if (totals.verdict.saved or 0) > 0 else ""
     return (
         f"{quantities.count(totals.offloaded)} of {quantities.count(totals.calls)} calls offloaded, {100 * counts.offloaded_share:.0f} % of the "
-        f"arithmetic; {quantities.duration(totals.seconds)} in calls, {quantities.duration(counts.seconds)} in all{gain}"
+        f"arithmetic seen; {quantities.duration(totals.seconds)} in calls, {quantities.duration(counts.seconds)} in all{gain}"
     )
 
 
