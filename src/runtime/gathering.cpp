@@ -83,9 +83,10 @@ class SolvingProcess final : public scalapack::Root {
 
   bool wants(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) override {
     refusal_ = judge(problem, grid, transport);
-    if (refusal_ != Refusal::none) return false;
+    if (refusal_ != Refusal::none && !may_pay_) return false;
     platform::undisturbed([&] {
       const CallersEnvironment environment;
+      if (may_pay_) return Process::instance().open_beside_for_all(*judged_);  // earlier runs may tell that it pays
       refusal_ = room_for(problem);
       if (refusal_ == Refusal::none && !pays()) refusal_ = Refusal::distributed;  // the device is known now
     });
@@ -133,9 +134,10 @@ class SolvingProcess final : public scalapack::Root {
       times_together().learn(*judged_, ranks_, seconds);
       if (!postpones() || !pays()) return;
       process.add_made_for_all(judged_->work.flops);
-      process.add_spent_together(*judged_, {.seconds = seconds,
-                                            .flops = judged_->work.flops,
-                                            .on_device = decide::gathered_seconds(process.model(), *judged_, moving_)});
+      process.add_spent_together({.seconds = seconds,
+                                  .flops = judged_->work.flops,
+                                  .on_device = decide::gathered_seconds(process.model(), *judged_, moving_)});
+      process.open_beside_for_all(*judged_);
     });
   }
 

@@ -93,9 +93,11 @@ class Process final : public operation::Estimator {
 
   /// The CPU has made a call because the device was not open yet.
   void add_spent_before_opening(SpentOnCpu call, SpentOnCpu before) { open_policy_.add_spent(call, before); }
-  /// All ranks have made a call together that this process would make for all. Opens the device beside the program if
-  /// it is time. `whole.on_device`: what all would wait for this process.
-  void add_spent_together(const operation::Operation& operation, SpentOnCpu whole);
+  /// All ranks have made a call together that this process would make for all. `whole.on_device`: what all would wait
+  /// for this process.
+  void add_spent_together(SpentOnCpu whole) { open_policy_.add_spent(whole, OpenPolicy::added_by_this_thread()); }
+  /// Opens the device beside the program, for calls that this process makes for all ranks, if it is time.
+  void open_beside_for_all(const operation::Operation& operation);
   /// This process has made a call for all ranks, or would make the next one like it.
   void add_made_for_all(double flops) { flops_for_all_.fetch_add(flops, std::memory_order_relaxed); }
 

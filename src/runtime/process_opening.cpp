@@ -263,8 +263,7 @@ bool Process::open_for(const operation::Operation& operation, std::optional<doub
   return tried_;
 }
 
-void Process::add_spent_together(const operation::Operation& operation, SpentOnCpu whole) {
-  open_policy_.add_spent(whole, OpenPolicy::added_by_this_thread());
+void Process::open_beside_for_all(const operation::Operation& operation) {
   if (tried_ || refusal() != Refusal::none) return;
   recall_earlier_runs();
   constexpr double no_call_waits = 0;
