@@ -9,7 +9,8 @@
 
 namespace blastoff::blas {
 
-/// Reports the product with the largest error, measured by its bound. `host` must outlive it.
+/// Reports the product with the largest error, measured by its bound. A quick check takes at most 256 products, spread
+/// evenly. `host` must outlive it.
 std::unique_ptr<operation::Verification> check_products(const Call& batch, const operation::Host& host,
                                                         operation::Effort effort);
 
