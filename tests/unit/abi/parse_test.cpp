@@ -301,12 +301,12 @@ template <class Integer>
 void expect_strided_batch() {
   const Integer m = 2, n = 3, k = 5, lda = 2, ldb = 3, ldc = 4, stride_a = 10, stride_b = 0, stride_c = 12,
                 products = 7;
-  const double alpha = 2, beta = 0;
+  const double doubled = 2, overwritten = 0;
   std::array<double, 100> a{}, b{}, c{};
   blas::Call call;
   ASSERT_TRUE((abi::parse<Style::fortran, Kind::gemm_batch_strided, Scalar::d, Integer>(
-      &call, Routine::dgemm_batch_strided, "N", "T", &m, &n, &k, &alpha, a.data(), &lda, &stride_a, b.data(), &ldb,
-      &stride_b, &beta, c.data(), &ldc, &stride_c, &products, std::size_t{1}, std::size_t{1})));
+      &call, Routine::dgemm_batch_strided, "N", "T", &m, &n, &k, &doubled, a.data(), &lda, &stride_a, b.data(), &ldb,
+      &stride_b, &overwritten, c.data(), &ldc, &stride_c, &products, std::size_t{1}, std::size_t{1})));
   EXPECT_EQ(call.products, 7);
   EXPECT_EQ(call.stacking, (std::array{blas::Stacking::apart, blas::Stacking::one, blas::Stacking::beside}));
   EXPECT_EQ(call.result().columns, 21);
