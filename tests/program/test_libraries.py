@@ -125,3 +125,16 @@ def test_a_device_that_fails_between_two_blocks(fault):
     assert outcome.status == 0, outcome.stdout + outcome.stderr
     assert 0 < outcome.total("offloaded") <= outcome.total("calls")
     assert ("lost" in outcome.report["device"]["state"]) == (not fault.endswith(":memory"))
+
+
+def test_batches_of_mkl_in_all_types_with_integers_of_both_widths():
+    library = mkl()
+    if library is None:
+        pytest.skip("the mkl wheel is not installed")
+    command = [sys.executable, offload.ROOT / "tests" / "program" / "programs" / "batches.py", library]
+    outcome = offload.offloaded(command, env=offload.environment(MKL_THREADING_LAYER="SEQUENTIAL"))
+    assert (outcome.status, outcome.stdout) == (0, "right\n"), outcome.stdout + outcome.stderr
+    batches = {routine["name"]: routine for routine in outcome.report["routines"] if "batch" in routine["name"]}
+    expected = {f"{letter}gemm_batch{form}": calls for letter in "sdcz" for form, calls in (("", 16), ("_strided", 8))}
+    assert {name: routine["offloaded"] for name, routine in batches.items()} == expected
+    assert {name: routine["calls"] for name, routine in batches.items()} == expected
