@@ -154,6 +154,7 @@ class GroupedCall {
       : intercepted_(intercepted), arguments_(passed_on), routine_(blas_routine(intercepted.entry.routine)) {}
 
   void make() {
+    if (arguments_.count() == 1) return make_single_group();
     if (!valid()) return dispatch(intercepted_, nullptr);  // the original reports the error
     BatchPart group{};
     BatchPart rest{.groups = 0};
@@ -184,6 +185,15 @@ class GroupedCall {
 
   enum class Way : std::uint8_t { with_others, alone, one_by_one };
 
+  /// The usual call. Its arrays, which may be long, are read once.
+  void make_single_group() const {
+    const BatchPart group{.products = arguments_.size(0)};
+    blas::Call call;
+    if (!arguments_.parse(&call, routine_, group)) return dispatch(intercepted_, nullptr);
+    if (way_of(call) == Way::one_by_one) return make_each(group);
+    dispatch_call<kind, scalar>(intercepted_, &call);
+  }
+
   bool valid() const {
     BatchPart group{};
     for (; group.group < arguments_.count(); ++group.group) {
@@ -198,6 +208,10 @@ class GroupedCall {
   Way way_of(const BatchPart& group) const {
     blas::Call call;
     arguments_.parse(&call, routine_, group);
+    return way_of(call);
+  }
+
+  static Way way_of(const blas::Call& call) {
     if (blas::trivial(call)) return Way::with_others;
     if (!blas::is_scattered(call)) return blas::volume(call) >= worth_a_call ? Way::alone : Way::with_others;
     const double one = blas::volume(call) / static_cast<double>(call.products);
