@@ -267,7 +267,7 @@ void write_verdict(Text out, const Totals& totals, const RoutineTotals& sums, do
     fmt::format_to(out, "saved: not known (its threads may overlap otherwise on the CPU); ");
   if (sums.lost_seconds >= 1e-3)
     fmt::format_to(out, "{} lost in {} calls; ", format_duration(sums.lost_seconds), sums.lost);
-  fmt::format_to(out, "{:.0f} % of the operations that Blastoff saw ran on the device\n", share);
+  fmt::format_to(out, "{:.0f} % of the operations seen ran on the device\n", share);
 }
 
 void write_verification(Text out, const Verification& verification) {

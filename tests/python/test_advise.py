@@ -253,7 +253,7 @@ def test_the_command(blastoff, report, write):
     assert "Nothing in these reports stands in the way." in blastoff("advise", *write(report)).stdout
 
 
-SHARE = "92 % of the operations that Blastoff saw ran on the device"
+SHARE = "92 % of the operations seen ran on the device"
 KNOWN = {"offloaded": 9, "flops": 100, "offloaded_flops": 92, "known_flops": 92}
 
 

@@ -70,7 +70,7 @@ def test_the_summary_and_the_reports_say_the_same(tmp_path):
     for summary in ("each", "always"):
         run = [*FEW_CORES, offload.COMMAND, "run", "--device=simulated", f"--summary={summary}", f"--report={report}", *rates, "--", *command]
         said = offload.run(run, env=offload.environment()).stderr
-        assert re.search(r"verdict +saved about 43[0-3] ms of wall time; 100 % of the operations that Blastoff saw ran on the device", said), said
+        assert re.search(r"verdict +saved about 43[0-3] ms of wall time; 100 % of the operations seen ran on the device", said), said
     document = json.loads(offload.run([offload.COMMAND, "report", "--json", report], env=offload.environment()).stdout)
     assert document["verdict"]["saved_seconds"] == pytest.approx(ON_CPU, rel=0.05)
 

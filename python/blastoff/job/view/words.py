@@ -265,7 +265,7 @@ def verdict(job: Job) -> str:
     if sums.lost_seconds >= LOST_AT_LEAST:
         together = ", all processes together" if job.number > 1 else ""
         parts.append(f"{quantities.duration(sums.lost_seconds)} lost in {quantities.count(sums.lost)} calls{together}")
-    return "; ".join([*parts, f"{100 * sums.offloaded_share:.0f} % of the operations that Blastoff saw ran on the device"])
+    return "; ".join([*parts, f"{100 * sums.offloaded_share:.0f} % of the operations seen ran on the device"])
 
 
 def unseen(job: Job) -> str:
