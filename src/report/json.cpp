@@ -252,11 +252,13 @@ Json routines_json(const Totals& totals) {
   return list;
 }
 
-Json refusals_json(const std::array<std::uint64_t, refusal_count>& refusals) {
+Json refusals_json(const std::array<std::uint64_t, refusal_count>& refusals,
+                   const std::array<std::uint64_t, refusal_count>& followed = {}) {
   Json list = Json::array();
   for (std::size_t i = 1; i < refusals.size(); ++i) {
     if (refusals[i] == 0) continue;
     list.push_back({{"reason", refusal_text(static_cast<Refusal>(i))}, {"calls", refusals[i]}});
+    if (followed[i] > 0) list.back()["followed"] = followed[i];
   }
   return list;
 }
@@ -332,7 +334,7 @@ std::vector<Json> timeline_json(const Timeline& timeline) {
 void put_counts(Json& report, const Totals& totals, const std::vector<CallSite>& sites) {
   report["totals"] = sums_json(sum_over_routines(totals));
   report["routines"] = routines_json(totals);
-  report["refusals"] = refusals_json(totals.refusals);
+  report["refusals"] = refusals_json(totals.refusals, totals.followed);
   report["sizes"] = sizes_json(totals);
   report["call_sites"] = call_sites_json(sites);
   report["verification"] = verification_json(totals.verification);

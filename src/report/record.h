@@ -16,6 +16,7 @@ struct Record {
   const char* policy = "";       ///< policy that ran the call ("first-use", "copy"); "" on the CPU
   bool operands_kept = false;    ///< the policy keeps operands on the device
   int parts = 1;                 ///< number of devices that computed it at once
+  bool followed = false;         ///< all ranks of a grid make the call, and another one counts it for the job
   bool queues_at_once = false;   ///< the call found an idle set of queues of the device
   const void* caller = nullptr;  ///< where the call returns to
   double seconds = 0;            ///< wall time of the whole call

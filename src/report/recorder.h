@@ -40,6 +40,7 @@ struct SizeTotals {
 struct Totals {
   std::vector<RoutineTotals> routines;                  ///< indexed by operation::RoutineId
   std::array<std::uint64_t, refusal_count> refusals{};  ///< indexed by Refusal
+  std::array<std::uint64_t, refusal_count> followed{};  ///< of these, the calls that another rank counts for the job
   std::array<SizeTotals, size_classes> sizes{};         ///< indexed by size_class()
   Verification verification;
   /// The largest volume of small calls that were timed: all calls from 64^3 on, one in 64 of the others.

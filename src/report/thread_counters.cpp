@@ -125,6 +125,7 @@ void VerificationCounters::add_to(Verification& totals) const {
 void ThreadCounters::clear() {
   for (RoutineCounters& routine : routines) routine.clear();
   for (auto& refusal : refusals) refusal.clear();
+  for (auto& refusal : followed) refusal.clear();
   for (SizeCounters& size : sizes) size.clear();
   verification.clear();
   recorded_seconds.clear();
@@ -149,6 +150,7 @@ void ThreadCounters::add_to(Totals& totals) const {
     totals.small_seconds += std::max(0.0, routines[i].small_seconds.get());
   }
   for (std::size_t i = 0; i < totals.refusals.size(); ++i) totals.refusals[i] += refusals[i].get();
+  for (std::size_t i = 0; i < totals.followed.size(); ++i) totals.followed[i] += followed[i].get();
   for (std::size_t i = 0; i < size_classes; ++i) sizes[i].add_to(totals.sizes[i]);
   verification.add_to(totals.verification);
   totals.busiest_cpu_seconds = std::max(totals.busiest_cpu_seconds, known_cpu_seconds.get());

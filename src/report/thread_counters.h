@@ -68,6 +68,7 @@ struct VerificationCounters {
 struct ThreadCounters {
   std::array<RoutineCounters, operation::max_routines> routines;  ///< indexed by operation::RoutineId
   std::array<Counter<std::uint64_t>, refusal_count> refusals;
+  std::array<Counter<std::uint64_t>, refusal_count> followed;
   std::array<SizeCounters, size_classes> sizes;  ///< indexed by size_class()
   VerificationCounters verification;
 

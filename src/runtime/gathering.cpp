@@ -121,6 +121,10 @@ class SolvingProcess final : public scalapack::Root {
     return refusal_ == Refusal::none;
   }
 
+  /// Whether another process of the grid is the one that decides.
+  void follow() { follows_ = true; }
+  bool follows() const { return follows_; }
+
   /// Why this process did not solve it; Refusal::none if it did.
   Refusal refusal() const { return refusal_; }
 
@@ -253,6 +257,7 @@ class SolvingProcess final : public scalapack::Root {
 
   const InterceptedCall& intercepted_;
   Refusal refusal_ = Refusal::none;
+  bool follows_ = false;
   std::optional<operation::Operation> judged_;
   bool knows_device_ = false;
   bool may_pay_ = false;  ///< nobody knows yet whether it pays
@@ -307,6 +312,7 @@ Outcome gather(const InterceptedCall& intercepted, const scalapack::Call& call, 
   const Functions* const functions = functions_for(intercepted, call.scalar());
   if (functions == nullptr) return Outcome::distributed;
   const Grid grid = scalapack::grid_of(*functions, call.context());
+  if (grid.has_this_process() && !grid.is_root()) root.follow();
   const GatherMode mode = Process::instance().settings().gather;
   if (!grid.has_this_process() || (grid.is_root() && mode == GatherMode::never)) return Outcome::distributed;
   if (!call.may_be_gathered(grid)) return Outcome::distributed;
@@ -335,10 +341,12 @@ Refusal refusal_of(Outcome outcome, const SolvingProcess& root) {
 }
 
 /// Counts the call like others that stay on the CPU: without the calls inside it, one of which may be the solution.
-/// `on_cpu`: all processes have made it together, as without Blastoff. Otherwise the CPU's time for it is not known.
+/// `followed`: report::Record. `on_cpu`: all processes have made it together, as without Blastoff. Otherwise the CPU's
+/// time for it is not known.
 void count(const InterceptedCall& intercepted, Refusal refusal, double seconds, const report::CallTime& time,
-           bool on_cpu) {
+           bool on_cpu, bool followed) {
   report::Record record;
+  record.followed = followed;
   record.routine = intercepted.routine_id();
   record.symbol = intercepted.entry.symbol;
   record.caller = intercepted.caller;
@@ -377,7 +385,7 @@ void intercept::dispatch_distributed(const InterceptedCall& intercepted, const s
   }
   if (outcome == Outcome::gathered) root.learn_gathered(stopwatch.seconds());
   const report::CallTime time = report::end_call(begin);
-  count(intercepted, refusal, stopwatch.own(stopwatch.seconds()), time, together);
+  count(intercepted, refusal, stopwatch.own(stopwatch.seconds()), time, together, root.follows());
 }
 
 }  // namespace blastoff

@@ -259,8 +259,8 @@ def slow_cpu(path):
 
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
 def test_the_first_rank_alone_opens_its_device_for_calls_that_it_makes_for_all(library, folder, tmp_path):
-    """The ranks get to know each other in a few small calls. One large call shows that an opening pays, by the clock of the simulated device. The next run
-    knows it before, and no other rank opens a device in that run either."""
+    """The ranks get to know each other in a few small calls. One large call shows that an opening pays, by the clock of the simulated
+    device. The next run knows it before, and no other rank opens a device in that run either."""
     program = library.compiled("distributed_opening", folder, f"scalapack-{library.name}")
     settings = ["--decide=time", "--start=background", "--simulated-rates=cpu=2.4e8", "--history=on", "--verify=off"]
     model = f"--model={model_of(tmp_path / 'model.json', 'potrf', 1e11)}"
@@ -275,6 +275,9 @@ def test_the_first_rank_alone_opens_its_device_for_calls_that_it_makes_for_all(l
         assert [ranks[rank]["device"]["used"] for rank in range(4)] == [True, False, False, False]
         assert [ranks[rank]["device"]["opening"] is not None for rank in range(4)] == [True, False, False, False]
         assert ranks[0]["device"]["opening"]["foreseen"] == foreseen
+        of_job = json.loads(mpi.run([offload.COMMAND, "report", "--json", path], {}).stdout)
+        assert [routine["calls"] for routine in of_job["routines"] if routine["name"] == "pdpotrf"] == [9], "once, not once a rank"
+        assert of_job["refusals"][GATHERED] == gathered[0]
 
 
 def test_gathered_where_the_model_says_that_it_pays(folder, tmp_path):

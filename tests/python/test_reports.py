@@ -60,12 +60,22 @@ def test_a_job_is_the_sum_of_its_processes(report, write):
     assert merged.refusals() == {"average size below the threshold": 20}
 
 
+def test_a_call_of_all_ranks_counts_once_in_a_job(report, write):
+    row, why = {"name": "pdgemm", **report["totals"], "calls": 4}, {"reason": "solved by all ranks together", "calls": 4}
+    first = ranked(report, 0) | {"routines": [row], "refusals": [why]}
+    others = [ranked(report, rank) | {"routines": [row | {"followed": 4}], "refusals": [why | {"followed": 4}]} for rank in (1, 2)]
+    job = job_of(write, first, *others)
+    assert job.routines["pdgemm"].calls == 4 and job.refusals() == {"solved by all ranks together": 4}
+    assert job_of(write, others[0]).routines["pdgemm"].calls == 4, "a rank's own report"
+
+
 def test_every_counter_of_the_schema_is_added_up(report, write):
     counted = {name: 3 + place for place, name in enumerate(job.counters())}
     assert set(report["totals"]) - set(counted) == {"operand_reuse"}
     parts = [ranked(report, rank) | {"totals": report["totals"] | counted} for rank in (0, 1)]
     totals = job_of(write, *parts).totals
-    assert {name: getattr(totals, name) for name in counted} == {name: 2 * value for name, value in counted.items()}
+    once = {"calls": 2 * (counted["calls"] - counted["followed"]), "followed": 0}
+    assert {name: getattr(totals, name) for name in counted} == {name: 2 * value for name, value in counted.items()} | once
     with pytest.raises(AttributeError, match="no counter no_such"):
         _ = totals.no_such
 

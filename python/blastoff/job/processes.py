@@ -35,6 +35,11 @@ class Sums:
         return Sums({name: getattr(self, name) + getattr(other, name) for name in counters()})
 
     @property
+    def once(self) -> "Sums":
+        """The sums over the processes of a job, in which a call that all ranks of a grid make together counts once."""
+        return Sums(self._counters | {"calls": self.calls - self.followed, "followed": 0})
+
+    @property
     def counters(self) -> dict[str, float]:
         """All counters by name."""
         return dict(self._counters)
@@ -148,8 +153,10 @@ class Job:
         for process in self.processes:
             for routine in process.report["routines"]:
                 routines[routine["name"]] = routines.get(routine["name"], Sums()) + Sums(routine)
-        self.routines = dict(sorted(routines.items(), key=lambda item: -item[1].seconds))
-        self.totals = sum((process.totals for process in self.processes), Sums())
+        once = self.number > 1
+        self.routines = {name: sums.once if once else sums for name, sums in sorted(routines.items(), key=lambda item: -item[1].seconds)}
+        totals = sum((process.totals for process in self.processes), Sums())
+        self.totals = totals.once if once else totals
 
     @cached_property
     def wall(self) -> Wall:
@@ -205,7 +212,7 @@ class Job:
         counts: Counter[str] = Counter()
         for entries in self._parts(*keys):
             for entry in entries:
-                counts[entry["reason"]] += entry["calls"]
+                counts[entry["reason"]] += entry["calls"] - (entry.get("followed", 0) if self.number > 1 else 0)
         return dict(counts.most_common())
 
     def placed(self) -> tuple[int, dict[str, int]]:
