@@ -49,8 +49,8 @@ extern "C" int erase_acquaintance(void*, int, void* acquaintance, void*) {
   Meeting& meeting = ends->meeting;
   int finalized = 1;
   if (!meeting.complete || functions.mpi.finalized(&finalized) != 0 || finalized != 0) return 0;
-  const Grid own = grid_of(functions, meeting.context);
-  if (own.rows > 0) functions.grid_exit(meeting.context);  // it may have ended with all grids
+  const bool has_context = meeting.context >= 0 && grid_of(functions, meeting.context).rows > 0;
+  if (has_context) functions.grid_exit(meeting.context);  // it may have ended with all grids
   functions.mpi.free_communicator(static_cast<void*>(&meeting.communicator));
   return 0;
 }
@@ -91,10 +91,7 @@ Acquaintance& acquaintance_on(const Functions& functions, void* communicator) {
 /// All processes call it together.
 void complete(Meeting& meeting, const Functions& functions, const Grid& grid, void* communicator) {
   functions.mpi.duplicate(communicator, static_cast<void*>(&meeting.communicator));
-  const int handle = functions.handle_of(meeting.communicator);
-  meeting.context = handle;
-  functions.grid_init(&meeting.context, "Row", 1, grid.size());
-  functions.free_handle(handle);
+  meeting.ranks = grid.size();
   meeting.complete = true;
 }
 
@@ -205,6 +202,15 @@ class Conversation {
 
 Meeting& meeting_of(const Functions& functions, const Grid& grid) {
   return acquaintance_on(functions, communicator_of(functions, grid)).meeting;
+}
+
+int own_context(const Functions& functions, Meeting& meeting) {
+  if (meeting.context >= 0) return meeting.context;
+  const int handle = functions.handle_of(meeting.communicator);
+  meeting.context = handle;
+  functions.grid_init(&meeting.context, "Row", 1, meeting.ranks);
+  functions.free_handle(handle);
+  return meeting.context;
 }
 
 bool all_take_part(const Functions& functions, const Grid& grid, bool wanted, std::chrono::duration<double> patience) {

@@ -23,7 +23,8 @@ namespace blastoff::scalapack {
 struct Meeting {
   bool complete = false;               ///< all processes take part
   void* communicator = nullptr;        ///< a duplicate of BLACS's
-  int context = -1;                    ///< of BLACS, on that communicator: a grid of one row
+  int ranks = 0;                       ///< of the communicator
+  int context = -1;                    ///< see own_context()
   bool segment_tried = false;          ///< they have tried to share one
   std::unique_ptr<Segment> segment{};  ///< nullptr: they do not share one
   Silence silence{};                   ///< if they do not
@@ -35,5 +36,9 @@ Meeting& meeting_of(const Functions& functions, const Grid& grid);
 /// the root, whether it may want to gather. `patience`: how long to wait for the answers and,
 /// at the first call of a grid, for the greeting.
 bool all_take_part(const Functions& functions, const Grid& grid, bool wanted, std::chrono::duration<double> patience);
+
+/// BLACS's number of a grid of one row on the communicator of the meeting. The first time, all processes call it
+/// together.
+int own_context(const Functions& functions, Meeting& meeting);
 
 }  // namespace blastoff::scalapack

@@ -83,15 +83,14 @@ std::optional<Functions> find_functions(blas::Scalar scalar, const Find& find) {
   look_up(all.handle_of, "Csys2blacs_handle");
   look_up(all.grid_init, "Cblacs_gridinit");
   look_up(all.grid_exit, "Cblacs_gridexit");
-  look_up(all.least, "Cigamn2d");
-  look_up(all.send_integers, "Cigebs2d");
-  look_up(all.receive_integers, "Cigebr2d");
   constexpr std::array redistributions = {"psgemr2d_", "pdgemr2d_", "pcgemr2d_", "pzgemr2d_"};  // by blas::Scalar
   look_up(all.redistribute, redistributions[static_cast<std::size_t>(scalar)]);
   look_up(all.mpi.isend, "MPI_Isend");
   look_up(all.mpi.request_free, "MPI_Request_free");
   look_up(all.mpi.iprobe, "MPI_Iprobe");
   look_up(all.mpi.receive, "MPI_Recv");
+  look_up(all.mpi.broadcast, "MPI_Bcast");
+  look_up(all.mpi.gather, "MPI_Gather");
   look_up(all.mpi.create_keyval, "MPI_Comm_create_keyval");
   look_up(all.mpi.set_attribute, "MPI_Comm_set_attr");
   look_up(all.mpi.get_attribute, "MPI_Comm_get_attr");

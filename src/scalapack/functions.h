@@ -15,6 +15,9 @@ struct Mpi {
   int (*request_free)(void* request);
   int (*iprobe)(int from, int tag, void* communicator, int* there, void* status);
   int (*receive)(void* buffer, int count, void* type, int from, int tag, void* communicator, void* status);
+  int (*broadcast)(void* buffer, int count, void* type, int from, void* communicator);
+  int (*gather)(const void* own, int count, void* type, void* all, int count_of_each, void* type_of_all, int to,
+                void* communicator);
   int (*create_keyval)(void* copy, void* erase, int* key, void* extra);
   int (*set_attribute)(void* communicator, int key, void* value);
   int (*get_attribute)(void* communicator, int key, void* value, int* there);
@@ -32,12 +35,6 @@ struct Functions {
   int (*handle_of)(void* communicator);
   void (*grid_init)(int* context, const char* order, int rows, int columns);
   void (*grid_exit)(int context);
-  void (*least)(int context, const char* scope, const char* topology, int rows, int columns, int* values,
-                int leading_dimension, int* row, int* column, int ldi, int to_row, int to_column);
-  void (*send_integers)(int context, const char* scope, const char* topology, int rows, int columns, int* values,
-                        int leading_dimension);
-  void (*receive_integers)(int context, const char* scope, const char* topology, int rows, int columns, int* values,
-                           int leading_dimension, int from_row, int from_column);
   /// p?gemr2d_ for the routine's element type.
   void (*redistribute)(const int* rows, const int* columns, void* from, const int* from_row, const int* from_column,
                        const Descriptor* from_layout, void* to, const int* to_row, const int* to_column,

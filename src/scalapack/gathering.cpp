@@ -186,35 +186,31 @@ class ThroughMemory {
   Segment& segment_;
 };
 
-/// Words and numbers of all processes of a grid, by the BLACS on a communicator of our own.
+/// Words and numbers of all processes of a grid.
 class Messages {
  public:
   Messages(const Functions& functions, const Meeting& meeting, bool is_root)
-      : functions_(functions), context_(meeting.context), is_root_(is_root) {}
-
-  int context() const { return context_; }
+      : mpi_(functions.mpi), meeting_(meeting), is_root_(is_root) {}
 
   /// The smallest of each number over all processes.
   template <std::size_t count>
   void least(std::array<int, count>& numbers) const {
-    int row = 0;
-    int column = 0;
-    const int length = count;
-    functions_.least(context_, "All", " ", length, 1, numbers.data(), length, &row, &column, -1, -1, -1);
+    std::vector<std::array<int, count>> all(is_root_ ? static_cast<std::size_t>(meeting_.ranks) : 0);
+    mpi_.gather(numbers.data(), sizeof numbers, mpi_.byte, all.data(), sizeof numbers, mpi_.byte, 0,
+                meeting_.communicator);
+    for (const std::array<int, count>& each : all)
+      for (std::size_t i = 0; i < count; ++i) numbers[i] = std::min(numbers[i], each[i]);
+    broadcast(numbers.data(), count);
   }
 
   /// Sends numbers from the root to all processes.
-  void broadcast(int* numbers, int count) const {
-    if (count == 0) return;
-    if (is_root_)
-      functions_.send_integers(context_, "All", " ", count, 1, numbers, count);
-    else
-      functions_.receive_integers(context_, "All", " ", count, 1, numbers, count, 0, 0);
+  void broadcast(int* numbers, std::size_t count) const {
+    mpi_.broadcast(numbers, static_cast<int>(count * sizeof(int)), mpi_.byte, 0, meeting_.communicator);
   }
 
  private:
-  const Functions& functions_;
-  const int context_;
+  const Mpi& mpi_;
+  const Meeting& meeting_;
   const bool is_root_;
 };
 
@@ -222,16 +218,17 @@ class Messages {
 class ByMessages {
  public:
   ByMessages(Gathering& gathering, Meeting& meeting)
-      : all_(gathering), silence_(meeting.silence), messages_(gathering.functions, meeting, gathering.grid.is_root()) {}
+      : all_(gathering), meeting_(meeting), messages_(gathering.functions, meeting, gathering.grid.is_root()) {}
 
   Outcome run(void* original) {
     const std::uint32_t call_class = all_.call.fingerprint(false);
-    if (silence_.covers(call_class)) return Outcome::distributed;
+    if (meeting_.silence.covers(call_class)) return Outcome::distributed;
     const Word word = heard();
-    silence_.begin(call_class, word.silence);
+    meeting_.silence.begin(call_class, word.silence);
     if (!word.wanted) return word.postponed ? Outcome::postponed : Outcome::distributed;
     if (all_.call.has_work() && all_.call.query(original) != 0) return Outcome::reported;
     if (!agree()) return Outcome::distributed;
+    own_context(all_.functions, meeting_);
     for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
       const DistributedMatrix matrix = all_.call.matrix(all_.call.rules()[i]);
       // Redistribution knows no triangles, so that what lies in the other one goes to the root and back.
@@ -252,7 +249,7 @@ class ByMessages {
     Word word;
     if (all_.grid.is_root()) word = all_.word(all_.wanted(nullptr, Transport::messages));
     std::array<int, 3> numbers{word.wanted ? 1 : 0, word.postponed ? 1 : 0, static_cast<int>(word.silence)};
-    messages_.broadcast(numbers.data(), static_cast<int>(numbers.size()));
+    messages_.broadcast(numbers.data(), numbers.size());
     return {numbers[0] != 0, numbers[1] != 0, static_cast<std::uint32_t>(numbers[2])};
   }
 
@@ -291,20 +288,20 @@ class ByMessages {
     if (all_.has_pivots(operation::Intent::write)) {
       std::vector<int> pivots(static_cast<std::size_t>(call.integer(Argument::n)));
       int* const whole = all_.problem ? all_.places.pivots(all_.problem->base()) : pivots.data();
-      messages_.broadcast(whole, static_cast<int>(call.pivot_axis(all_.grid).count));
+      messages_.broadcast(whole, static_cast<std::size_t>(call.pivot_axis(all_.grid).count));
       all_.pivots_from(whole);
     }
     if (all_.has_factors(operation::Intent::write)) {
       const auto count = static_cast<std::size_t>(call.reflector_axis(all_.grid).count);
       std::vector<std::byte> factors(count * call.element_bytes());
       void* const whole = all_.problem ? all_.places.factors(all_.problem->base()) : factors.data();
-      messages_.broadcast(static_cast<int*>(whole), static_cast<int>(factors.size() / sizeof(int)));
+      messages_.broadcast(static_cast<int*>(whole), factors.size() / sizeof(int));
       all_.factors_from(whole);
     }
     if (call.has(Argument::w)) {
       const std::size_t bytes = static_cast<std::size_t>(found) * call.real_bytes();
       if (all_.problem) std::memcpy(call.word(Argument::w), all_.places.values(all_.problem->base()), bytes);
-      messages_.broadcast(call.integers(Argument::w), static_cast<int>(bytes / sizeof(int)));
+      messages_.broadcast(call.integers(Argument::w), bytes / sizeof(int));
     }
     all_.fill_rest(found);
   }
@@ -320,8 +317,7 @@ class ByMessages {
     for (int begin = 0; begin < matrix.columns; begin += width) {
       const int panel = std::min(width, matrix.columns - begin);
       // A layout of one block: the first process of the grid has all of it.
-      const int context = messages_.context();
-      const Descriptor layout{.context = context,
+      const Descriptor layout{.context = meeting_.context,
                               .rows = matrix.rows,
                               .columns = panel,
                               .row_block = matrix.rows,
@@ -333,14 +329,16 @@ class ByMessages {
       const int column = matrix.column + begin + 1;
       const auto redistribute = all_.functions.redistribute;
       if (to_root)
-        redistribute(&matrix.rows, &panel, matrix.address, &row, &column, given, part, &one, &one, &layout, &context);
+        redistribute(&matrix.rows, &panel, matrix.address, &row, &column, given, part, &one, &one, &layout,
+                     &meeting_.context);
       else
-        redistribute(&matrix.rows, &panel, part, &one, &one, &layout, matrix.address, &row, &column, given, &context);
+        redistribute(&matrix.rows, &panel, part, &one, &one, &layout, matrix.address, &row, &column, given,
+                     &meeting_.context);
     }
   }
 
   Gathering& all_;
-  Silence& silence_;
+  Meeting& meeting_;
   Messages messages_;
 };
 

@@ -186,7 +186,7 @@ def test_distributed_calls_are_made_as_wholes(library, grid, folder, tmp_path):
 
 
 def test_ranks_other_than_the_first_open_no_device(folder, tmp_path):
-    ranks = DistributedCalls(mpi.OPENMPI, folder, tmp_path, (2, 2), seed=1, calls=60, routine="gemm")
+    ranks = DistributedCalls(mpi.OPENMPI, folder, tmp_path, (2, 2), seed=3, calls=100, routine="gemm")
     assert [ranks.reports[rank]["device"]["used"] for rank in range(4)] == [True, False, False, False]
 
 

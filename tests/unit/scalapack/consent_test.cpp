@@ -71,8 +71,6 @@ class Consent : public testing::Test {
     functions_.get = [](int, int, int* handle) { *handle = 0; };
     functions_.communicator = [](int) -> void* { return nullptr; };
     functions_.free_handle = [](int) {};
-    functions_.handle_of = [](void*) { return 0; };
-    functions_.grid_init = [](int*, const char*, int, int) {};
     functions_.mpi.isend = &isend;
     functions_.mpi.request_free = &request_free;
     functions_.mpi.iprobe = &iprobe;
