@@ -99,47 +99,67 @@ static struct Run look(void) {
   return (struct Run){c, now() - start, calls};
 }
 
-// A Cholesky factorization in blocks of 256.
-static struct Run cholesky(void) {
-  struct Numbers a = matrix((size_t)n, 1);
-  make_dominant(&a);
+// A Cholesky factorization in blocks of 256. Returns the number of calls.
+static int factorize_cholesky(struct Numbers* a) {
   int calls = 0;
-  const double start = now();
   for (int k = 0; k < n; k += 256) {
     const int width = n - k < 256 ? n - k : 256, rest = n - k - width;
     int info = 0;
-    dpotrf_("L", &width, at(&a, k, k), &n, &info);
+    dpotrf_("L", &width, at(a, k, k), &n, &info);
     if (info != 0) fail("dpotrf returned %d", info);
     ++calls;
     if (rest == 0) break;
-    dtrsm_("R", "L", "T", "N", &rest, &width, &one, at(&a, k, k), &n, at(&a, k + width, k), &n);
-    dsyrk_("L", "N", &rest, &width, &minus_one, at(&a, k + width, k), &n, &one, at(&a, k + width, k + width), &n);
+    dtrsm_("R", "L", "T", "N", &rest, &width, &one, at(a, k, k), &n, at(a, k + width, k), &n);
+    dsyrk_("L", "N", &rest, &width, &minus_one, at(a, k + width, k), &n, &one, at(a, k + width, k + width), &n);
     calls += 2;
   }
-  return (struct Run){a, now() - start, calls};
+  return calls;
 }
 
 // An LU factorization in blocks of 256.
-static struct Run lu(void) {
-  struct Numbers a = matrix((size_t)n, 1);
+static int factorize_lu(struct Numbers* a) {
   int* const pivots = malloc(sizeof(int) * (size_t)n);
   int calls = 0;
-  const double start = now();
   for (int k = 0; k < n; k += 256) {
     const int width = n - k < 256 ? n - k : 256, rest = n - k - width, rows = n - k;
     int info = 0;
-    dgetrf_(&rows, &width, at(&a, k, k), &n, pivots + k, &info);
+    dgetrf_(&rows, &width, at(a, k, k), &n, pivots + k, &info);
     if (info != 0) fail("dgetrf returned %d", info);
     ++calls;
-    dlaswp_(&k, at(&a, k, 0), &n, &one_step, &width, pivots + k, &one_step);
+    dlaswp_(&k, at(a, k, 0), &n, &one_step, &width, pivots + k, &one_step);
     if (rest == 0) break;
-    dlaswp_(&rest, at(&a, k, k + width), &n, &one_step, &width, pivots + k, &one_step);
-    dtrsm_("L", "L", "N", "U", &width, &rest, &one, at(&a, k, k), &n, at(&a, k, k + width), &n);
-    dgemm_("N", "N", &rest, &rest, &width, &minus_one, at(&a, k + width, k), &n, at(&a, k, k + width), &n, &one,
-           at(&a, k + width, k + width), &n);
+    dlaswp_(&rest, at(a, k, k + width), &n, &one_step, &width, pivots + k, &one_step);
+    dtrsm_("L", "L", "N", "U", &width, &rest, &one, at(a, k, k), &n, at(a, k, k + width), &n);
+    dgemm_("N", "N", &rest, &rest, &width, &minus_one, at(a, k + width, k), &n, at(a, k, k + width), &n, &one,
+           at(a, k + width, k + width), &n);
     calls += 4;
   }
-  return (struct Run){a, now() - start, calls};
+  free(pivots);
+  return calls;
+}
+
+// A matrix is made and factorized several times, and the last time counts: programs factorize again and again, and the
+// device is open by then.
+static struct Run repeat(int (*factorize)(struct Numbers*)) {
+  const int times = 3;
+  struct Numbers a = matrix((size_t)n, 1);
+  struct Run run = {a, 0, 0};
+  for (int time = 0; time < times; ++time) {
+    fill_numbers(&a, 1, 1);
+    make_dominant(&a);
+    const double start = now();
+    run.calls = factorize(&a);
+    run.seconds = now() - start;
+  }
+  return run;
+}
+
+static struct Run cholesky(void) {
+  return repeat(factorize_cholesky);
+}
+
+static struct Run lu(void) {
+  return repeat(factorize_lu);
 }
 
 int main(int count, char** arguments) {

@@ -331,10 +331,13 @@ device::Status Coherence::hold_pages(PageAcquisition& acquisition, std::unique_l
   const operation::Operation& call = acquisition.call;
   each_matrix(call, [&](std::size_t i, std::size_t first) {
     const operation::Operand& operand = call.operands()[i];
-    const bool result_to_stay = !operation::reads(operand.intent) && (acquisition.stays[i] || acquisition.probes[i]);
+    const bool reads = operation::reads(operand.intent);
+    const bool is_or_is_to_stay =
+        reads ? 2 * place_.bytes_left(platform::outward_to_pages(bounds(operand))) >= operand.payload_bytes()
+              : acquisition.stays[i] || acquisition.probes[i];
     acquisition.tracked[i] =
-        i == first ? heuristic_.worth_tracking(call, i) || result_to_stay : acquisition.tracked[first];
-    if (i == first && !acquisition.tracked[i] && operation::reads(operand.intent) && heuristic_.refilled(operand))
+        i == first ? heuristic_.worth_tracking(call, i) || is_or_is_to_stay : acquisition.tracked[first];
+    if (i == first && !acquisition.tracked[i] && reads && heuristic_.refilled(operand))
       acquisition.bytes_rewritten += operand.payload_bytes();
   });
 

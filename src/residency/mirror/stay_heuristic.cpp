@@ -77,9 +77,9 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
   region.touched = 0;
 }
 
-void StayHeuristic::touched(Span pages) {
+void StayHeuristic::touched(Span pages, std::size_t bytes) {
   Region* const known = regions_.find_up_to(pages.end - 1);
-  if (known && known->left > 0 && known->end > pages.begin) known->touched += pages.bytes();
+  if (known && known->left > 0 && known->end > pages.begin) known->touched += bytes;
 }
 
 }  // namespace blastoff::residency::mirror

@@ -30,8 +30,9 @@ class StayHeuristic {
   /// A call that used the operand is over. `left`: bytes of it that stayed.
   void used(const operation::Operation& call, std::size_t index, std::size_t left);
 
-  /// Pages of results that had stayed were brought home because the program touched them.
-  void touched(platform::Span pages);
+  /// So many bytes on pages of results that had stayed were brought home because the program touched them.
+  void touched(platform::Span pages, std::size_t bytes);
+  void touched(platform::Span pages) { touched(pages, pages.bytes()); }
 
   /// The memory of the span is gone or new.
   void forget(platform::Span span) { regions_.erase_within(span.begin, span.end); }

@@ -183,18 +183,20 @@ bool Coherence::leave(std::span<const Span> runs) {
   return false;
 }
 
-// The results are at home, and current on the device.
+// The results are at home, and current on the device. The piece lies in the middle: factorizations go on with the first
+// columns at once.
 void Coherence::leave_probes(PageAcquisition& acquisition) {
   constexpr std::size_t probe_bytes = std::size_t{64} << 10;
   acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
     if (!acquisition.probes[i] || !acquisition.tracked[i] || acquisition.copied[i] || acquisition.stays[i]) return;
-    Span longest{};
+    const Span whole = bounds(result);
+    const Span middle = platform::inward_to_pages({whole.begin + whole.bytes() / 2, whole.end});
+    Span probe{};
     each_filled_run(result, [&](Span run) {
-      if (run.bytes() > longest.bytes()) longest = run;
+      if (!probe.empty() || run.end <= middle.begin) return;
+      const std::uintptr_t begin = std::max(run.begin, middle.begin);
+      probe = {begin, std::min<std::uintptr_t>(begin + probe_bytes, run.end)};
     });
-    const std::size_t page = platform::page_size();
-    const std::uintptr_t middle = longest.begin + longest.bytes() / 2 / page * page;
-    const Span probe{middle, std::min<std::uintptr_t>(middle + probe_bytes, longest.end)};
     if (!probe.empty() && leave(std::span(&probe, 1))) acquisition.left[i] = probe.bytes();
   });
 }

@@ -176,6 +176,15 @@ bool TrackingHeuristic::used(const operation::Operation& call, std::size_t index
   return ++matrix.results_in_a_row == max_unread && operand.payload_bytes() <= max_copied_;
 }
 
+void TrackingHeuristic::stayed(const operation::Operand& result) {
+  Matrix& matrix = find_or_add(result);
+  matrix.end = bounds(result).end;
+  matrix.shape = shape_of(result);
+  matrix.copied = false;
+  matrix.results_in_a_row = 0;
+  if (matrix.uses++ > 0) learn(matrix, true);
+}
+
 bool TrackingHeuristic::looked_at(const operation::Operation& call, std::size_t index, const Look& look) {
   // A few page faults cost too little to matter.
   constexpr std::size_t few_pages = 16;
