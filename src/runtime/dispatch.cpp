@@ -26,7 +26,7 @@
 #include "runtime/decision_record.h"
 #include "runtime/device_stopwatch.h"
 #include "runtime/gathered_locks.h"
-#include "runtime/gathering.h"
+#include "runtime/gathered_solve.h"
 #include "runtime/offload.h"
 #include "runtime/process.h"
 #include "runtime/settled_calls.h"

@@ -1,4 +1,4 @@
-#include "runtime/gathering.h"
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <map>
@@ -7,11 +7,8 @@
 #include <optional>
 #include <tuple>
 
-#include <dlfcn.h>
-
 #include "blas/front_end.h"
 #include "decide/gathering.h"
-
 #include "intercept/blas/enter_words.h"
 #include "intercept/blas/entry_points.h"
 #include "intercept/dispatch.h"
@@ -32,12 +29,11 @@
 #include "runtime/call_stopwatch.h"
 #include "runtime/callers_environment.h"
 #include "runtime/gathered_locks.h"
+#include "runtime/gathered_solve.h"
 #include "runtime/process.h"
 #include "scalapack/gathering.h"
 
 namespace blastoff::runtime {
-
-constinit thread_local GatheredSolve* GatheredSolve::running_ = nullptr;
 
 namespace {
 

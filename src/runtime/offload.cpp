@@ -13,7 +13,7 @@
 #include "platform/log.h"
 #include "residency/matrices_read.h"
 #include "runtime/block_plan.h"
-#include "runtime/gathering.h"
+#include "runtime/gathered_solve.h"
 
 namespace blastoff::runtime {
 
