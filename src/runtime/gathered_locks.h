@@ -11,8 +11,16 @@
 
 namespace blastoff::runtime {
 
-/// The page locks on such memory. Before it is unmapped, it must be forgotten.
+/// The page locks on such memory.
 residency::mirror::Pins& pins_of_segments();
+
+/// From the first to the second of these calls, pages of the memory may be locked. Then it may be unmapped.
+void begin_segment(platform::Span memory);
+void end_segment(platform::Span memory);
+
+/// Locks a part of such memory that calls are about to use, so that no call waits for that. For one of Blastoff's
+/// threads.
+void lock_ahead(device::Device& device, platform::Span memory);
 
 class GatheredLocks final : public residency::PageLocks {
  public:

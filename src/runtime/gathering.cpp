@@ -77,12 +77,14 @@ class SolvingProcess final : public scalapack::Root {
     return refusal_ == Refusal::none || may_pay_;
   }
 
-  bool wants(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) override {
-    refusal_ = judge(problem, grid, transport);
+  bool wants(const scalapack::GatheredProblem& problem, const Grid& grid, scalapack::Segment* segment) override {
+    refusal_ = judge(problem, grid, segment != nullptr ? Transport::memory : Transport::messages);
+    if (segment != nullptr) use(*segment, problem);
     if (refusal_ != Refusal::none && !may_pay_) return false;
     platform::undisturbed([&] {
       const CallersEnvironment environment;
-      if (may_pay_) return Process::instance().open_beside_for_all(*judged_);  // earlier runs may tell that it pays
+      if (may_pay_)
+        return Process::instance().open_beside_for_all(*judged_, memory_);  // earlier runs may tell that it pays
       refusal_ = room_for(problem);
       if (refusal_ == Refusal::none && !pays()) refusal_ = Refusal::distributed;  // the device is known now
     });
@@ -104,7 +106,6 @@ class SolvingProcess final : public scalapack::Root {
   }
 
   bool solve(const scalapack::GatheredProblem& problem, scalapack::Segment* segment) override {
-    if (segment != nullptr && !segment->has_end()) end_locks_with(*segment);
     GatheredSolve solve(seconds_together(), span_of(segment));
     const scalapack::LocalRoutine routine = problem.routine();
     const intercept::EntryPoint& entry = fortran_name(routine);
@@ -114,6 +115,8 @@ class SolvingProcess final : public scalapack::Root {
     else
       intercept::enter_blas(entry, original, routine.of_blas(), problem.words().data(), intercepted_.caller);
     refusal_ = solve.refusal();
+    if (refusal_ == Refusal::none && memory_.bytes() > 0 && times_gathered().count(*judged_, ranks_) == 0)
+      platform::undisturbed([&] { Process::instance().lock_beside(memory_); });
     return refusal_ == Refusal::none;
   }
 
@@ -137,7 +140,7 @@ class SolvingProcess final : public scalapack::Root {
       process.add_spent_together({.seconds = seconds,
                                   .flops = judged_->work.flops,
                                   .on_device = decide::gathered_seconds(process.model(), *judged_, moving_)});
-      process.open_beside_for_all(*judged_);
+      process.open_beside_for_all(*judged_, memory_);
     });
   }
 
@@ -176,11 +179,16 @@ class SolvingProcess final : public scalapack::Root {
     return {begin, begin + segment->capacity()};
   }
 
-  /// The pages of a segment may be locked (runtime/gathered_locks.h).
-  static void end_locks_with(scalapack::Segment& segment) {
-    segment.at_end([span = span_of(&segment)] {
+  /// The pages of the segment may be locked from now on (runtime/gathered_locks.h).
+  void use(scalapack::Segment& segment, const scalapack::GatheredProblem& problem) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(problem.base());
+    memory_ = {begin, begin + problem.bytes()};
+    if (segment.has_end()) return;
+    const platform::Span span = span_of(&segment);
+    platform::undisturbed([&] { begin_segment(span); });
+    segment.at_end([span] {
       if (!Process::instance().in_forked_child() && Process::instance().refusal() != Refusal::exiting)
-        pins_of_segments().forget(span);
+        end_segment(span);
     });
   }
 
@@ -256,7 +264,8 @@ class SolvingProcess final : public scalapack::Root {
   bool follows_ = false;
   std::optional<operation::Operation> judged_;
   bool knows_device_ = false;
-  bool may_pay_ = false;  ///< nobody knows yet whether it pays
+  bool may_pay_ = false;     ///< nobody knows yet whether it pays
+  platform::Span memory_{};  ///< of the problem, if the ranks share it
   int ranks_ = 0;
   double moving_ = 0;
 };

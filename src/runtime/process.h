@@ -16,6 +16,7 @@
 #include "operation/estimate.h"
 #include "operation/front_end.h"
 #include "platform/process_mark.h"
+#include "platform/span.h"
 #include "report/context.h"
 #include "report/record.h"
 #include "runtime/device_set.h"
@@ -96,8 +97,11 @@ class Process final : public operation::Estimator {
   /// All ranks have made a call together that this process would make for all. `whole.on_device`: what all would wait
   /// for this process.
   void add_spent_together(SpentOnCpu whole) { open_policy_.add_spent(whole, OpenPolicy::added_by_this_thread()); }
-  /// Opens the device beside the program, for calls that this process makes for all ranks, if it is time.
-  void open_beside_for_all(const operation::Operation& operation);
+  /// Opens the device beside the program, for calls that this process makes for all ranks, if it is time. `memory`:
+  /// what such calls use of the memory that the ranks share.
+  void open_beside_for_all(const operation::Operation& operation, platform::Span memory);
+  /// Page-locks such memory beside the program, for calls to come.
+  void lock_beside(platform::Span memory);
   /// This process has made a call for all ranks, or would make the next one like it.
   void add_made_for_all(double flops) { flops_for_all_.fetch_add(flops, std::memory_order_relaxed); }
 
@@ -185,7 +189,8 @@ class Process final : public operation::Estimator {
   };
   static bool has_left_cores_idle(const Moment& since);
   bool open_for(const operation::Operation& operation, std::optional<double> together);
-  bool open_in_background(const operation::Operation& operation);
+  bool open_in_background(const operation::Operation& operation, platform::Span memory = {});
+  void lock_memory(platform::Span memory);
   double expected_cpu_seconds(const operation::Operation& operation) const;
   bool ready_for(const operation::Operation& operation, std::optional<double> together);
   /// Runs `body` on a thread. That thread calls `failed` if `body` ran out of memory.

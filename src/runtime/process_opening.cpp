@@ -29,6 +29,7 @@
 #include "report/recorder.h"
 #include "runtime/callers_environment.h"
 #include "runtime/closing.h"
+#include "runtime/gathered_locks.h"
 #include "runtime/loading.h"
 #include "runtime/process.h"
 
@@ -234,9 +235,10 @@ void Process::note_first_call() {
 
 /// Returns whether the device is being opened. Everything that may run out of memory is done before the opening counts
 /// as begun.
-bool Process::open_in_background(const operation::Operation& operation) {
-  const std::function<void()> open = [this, operation] {
+bool Process::open_in_background(const operation::Operation& operation, platform::Span memory) {
+  const std::function<void()> open = [this, operation, memory] {
     start_in_turn_or_late(&operation, longest_turn_in_background);
+    lock_memory(memory);
   };
   const std::function<void()> failed = [this] { opening_begun_ = false; };
   return opening_begun_.exchange(true) || run_in_background(open, failed);
@@ -263,12 +265,24 @@ bool Process::open_for(const operation::Operation& operation, std::optional<doub
   return tried_;
 }
 
-void Process::open_beside_for_all(const operation::Operation& operation) {
+/// Only where the policy page-locks memory at all.
+void Process::lock_memory(platform::Span memory) {
+  DeviceSet* const devices = devices_;
+  if (memory.bytes() == 0 || devices == nullptr || unwanted_ || devices->front().pins() == nullptr) return;
+  const platform::ForkGuard guard;
+  lock_ahead(devices->front().device(), memory);
+}
+
+void Process::lock_beside(platform::Span memory) {
+  run_in_background([this, memory] { lock_memory(memory); }, [] {});
+}
+
+void Process::open_beside_for_all(const operation::Operation& operation, platform::Span memory) {
   if (tried_ || refusal() != Refusal::none) return;
   recall_earlier_runs();
   constexpr double no_call_waits = 0;
   if (open_policy_.answer(no_call_waits, [] { return true; }) == OpenPolicy::Answer::in_background)
-    open_in_background(operation);
+    open_in_background(operation, memory);
 }
 
 /// What earlier calls of its kind took, or what the model expects. If neither is known: the least that any CPU needs.

@@ -29,10 +29,12 @@ struct Gathering {
     if (wanted) return {.wanted = true};
     return {.postponed = root.postpones(), .silence = root.silence(call)};
   }
-  /// On the root: whether it wants to gather the problem, which lies at `base`. `taken`: bytes of memory there that
-  /// have been used before.
-  bool wanted(std::byte* base, Transport transport, std::size_t taken = 0) {
-    return makes_problem(base, taken) && root.wants(*problem, grid, transport);
+  /// On the root: whether it wants to gather the problem, which lies in the segment or, without one, in memory of its
+  /// own.
+  bool wanted(Segment* segment) {
+    std::byte* const base = segment != nullptr ? segment->data() : nullptr;
+    const std::size_t taken = segment != nullptr ? segment->bytes_taken() : 0;
+    return makes_problem(base, taken) && root.wants(*problem, grid, segment);
   }
   /// The program may need what is left of the machine's memory.
   bool makes_problem(std::byte* base, std::size_t taken) {
@@ -128,8 +130,7 @@ class ThroughMemory {
 
  private:
   bool say(std::uint32_t call_class) {
-    const bool wanted = all_.places.bytes() <= segment_.capacity() &&
-                        all_.wanted(segment_.data(), Transport::memory, segment_.bytes_taken());
+    const bool wanted = all_.places.bytes() <= segment_.capacity() && all_.wanted(&segment_);
     return segment_.say(call_class, all_.word(wanted));
   }
 
@@ -247,7 +248,7 @@ class ByMessages {
   /// What the root says about the call.
   Word heard() {
     Word word;
-    if (all_.grid.is_root()) word = all_.word(all_.wanted(nullptr, Transport::messages));
+    if (all_.grid.is_root()) word = all_.word(all_.wanted(nullptr));
     std::array<int, 3> numbers{word.wanted ? 1 : 0, word.postponed ? 1 : 0, static_cast<int>(word.silence)};
     messages_.broadcast(numbers.data(), numbers.size());
     return {numbers[0] != 0, numbers[1] != 0, static_cast<std::uint32_t>(numbers[2])};

@@ -23,7 +23,8 @@ class Root {
   virtual bool hopes(const GatheredProblem& problem, const Grid& grid, Transport transport) = 0;
 
   /// Whether it is expected to pay, and the problem can be solved here now. May open the device.
-  virtual bool wants(const GatheredProblem& problem, const Grid& grid, Transport transport) = 0;
+  /// `segment` as in solve().
+  virtual bool wants(const GatheredProblem& problem, const Grid& grid, Segment* segment) = 0;
 
   /// If the root does not want a call: whether it may want later ones of the same class, since the device is not open
   /// yet or nobody knows how long all processes take for them.

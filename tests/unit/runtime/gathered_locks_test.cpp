@@ -46,7 +46,8 @@ class GatheredLocksTest : public testing::Test {
                     .element_size = sizeof(double),
                     .intent = operation::Intent::update});
   }
-  void TearDown() override { pins_of_segments().release(); }
+  void SetUp() override { begin_segment(span_); }
+  void TearDown() override { end_segment(span_); }
 
   /// A call: whether its matrix is copied directly.
   bool is_direct() { return is_direct(span_); }
@@ -72,11 +73,19 @@ TEST_F(GatheredLocksTest, BeginWithTheSecondCallAndStay) {
   EXPECT_EQ(device_.locked, matrix_bytes) << "once";
 }
 
+TEST_F(GatheredLocksTest, MayComeBeforeTheFirstCall) {
+  lock_ahead(device_, span_);
+  EXPECT_EQ(device_.locked, matrix_bytes);
+  EXPECT_TRUE(is_direct());
+}
+
 TEST_F(GatheredLocksTest, EndWithTheMemory) {
   is_direct();
   is_direct();
-  pins_of_segments().forget(span_);
+  end_segment(span_);
   EXPECT_EQ(device_.locked, 0U);
+  lock_ahead(device_, span_);
+  EXPECT_EQ(device_.locked, 0U) << "other memory may lie there now";
 }
 
 TEST_F(GatheredLocksTest, AreNotOnOtherMemory) {
