@@ -27,6 +27,7 @@
 #include "runtime/device_stopwatch.h"
 #include "runtime/gathered_locks.h"
 #include "runtime/gathered_solve.h"
+#include "runtime/gathering.h"
 #include "runtime/offload.h"
 #include "runtime/process.h"
 #include "runtime/settled_calls.h"
@@ -487,6 +488,10 @@ void intercept::dispatch(const InterceptedCall& intercepted, const Parsed* parse
   if (followed_call.intercepted == &intercepted) return make_followed(intercepted, parsed);
   if (parsed && parsed->valid && made_as_settled(intercepted, *parsed)) return;
   dispatch_large(intercepted, parsed);
+}
+
+void intercept::dispatch_distributed(const InterceptedCall& intercepted, const scalapack::Call& call) {
+  runtime::make_distributed(intercepted, call);
 }
 
 }  // namespace blastoff

@@ -1,5 +1,4 @@
-// Calls that all processes of a grid make together (ScaLAPACK's eigensolvers): decides whether this process solves the
-// problem for all of them.
+// The solution of a problem that all processes of a grid have, by one of them (runtime/gathering.h).
 #pragma once
 
 #include "platform/span.h"

@@ -1,3 +1,5 @@
+#include "runtime/gathering.h"
+
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -366,13 +368,8 @@ void count(const InterceptedCall& intercepted, Refusal refusal, double seconds, 
 
 }  // namespace
 
-}  // namespace blastoff::runtime
-
-namespace blastoff {
-
 // A child of fork has no place among the ranks: its messages would count as its parent's.
-void intercept::dispatch_distributed(const InterceptedCall& intercepted, const scalapack::Call& call) {
-  using namespace runtime;
+void make_distributed(const InterceptedCall& intercepted, const scalapack::Call& call) {
   Process* const existing = Process::try_instance();
   if (existing == nullptr || existing->in_forked_child()) return intercepted.raw(intercepted.original.function);
   Process& process = *existing;
@@ -380,8 +377,8 @@ void intercept::dispatch_distributed(const InterceptedCall& intercepted, const s
   const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
   const CallStopwatch stopwatch;
   SolvingProcess root(intercepted);
-  const Outcome outcome = runtime::gather(intercepted, call, root);
-  const Refusal refusal = runtime::refusal_of(outcome, root);
+  const Outcome outcome = gather(intercepted, call, root);
+  const Refusal refusal = refusal_of(outcome, root);
   const bool together = outcome == Outcome::distributed || outcome == Outcome::postponed;
   if (together) {
     const CallStopwatch original;
@@ -393,4 +390,4 @@ void intercept::dispatch_distributed(const InterceptedCall& intercepted, const s
   count(intercepted, refusal, stopwatch.own(stopwatch.seconds()), time, together, root.follows());
 }
 
-}  // namespace blastoff
+}  // namespace blastoff::runtime

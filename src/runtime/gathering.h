@@ -1,0 +1,11 @@
+// Calls that all processes of a grid make together: decides whether this process makes the call for all of them.
+#pragma once
+
+#include "intercept/dispatch.h"
+
+namespace blastoff::runtime {
+
+/// As intercept::dispatch_distributed().
+void make_distributed(const intercept::InterceptedCall& intercepted, const scalapack::Call& call);
+
+}  // namespace blastoff::runtime
