@@ -257,10 +257,10 @@ def slow_cpu(path):
     return model_of(path, "syevd", 1e6)
 
 
-@pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
-def test_the_first_rank_alone_opens_its_device_for_calls_that_it_makes_for_all(library, folder, tmp_path):
+def test_the_first_rank_alone_opens_its_device_for_calls_that_it_makes_for_all(folder, tmp_path):
     """The ranks get to know each other in a few small calls. One large call shows that an opening pays, by the clock of the simulated
     device. The next run knows it before, and no other rank opens a device in that run either."""
+    library = mpi.OPENMPI
     program = library.compiled("distributed_opening", folder, f"scalapack-{library.name}")
     settings = ["--decide=time", "--start=background", "--simulated-rates=cpu=2.4e8", "--history=on", "--verify=off"]
     model = f"--model={model_of(tmp_path / 'model.json', 'potrf', 1e11)}"
