@@ -332,11 +332,9 @@ device::Status Coherence::hold_pages(PageAcquisition& acquisition, std::unique_l
   each_matrix(call, [&](std::size_t i, std::size_t first) {
     const operation::Operand& operand = call.operands()[i];
     const bool reads = operation::reads(operand.intent);
-    const bool is_or_is_to_stay =
-        reads ? 2 * place_.bytes_left(platform::outward_to_pages(bounds(operand))) >= operand.payload_bytes()
-              : acquisition.stays[i] || acquisition.probes[i];
+    const bool is_or_is_to_stay = reads ? mostly_left(operand) : acquisition.stays[i] || acquisition.probes[i];
     acquisition.tracked[i] =
-        i == first ? heuristic_.worth_tracking(call, i) || is_or_is_to_stay : acquisition.tracked[first];
+        i == first ? is_or_is_to_stay || heuristic_.worth_tracking(call, i) : acquisition.tracked[first];
     if (i == first && !acquisition.tracked[i] && reads && heuristic_.refilled(operand))
       acquisition.bytes_rewritten += operand.payload_bytes();
   });
@@ -385,8 +383,19 @@ device::Status Coherence::hold_pages(PageAcquisition& acquisition, std::unique_l
     });
     claim_uploads(acquisition);
     count_writer(acquisition, +1);
+    each_mirrored(acquisition, [&](std::size_t, const operation::Operand& operand) {
+      if (scribbles(operand.intent) && operation::reads(operand.intent) &&
+          place_.any_left(platform::outward_to_pages(bounds(operand))))
+        acquisition.updates_only_copy = true;
+    });
     return {};
   }
+}
+
+/// Whether it would have to come home before it can be copied from host memory.
+bool Coherence::mostly_left(const operation::Operand& operand) const {
+  return !operand.empty() &&
+         2 * place_.bytes_left(platform::outward_to_pages(bounds(operand))) >= operand.payload_bytes();
 }
 
 double Coherence::current_share(const operation::Operand& operand) const {

@@ -151,6 +151,7 @@ class Coherence {
   };
 
   double current_share(const operation::Operand& operand) const;
+  bool mostly_left(const operation::Operand& operand) const;
   std::optional<std::string> dma_writer();
   void apply_events();
   device::Status hold_pages(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock);

@@ -192,7 +192,7 @@ void Coherence::judge_uses(const operation::Operation& call, const PageAcquisiti
   each_matrix(call, [&](std::size_t i, std::size_t first) {
     if (i != first) return;
     if (source_) stays_.used(call, i, left[i]);
-    if (left[i] > 0)
+    if (left[i] > 0 || mostly_left(call.operands()[i]))
       heuristic_.stayed(call.operands()[i]);
     else if (heuristic_.used(call, i))
       stop_tracking(call.operands()[i]);

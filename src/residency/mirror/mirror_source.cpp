@@ -53,10 +53,10 @@ bool MirrorSource::write(std::span<const device::Run> runs) {
     run.host = std::memcpy(at, run.host, run.bytes);
     at += run.bytes;
   }
-  const device::Status written =
-      slot.queue->copy_runs_to_device(staged).and_then([&] { return slot.queue->synchronize(); });
+  const device::Status queued = slot.queue->copy_runs_to_device(staged);
+  const device::Status written = slot.queue->synchronize();
   release(slot.buffer);
-  return written.has_value();
+  return queued && written;
 }
 
 void MirrorSource::release(const void* buffer) {

@@ -5,6 +5,7 @@
 #include "platform/malloc_arenas.h"
 #include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
+#include "tracking/dma_writer.h"
 
 namespace blastoff::residency::mirror {
 
@@ -85,14 +86,11 @@ bool Coherence::may_stay(const operation::Operation& call, std::size_t index) {
 // will not stay. So do vectors, which the driver may copy.
 void Coherence::choose_staying(PageAcquisition& acquisition) {
   const operation::Operation& call = acquisition.call;
-  call.each_result([&](std::size_t i, const operation::Operand& result) {
+  call.each_result([&](std::size_t i, const operation::Operand&) {
     Stay stay = source_ ? wanted_stay(call, i) : Stay::no;
     if (stay != Stay::no && !may_stay(call, i)) stay = Stay::no;
     acquisition.stays[i] = stay == Stay::whole;
     acquisition.probes[i] = stay == Stay::probe;
-    if (acquisition.stays[i] && operation::reads(result.intent) &&
-        place_.any_left(platform::outward_to_pages(bounds(result))))
-      acquisition.updates_only_copy = true;
   });
   if (!source_) return;
   const auto operands = call.operands();
@@ -153,12 +151,16 @@ bool Coherence::leave(PageAcquisition& acquisition, std::size_t operand) {
   return left;
 }
 
-// The lock keeps others from the pages, whose calls may compute in them, or bring them.
+// The lock keeps others from the pages: calls that compute in them, or bring them, and those who page-lock them. What
+// has been page-locked must keep its pages. Other bytes of them may be written past the page table at any time, so that
+// it is not enough to have asked after the latest scan.
 bool Coherence::leave_region(const PageAcquisition& acquisition, const operation::Operand& result) {
   const Span region = region_of(result);
   if (place_.all_left_here(region)) return true;
-  if (dma_writer()) return false;
-  std::unique_lock lock(mutex_);
+  if (tracking::dma_writer(pins_->others_pin())) return false;
+  const std::lock_guard lock(mutex_);
+  pins_->forget(region);
+  if (place_.shared() || pins_->touches(region)) return false;
   count_writer(acquisition, -1);
   bool alone = true;
   mirrors_.each_chunk(region, [&](Chunk& chunk, std::size_t first, std::size_t last) {
@@ -167,11 +169,7 @@ bool Coherence::leave_region(const PageAcquisition& acquisition, const operation
   });
   count_writer(acquisition, +1);
   const auto others = [&](Span pages, std::vector<Span>& bytes) { append_others(result, pages, bytes); };
-  if (!alone || !place_.leave(region, others)) return false;
-  if (!pins_->touches(region)) return true;
-  lock.unlock();
-  place_.bring_home(region);
-  return false;
+  return alone && place_.leave(region, others);
 }
 
 bool Coherence::leave(std::span<const Span> runs) {
@@ -179,7 +177,10 @@ bool Coherence::leave(std::span<const Span> runs) {
   for (const Span run : runs) left = left && place_.leave(run);
   left = left && std::ranges::none_of(runs, [&](Span run) { return pins_->touches(run); });
   if (left) return true;
-  for (const Span run : runs) place_.bring_home(run);
+  for (const Span run : runs) {
+    pins_->forget(run);
+    place_.bring_home(run);
+  }
   return false;
 }
 

@@ -176,10 +176,10 @@ bool TrackingHeuristic::used(const operation::Operation& call, std::size_t index
   return ++matrix.results_in_a_row == max_unread && operand.payload_bytes() <= max_copied_;
 }
 
-void TrackingHeuristic::stayed(const operation::Operand& result) {
-  Matrix& matrix = find_or_add(result);
-  matrix.end = bounds(result).end;
-  matrix.shape = shape_of(result);
+void TrackingHeuristic::stayed(const operation::Operand& operand) {
+  Matrix& matrix = find_or_add(operand);
+  matrix.end = bounds(operand).end;
+  matrix.shape = shape_of(operand);
   matrix.copied = false;
   matrix.results_in_a_row = 0;
   if (matrix.uses++ > 0) learn(matrix, true);

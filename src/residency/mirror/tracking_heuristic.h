@@ -59,8 +59,8 @@ class TrackingHeuristic {
   /// A call that used the operand is over. True: it is not worth tracking any more, being a result that is not read.
   bool used(const operation::Operation& call, std::size_t index);
 
-  /// The same of a result of which something stayed on the device. It is not to be copied from host memory.
-  void stayed(const operation::Operand& result);
+  /// The same of an operand of which much is on the device alone, and nothing is to be copied from host memory.
+  void stayed(const operation::Operand& operand);
 
   /// Whether looked_at() is to be told what a look has found that found nothing written.
   bool asks(const operation::Operation& call, std::size_t index) const { return habits_.doubts(call, index); }

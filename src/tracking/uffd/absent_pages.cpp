@@ -28,9 +28,13 @@ int advise(Span span, int advice) {
   return madvise(reinterpret_cast<void*>(span.begin), span.bytes(), advice) == 0 ? 0 : errno;
 }
 
-/// One request of UFFDIO_COPY or UFFDIO_ZEROPAGE. Returns the bytes that it has filled, or the error number negated.
-std::int64_t fill_once(EventReader& reader, Span span, const void* contents) {
-  const auto outcome = [](int error, std::int64_t filled) { return error == 0 || filled > 0 ? filled : -error; };
+/// Returns the bytes that the request has filled, or the error number negated.
+std::int64_t outcome(int error, std::int64_t filled) {
+  return error == 0 || filled > 0 ? filled : -error;
+}
+
+/// One request of UFFDIO_COPY or UFFDIO_ZEROPAGE, while no event waits. The pages are protected.
+std::int64_t fill_once(EventReader& reader, Span span, const std::byte* contents) {
   if (contents == nullptr) {
     uffdio_zeropage request{};
     request.range = {span.begin, span.bytes()};
@@ -44,6 +48,42 @@ std::int64_t fill_once(EventReader& reader, Span span, const void* contents) {
   request.mode = UFFDIO_COPY_MODE_WP;
   const int error = reader.control_while_quiet(UFFDIO_COPY, &request);
   return outcome(error, request.copy);
+}
+
+/// One request, whatever waits. The pages count as written.
+std::int64_t put_back_once(EventReader& reader, Span span, const std::byte* contents) {
+  uffdio_copy request{};
+  request.dst = span.begin;
+  request.src = reinterpret_cast<std::uintptr_t>(contents);
+  request.len = span.bytes();
+  const int error = reader.control(UFFDIO_COPY, &request);
+  return outcome(error, request.copy);
+}
+
+/// Makes requests until all of the span is filled. Returns the error number of the one that has no other way out, or 0.
+template <class FillOnce>
+int fill_all(EventReader& reader, Span span, const std::byte* contents, FillOnce&& fill_some) {
+  const std::size_t page = platform::page_size();
+  std::size_t most = max_at_once;
+  for (std::uintptr_t at = span.begin; at < span.end;) {
+    const Span part{at, std::min<std::uintptr_t>(at + most, span.end)};
+    const std::int64_t filled = fill_some(reader, part, contents == nullptr ? nullptr : contents + (at - span.begin));
+    if (filled > 0) {
+      most = max_at_once;
+      at += static_cast<std::uintptr_t>(filled);
+    } else if (filled == -EEXIST) {
+      uffdio_range present = {at, page};
+      reader.control(UFFDIO_WAKE, &present);
+      at += page;
+    } else if (filled == -EAGAIN || filled == -ENOMEM) {  // an event that has not been taken; no memory just now
+      sched_yield();
+    } else if (filled == -ENOENT && part.bytes() > page) {  // two mappings
+      most = std::max(page, part.bytes() / 2 / page * page);
+    } else {
+      return static_cast<int>(-filled);
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -128,44 +168,22 @@ tl::expected<AbsentPages::Taken, std::string> UffdAbsentPages::take(Span span) {
   return taken;
 }
 
+// A page whose memory has gone is left out.
 void UffdAbsentPages::put_back(const Taken& taken, const std::vector<Span>& runs) {
+  const platform::ErrnoGuard errno_stays;
   for (const Span run : runs)
-    for (std::uintptr_t at = run.begin; at < run.end;) {
-      uffdio_copy request{};
-      request.dst = at;
-      request.src = reinterpret_cast<std::uintptr_t>(taken.at(at));
-      request.len = run.end - at;
-      const int error = events_.control(UFFDIO_COPY, &request);
-      if (error != 0 && error != EAGAIN && error != ENOMEM) break;  // the memory has gone
-      if (request.copy > 0) at += static_cast<std::uintptr_t>(request.copy);
-    }
+    if (fill_all(events_.reader(), run, taken.at(run.begin), put_back_once) != 0)
+      for (std::uintptr_t at = run.begin; at < run.end; at += platform::page_size())
+        fill_all(events_.reader(), {at, at + platform::page_size()}, taken.at(at), put_back_once);
 }
 
 AbsentPages::Filled UffdAbsentPages::fill(Span span, const void* contents) {
   const platform::ErrnoGuard errno_stays;
-  const std::size_t page = platform::page_size();
-  std::size_t most = max_at_once;
-  for (std::uintptr_t at = span.begin; at < span.end;) {
-    const Span part{at, std::min<std::uintptr_t>(at + most, span.end)};
-    const void* const source =
-        contents == nullptr ? nullptr : static_cast<const std::byte*>(contents) + (at - span.begin);
-    const std::int64_t filled = fill_once(events_.reader(), part, source);
-    if (filled > 0) {
-      most = max_at_once;
-      at += static_cast<std::uintptr_t>(filled);
-    } else if (filled == -EEXIST) {
-      uffdio_range present = {at, page};
-      events_.control(UFFDIO_WAKE, &present);
-      at += page;
-    } else if (filled == -EAGAIN || filled == -ENOMEM) {  // an event that has not been taken; no memory just now
-      sched_yield();
-    } else if (filled == -ENOENT && part.bytes() > page) {  // two mappings
-      most = std::max(page, part.bytes() / 2 / page * page);
-    } else {
-      return filled == -ECANCELED ? Filled::not_now : Filled::gone;
-    }
+  switch (fill_all(events_.reader(), span, static_cast<const std::byte*>(contents), fill_once)) {
+    case 0: return Filled::yes;
+    case ECANCELED: return Filled::not_now;
+    default: return Filled::gone;
   }
-  return Filled::yes;
 }
 
 // Those of whom the reader could not tell touch their pages again.

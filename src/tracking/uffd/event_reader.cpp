@@ -201,35 +201,36 @@ bool EventReader::take_messages(Shared& shared) {
   return go_on;
 }
 
+// The kernel reports what it drops mapping by mapping.
 bool EventReader::is_own(const Shared& shared, const uffd_msg& message) {
-  const auto within = [&](std::uintptr_t begin, std::uintptr_t end) {
-    return begin >= shared.own_begin.load(std::memory_order_acquire) &&
-           end <= shared.own_end.load(std::memory_order_acquire);
-  };
-  const auto& [from, to, length] = message.arg.remap;
-  return (message.event == UFFD_EVENT_REMOVE && within(message.arg.remove.start, message.arg.remove.end)) ||
-         (message.event == UFFD_EVENT_REMAP && within(from, from + length));
+  if (message.event != shared.own_event.load(std::memory_order_acquire)) return false;
+  const std::uintptr_t begin = shared.own_begin.load(std::memory_order_acquire);
+  const std::uintptr_t end = shared.own_end.load(std::memory_order_acquire);
+  if (message.event == UFFD_EVENT_REMOVE) return message.arg.remove.start >= begin && message.arg.remove.end <= end;
+  return message.arg.remap.from == begin && message.arg.remap.len == end - begin;
 }
 
 // The system call returns when the reader has taken its event, perhaps before the reader has looked at it.
 template <class Change>
-int EventReader::change_unheard(Span span, Change&& change) {
+int EventReader::change_unheard(Span span, std::uint8_t event, Change&& change) {
   const std::lock_guard lock(change_mutex_);
   shared_->own_begin.store(span.begin, std::memory_order_release);
   shared_->own_end.store(span.end, std::memory_order_release);
+  shared_->own_event.store(event, std::memory_order_release);
   const int error = change();
-  (void)shared_->ring.settle();
-  shared_->own_end.store(0, std::memory_order_release);
+  while (!shared_->ring.settle()) {
+  }
+  shared_->own_event.store(0, std::memory_order_release);
   return error;
 }
 
 int EventReader::drop(Span span) {
-  return change_unheard(span,
+  return change_unheard(span, UFFD_EVENT_REMOVE,
                         [&] { return syscall(SYS_madvise, span.begin, span.bytes(), MADV_DONTNEED) == 0 ? 0 : errno; });
 }
 
 int EventReader::move_away(Span span, std::uintptr_t& to) {
-  return change_unheard(span, [&] {
+  return change_unheard(span, UFFD_EVENT_REMAP, [&] {
     const long moved =
         syscall(SYS_mremap, span.begin, span.bytes(), span.bytes(), MREMAP_MAYMOVE | MREMAP_DONTUNMAP, nullptr);
     to = static_cast<std::uintptr_t>(moved);

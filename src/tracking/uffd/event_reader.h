@@ -85,6 +85,7 @@ class EventReader {
     platform::EventLock reading;                           ///< held while events are taken, and shared by
                                                            ///< control_while_quiet()
     std::atomic<std::uintptr_t> own_begin{0}, own_end{0};  ///< what change_unheard() is changing
+    std::atomic<std::uint8_t> own_event{0};                ///< what it causes
     FaultRing faults;
     std::atomic<bool> faults_released{false};  ///< stop_waiting_for_faults() was called
     std::atomic<State> state{State::starting};
@@ -97,7 +98,7 @@ class EventReader {
   static bool take_messages(Shared& shared);
   static bool is_own(const Shared& shared, const uffd_msg& message);
   template <class Change>
-  int change_unheard(Span span, Change&& change);
+  int change_unheard(Span span, std::uint8_t event, Change&& change);
   static bool answer(Shared& shared);
   static void unregister_all(const Shared& shared);
   int ring_for(Request& request);
