@@ -254,6 +254,7 @@ void Pager::leave_nothing_and_bring_all_home(std::atomic<bool>& from_here_on) {
 
 void Pager::before_fork() {
   leave_nothing_and_bring_all_home(forking_);
+  platform::contained(drain_);  // what has been moved is for children, too
   absent_.before_fork();
 }
 

@@ -91,8 +91,18 @@ int fill_all(EventReader& reader, Span span, const std::byte* contents, FillOnce
 UffdAbsentPages::UffdAbsentPages(UffdMemoryEvents& events, PagemapFile& pagemap) : events_(events), pagemap_(pagemap) {
   events_.on_surrender([this](Span span) {
     if (Filler* const filler = filler_) filler->surrendered(span);
+    const std::lock_guard lock(mutex_);
+    platform::contained([&] { fork_with(span, span.begin); });
   });
   events_.on_event([this](auto& batch, std::size_t index) { hear(batch, index); });
+}
+
+/// The memory that was given up of the span, and is at another address by now, is for children again. Under the lock.
+void UffdAbsentPages::fork_with(Span span, std::uintptr_t now_at) {
+  not_forked_.each_common(span, [&](Span common) {
+    const std::uintptr_t begin = common.begin - span.begin + now_at;
+    advise({begin, begin + common.bytes()}, MADV_DOFORK);
+  });
 }
 
 // What the program drops is to be zeros, without anybody's help.
@@ -113,6 +123,8 @@ void UffdAbsentPages::hear(std::vector<MemoryEvent>& events, std::size_t index) 
     if (event.kind == MemoryEvent::Kind::dropped)
       registered_.each_common(event.span, [&](Span span) { dropped.push_back(span); });
     registered_.remove(event.span);
+    if (event.kind == MemoryEvent::Kind::dropped) return;
+    if (event.kind == MemoryEvent::Kind::moved) fork_with(event.span, event.moved_to);
     not_forked_.remove(event.span);
   });
   for (const Span span : dropped) {
@@ -229,6 +241,7 @@ void UffdAbsentPages::forget(Span span) {
   const std::lock_guard lock(mutex_);
   platform::contained([&] {
     registered_.remove(span);
+    fork_with(span, span.begin);
     not_forked_.remove(span);
   });
 }

@@ -36,6 +36,7 @@ class UffdAbsentPages final : public AbsentPages {
  private:
   void hear(std::vector<MemoryEvent>& events, std::size_t index);
   tl::expected<void, std::string> prepare(Span span);
+  void fork_with(Span span, std::uintptr_t now_at);
 
   UffdMemoryEvents& events_;
   PagemapFile& pagemap_;

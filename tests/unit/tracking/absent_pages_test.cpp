@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -206,6 +207,39 @@ TEST_F(AbsentPagesTest, AreFilledBeforeTheyAreSurrendered) {
   EXPECT_TRUE(surrender_memory(memory_.pages(0, 8)));
   EXPECT_THAT(filler.surrenders, ElementsAre(memory_.pages(0, 8)));
   absent_->filled_by(nullptr);
+}
+
+/// Whether a child of fork that runs no handler finds the page.
+bool child_finds(const void* page) {
+  const pid_t child = fork();
+  if (child == 0) _exit(*static_cast<const volatile char*>(page) == 7 ? 0 : 1);
+  int status = 1;
+  waitpid(child, &status, 0);
+  return status == 0;
+}
+
+// Whatever the program has done to the memory before it forks.
+TEST_F(AbsentPagesTest, AreForChildrenOfForkAfterwards) {
+  MovedFiller filler;
+  filler.fill = [](Span, std::uintptr_t) { return true; };
+  absent_->filled_by(&filler);
+  for (const std::size_t first : {0, 8, 16, 24, 32}) give_up(memory_.pages(first, 4));
+  const std::size_t bytes = 4 * platform::page_size();
+  void* const target = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_EQ(mremap(memory_.page(8), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target), target);
+  ASSERT_EQ(madvise(memory_.page(16), bytes, MADV_DONTNEED), 0);
+  EXPECT_TRUE(surrender_memory(memory_.pages(24, 4)));
+  tracker_->untrack(memory_.pages(32, 4));
+  std::vector<MemoryEvent> events;
+  EXPECT_TRUE(tracker_->events().drain(events));
+  absent_->before_fork();
+  for (char* const page :
+       {memory_.page(0), static_cast<char*>(target), memory_.page(16), memory_.page(24), memory_.page(32)}) {
+    *page = 7;
+    EXPECT_TRUE(child_finds(page)) << page - memory_.page(0);
+  }
+  absent_->filled_by(nullptr);
+  munmap(target, bytes);
 }
 
 TEST_F(AbsentPagesTest, OwnDropsAreNoEvents) {
