@@ -62,7 +62,8 @@ struct Imports {
   std::span<const ElfW(Rela)> bound_when_called;  ///< or when loaded, as the object or the user wants it
 };
 
-Imports imports_of(const ElfW(Dyn) * dynamic) {
+/// The C library makes addresses of the offsets in this table, unless it cannot write to it.
+Imports imports_of(const ElfW(Dyn) * dynamic, std::uintptr_t bias) {
   Imports imports;
   const ElfW(Rela)* data = nullptr;
   const ElfW(Rela)* calls = nullptr;
@@ -70,7 +71,7 @@ Imports imports_of(const ElfW(Dyn) * dynamic) {
   std::size_t call_bytes = 0;
   std::size_t relative = 0;
   for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
-    const auto address = entry->d_un.d_ptr;
+    const auto address = entry->d_un.d_ptr < bias ? entry->d_un.d_ptr + bias : entry->d_un.d_ptr;
     switch (entry->d_tag) {
       case DT_SYMTAB: imports.symbols = reinterpret_cast<const ElfW(Sym)*>(address); break;
       case DT_STRTAB: imports.strings = reinterpret_cast<const char*>(address); break;
@@ -98,7 +99,8 @@ class Search {
     if (offers_them(object.path)) return;
     for (const ElfW(Phdr) & header : std::span(listed.dlpi_phdr, listed.dlpi_phnum)) {
       if (header.p_type != PT_DYNAMIC) continue;
-      const Imports imports = imports_of(reinterpret_cast<const ElfW(Dyn)*>(listed.dlpi_addr + header.p_vaddr));
+      const Imports imports =
+          imports_of(reinterpret_cast<const ElfW(Dyn)*>(listed.dlpi_addr + header.p_vaddr), listed.dlpi_addr);
       for (const ElfW(Rela) & each : imports.bound_when_loaded) look_at(each, imports, object, listed.dlpi_addr);
       for (const ElfW(Rela) & each : imports.bound_when_called) look_at(each, imports, object, listed.dlpi_addr);
     }

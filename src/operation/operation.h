@@ -82,6 +82,8 @@ class Operation {
   /// Only the execution shows whether there is a result: a matrix may be singular. If there is none, host memory must
   /// be unchanged.
   bool may_fail = false;
+  /// What lies between the columns of an operand may have been allocated apart from it.
+  bool gaps_are_others = false;
 
   /// `origin`: for a piece, the index of the operand of the whole operation to which this operand belongs.
   void add(const Operand& operand, std::size_t origin) {

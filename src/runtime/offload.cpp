@@ -68,6 +68,12 @@ Error given_up(Lease& lease, Error error) {
   return error;
 }
 
+/// All processes make a gathered call together then, since operands of ours have changed.
+Error no_result(Error error) {
+  error.kind = ErrorKind::failed;
+  return error;
+}
+
 Refusal refusal_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::out_of_memory: return Refusal::out_of_memory;
@@ -175,6 +181,7 @@ class BlockRun {
           continue;
         }
         if (!another_way_may(*as_one) && !begun) return as_one;
+        if (GatheredSolve::running() != nullptr && begun) return no_result(std::move(*as_one));
       }
       if (auto error = run_one_by_one(series, room, begun)) return error;
     }
@@ -194,6 +201,7 @@ class BlockRun {
       if (error && error->kind == ErrorKind::out_of_memory && room > min_room)
         error = run(block, room / 4, std::move(*error));
       if (error && !begun) return error;
+      if (error && GatheredSolve::running() != nullptr) return no_result(std::move(*error));
       if (error) host_.compute(block);
       begun = true;
     }

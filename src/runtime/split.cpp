@@ -8,6 +8,7 @@
 #include "platform/stopwatch.h"
 #include "platform/threads.h"
 #include "runtime/device_stopwatch.h"
+#include "runtime/gathered_solve.h"
 #include "runtime/offload.h"
 
 namespace blastoff::runtime {
@@ -123,6 +124,13 @@ Refusal offload_parts(std::span<const Part> parts, std::span<DeviceContext* cons
   });
   if (std::ranges::all_of(progress, [](const Progress& each) { return each.done == 0; }))
     return progress.front().refusal;
+  const auto all_done = [&] {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (progress[i].done < parts[i].operations.size()) return false;
+    return true;
+  };
+  // The operands of a gathered problem may be half overwritten, and all processes make the call together then.
+  if (GatheredSolve::running() != nullptr && !all_done()) return Refusal::no_result;
   for (std::size_t i = 0; i < parts.size(); ++i) take_over(parts[i], devices, host, progress[i]);
 
   record.parts = static_cast<int>(parts.size());

@@ -54,6 +54,7 @@ class Call {
 
   /// The sub-matrices in the order of the arguments.
   std::span<const MatrixRule> rules() const { return matrix_rules(kind()); }
+  /// Has no elements, and no layout, unless uses().
   DistributedMatrix matrix(const MatrixRule& rule) const;
 
   /// Only for routines with pivots: the rows of the matrix to which they are tied, and how many there are.
@@ -71,6 +72,11 @@ class Call {
   /// Whether the call is to compute the vectors that make this matrix (z, u or vt).
   bool wants_vectors(Argument matrix = Argument::z) const {
     return letter(matrix == Argument::vt ? Argument::job_right : Argument::job) == 'v';
+  }
+  /// Whether the program gives this matrix. The words of vectors that are not wanted may be anything.
+  bool uses(const MatrixRule& rule) const {
+    const bool vectors = rule.matrix == Argument::z || rule.matrix == Argument::u || rule.matrix == Argument::vt;
+    return !vectors || wants_vectors(rule.matrix);
   }
   /// The length of the vector w, if it has one.
   int most_values() const { return kind() == Kind::gesvd ? extent(Extent::shortest) : integer(Argument::n); }

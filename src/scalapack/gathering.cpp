@@ -86,9 +86,7 @@ struct Gathering {
   /// The part of a result that is to be copied.
   DistributedMatrix result(const MatrixRule& rule, int found) const {
     DistributedMatrix matrix = call.matrix(rule);
-    const bool vectors = rule.matrix == Argument::z || rule.matrix == Argument::u || rule.matrix == Argument::vt;
-    if (vectors && !call.wants_vectors(rule.matrix)) matrix.columns = 0;
-    if (vectors && rule.matrix == Argument::z) matrix.columns = std::min(matrix.columns, found);
+    if (rule.matrix == Argument::z) matrix.columns = std::min(matrix.columns, found);
     return matrix;
   }
 
@@ -152,7 +150,8 @@ class ThroughMemory {
   void give_operands() const {
     for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
       const DistributedMatrix matrix = all_.call.matrix(all_.call.rules()[i]);
-      if (operation::reads(matrix.intent)) copy_to(all_.places.matrix(i, segment_.data()), matrix, all_.grid);
+      if (matrix.columns > 0 && operation::reads(matrix.intent))
+        copy_to(all_.places.matrix(i, segment_.data()), matrix, all_.grid);
     }
     // The processes of a row of the grid have the same pivots.
     if (all_.has_pivots(operation::Intent::read) && all_.grid.column == 0)
@@ -173,7 +172,8 @@ class ThroughMemory {
     const int found = segment_.found();
     for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
       const DistributedMatrix matrix = all_.result(all_.call.rules()[i], found);
-      if (operation::writes(matrix.intent)) copy_from(all_.places.matrix(i, segment_.data()), matrix, all_.grid);
+      if (matrix.columns > 0 && operation::writes(matrix.intent))
+        copy_from(all_.places.matrix(i, segment_.data()), matrix, all_.grid);
     }
     if (all_.has_pivots(operation::Intent::write)) all_.pivots_from(all_.places.pivots(segment_.data()));
     if (all_.has_factors(operation::Intent::write)) all_.factors_from(all_.places.factors(segment_.data()));
@@ -272,6 +272,7 @@ class ByMessages {
   /// Redistribution knows one type of descriptors, and counts elements in 32 bits.
   bool may_be_redistributed() const {
     for (const MatrixRule& rule : all_.call.rules()) {
+      if (!all_.call.uses(rule)) continue;
       const DistributedMatrix matrix = all_.call.matrix(rule);
       const std::int64_t columns = own_share(matrix.all_columns(all_.grid));
       if (matrix.layout.type != Descriptor::dense) return false;
@@ -284,7 +285,7 @@ class ByMessages {
     const Call& call = all_.call;
     for (std::size_t i = 0; i < call.rules().size(); ++i) {
       const DistributedMatrix matrix = all_.result(call.rules()[i], found);
-      if (operation::writes(matrix.intent)) move(i, matrix, false);
+      if (matrix.columns > 0 && operation::writes(matrix.intent)) move(i, matrix, false);
     }
     if (all_.has_pivots(operation::Intent::write)) {
       std::vector<int> pivots(static_cast<std::size_t>(call.integer(Argument::n)));

@@ -1,6 +1,7 @@
 #include "scalapack/problem.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace blastoff::scalapack {
 namespace {
@@ -15,7 +16,7 @@ Places::Places(const Call& call) {
   const std::span<const MatrixRule> rules = call.rules();
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const DistributedMatrix matrix = call.matrix(rules[i]);
-    leading_dimensions_[i] = static_cast<std::size_t>(matrix.rows);
+    leading_dimensions_[i] = static_cast<std::size_t>(std::max(matrix.rows, 1));
     if (i > 0 && vectors_lie_in_a(call.kind()))
       begins_[i] = begins_[0];
     else
@@ -105,8 +106,10 @@ void GatheredProblem::size_work_space() {
     integer_work_length_ = 3 + 5 * n;
   } else {
     const int right_hand_sides = call_.has(Argument::nrhs) ? call_.integer(Argument::nrhs) : 0;
-    work_length_ = (block + 8) * (call_.integer(Argument::m) + n + right_hand_sides + block);
-    real_work_length_ = 5 * n;
+    const std::int64_t lines = std::int64_t{call_.integer(Argument::m)} + n + right_hand_sides + block;
+    constexpr std::int64_t most = std::numeric_limits<int>::max();
+    work_length_ = static_cast<int>(std::min((block + 8) * lines, most));
+    real_work_length_ = static_cast<int>(std::min(5 * std::int64_t{n}, most));
   }
 }
 

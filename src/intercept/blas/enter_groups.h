@@ -179,9 +179,11 @@ class GroupedCall {
  private:
   static constexpr blas::Kind kind = blas::Kind::gemm_batch;
 
-  /// Products with so many multiplications together keep all cores of a CPU busy, so nothing is lost if they are not
-  /// made at the same time as others.
+  /// A call that stays on the CPU after all must keep all of its cores busy, as it does together with the others: by
+  /// many products with so many multiplications together, or by products of which each is large.
   static constexpr double worth_a_call = 250.0 * 250 * 250;
+  static constexpr double large_product = 400.0 * 400 * 400;
+  static constexpr std::int64_t many_products = 64;
 
   enum class Way : std::uint8_t { with_others, alone, one_by_one };
 
@@ -213,9 +215,10 @@ class GroupedCall {
 
   static Way way_of(const blas::Call& call) {
     if (blas::trivial(call)) return Way::with_others;
-    if (!blas::is_scattered(call)) return blas::volume(call) >= worth_a_call ? Way::alone : Way::with_others;
-    const double one = blas::volume(call) / static_cast<double>(call.products);
-    return one >= worth_a_call ? Way::one_by_one : Way::with_others;
+    const bool large = blas::volume(call) >= large_product * static_cast<double>(call.products);
+    if (blas::is_scattered(call)) return large ? Way::one_by_one : Way::with_others;
+    const bool many = call.products >= many_products && blas::volume(call) >= worth_a_call;
+    return large || many ? Way::alone : Way::with_others;
   }
 
   void make_each(const BatchPart& group) const {

@@ -35,6 +35,7 @@ void Coherence::take_pins(PageAcquisition& acquisition, std::unique_lock<std::mu
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const operation::Operand& operand = operands[i];
     if (operand.empty() || acquisition.unwatched[i] || !dense_enough_to_pin(operand)) continue;
+    if (acquisition.call.gaps_are_others && !operand.contiguous()) continue;
     const bool moves = operation::writes(operand.intent) ||
                        (operation::reads(operand.intent) &&
                         (!acquisition.tracked[i] || mirrors_.evicted(platform::outward_to_pages(bounds(operand)))));

@@ -66,7 +66,7 @@ bool Coherence::has_a_region(const operation::Operation& call, const operation::
   int results = 0;
   call.each_result([&](std::size_t, const operation::Operand&) { ++results; });
   const std::size_t bytes = region_of(result).bytes();
-  if (bytes == 0 || results != 1 || place_.shared() || has_wide_gaps(result)) return false;
+  if (bytes == 0 || results != 1 || call.gaps_are_others || place_.shared() || has_wide_gaps(result)) return false;
   constexpr std::size_t max_others = 3;  // for each byte of the result
   return bytes <= (1 + max_others) * result.payload_bytes() || 4 * place_.bytes_left(region_of(result)) >= 3 * bytes;
 }

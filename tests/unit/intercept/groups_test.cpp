@@ -171,8 +171,9 @@ class GroupsOf : public testing::Test {
 using Widths = testing::Types<std::int32_t, std::int64_t>;
 TYPED_TEST_SUITE(GroupsOf, Widths);
 
+const std::vector<std::int64_t> stack_of_64(64, 63 * 63);
 const std::vector<std::int64_t> stack_of_2{0, 255 * 255};
-const std::vector<std::int64_t> uneven{0, 255 * 255, 255 * 255 + 8};
+const std::vector<std::int64_t> uneven{0, 400 * 400, 400 * 400 + 8};
 
 TYPED_TEST(GroupsOf, OneGroupIsOneCall) {
   Batch<TypeParam> batch;
@@ -187,14 +188,22 @@ TYPED_TEST(GroupsOf, LargeStacksAreCallsAndSmallGroupsStayTogether) {
   Batch<TypeParam> batch;
   batch.add(3, {0, 9, 9});
   batch.add(4, {0, 16}, true);
-  batch.add(255, stack_of_2);
+  batch.add(63, stack_of_64);
   batch.add(5, {0, 25});
   this->make(batch, 3, 2);
 }
 
+// A few products of medium size are made at the same time as others, one on each core.
+TYPED_TEST(GroupsOf, FewProductsStayTogetherUnlessEachIsLarge) {
+  Batch<TypeParam> batch;
+  batch.add(255, stack_of_2);
+  batch.add(5, {0, 25});
+  this->make(batch, 1, 0);
+}
+
 TYPED_TEST(GroupsOf, LargeProductsOfNoStackAreCallsOfTheirOwn) {
   Batch<TypeParam> batch;
-  batch.add(255, uneven, true);
+  batch.add(400, uneven, true);
   this->make(batch, 3, 3);
   Batch<TypeParam> small;
   dispatched = {};
