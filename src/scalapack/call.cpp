@@ -99,7 +99,7 @@ int Call::extent(Extent extent) const {
 }
 
 DistributedMatrix Call::matrix(const MatrixRule& rule) const {
-  if (!uses(rule)) return {.element_bytes = element_bytes(), .intent = rule.intent};
+  if (!uses(rule.matrix)) return {.element_bytes = element_bytes(), .intent = rule.intent};
   void* const* const words = words_ + arguments().position(rule.matrix);
   DistributedMatrix matrix{.address = static_cast<std::byte*>(words[0]),
                            .layout = layout_of(words[3]),
@@ -253,13 +253,14 @@ bool Call::letters_accepted() const {
 bool Call::blocks_match(const Grid& grid) const {
   if (is_pblas(kind())) return true;
   if (has_work() && !is_eigensolver(kind())) {
-    return std::ranges::all_of(
-        rules(), [&](const MatrixRule& rule) { return !uses(rule) || matrix(rule).layout.type == Descriptor::dense; });
+    return std::ranges::all_of(rules(), [&](const MatrixRule& rule) {
+      return !uses(rule.matrix) || matrix(rule).layout.type == Descriptor::dense;
+    });
   }
   const DistributedMatrix first = matrix(rules()[0]);
   const LongDescriptor& layout = first.layout;
   for (const MatrixRule& rule : rules()) {
-    if (!uses(rule)) continue;
+    if (!uses(rule.matrix)) continue;
     const DistributedMatrix other = matrix(rule);
     const LongDescriptor& of = other.layout;
     if (of.type != Descriptor::dense || of.row_block != layout.row_block || other.row % of.row_block != 0) return false;
@@ -277,13 +278,13 @@ bool Call::may_be_gathered(const Grid& grid) const {
   if (!letters_accepted()) return false;
   if (is_eigensolver(kind()) && integer(Argument::n) > greatest_eigenproblem) return false;
   for (const MatrixRule& rule : rules())
-    if (uses(rule) && !matrix(rule).lies_in(grid)) return false;
+    if (uses(rule.matrix) && !matrix(rule).lies_in(grid)) return false;
   return blocks_match(grid);
 }
 
 bool Call::is_right_here(const Grid& grid) const {
   for (const MatrixRule& rule : rules())
-    if (uses(rule) && !matrix(rule).has_room(grid)) return false;
+    if (uses(rule.matrix) && !matrix(rule).has_room(grid)) return false;
   return true;
 }
 
@@ -292,7 +293,7 @@ std::uint32_t Call::fingerprint(bool with_numbers) const {
   sum.add(routine_);
   for (const Argument argument : arguments()) {
     if (is_letter(argument)) sum.add(letter(argument));
-    if (is_matrix(argument) && uses({.matrix = argument})) add_matrix(sum, words_ + arguments().position(argument));
+    if (is_matrix(argument) && uses(argument)) add_matrix(sum, words_ + arguments().position(argument));
     if (is_integer(argument) && is_common(argument)) sum.add(integer(argument));
     if (is_number(argument) && is_common(argument) && with_numbers)
       sum.add(word(argument), coefficient_bytes(argument));

@@ -74,9 +74,9 @@ class Call {
     return letter(matrix == Argument::vt ? Argument::job_right : Argument::job) == 'v';
   }
   /// Whether the program gives this matrix. The words of vectors that are not wanted may be anything.
-  bool uses(const MatrixRule& rule) const {
-    const bool vectors = rule.matrix == Argument::z || rule.matrix == Argument::u || rule.matrix == Argument::vt;
-    return !vectors || wants_vectors(rule.matrix);
+  bool uses(Argument matrix) const {
+    const bool vectors = matrix == Argument::z || matrix == Argument::u || matrix == Argument::vt;
+    return !vectors || wants_vectors(matrix);
   }
   /// The length of the vector w, if it has one.
   int most_values() const { return kind() == Kind::gesvd ? extent(Extent::shortest) : integer(Argument::n); }

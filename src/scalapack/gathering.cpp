@@ -272,7 +272,7 @@ class ByMessages {
   /// Redistribution knows one type of descriptors, and counts elements in 32 bits.
   bool may_be_redistributed() const {
     for (const MatrixRule& rule : all_.call.rules()) {
-      if (!all_.call.uses(rule)) continue;
+      if (!all_.call.uses(rule.matrix)) continue;
       const DistributedMatrix matrix = all_.call.matrix(rule);
       const std::int64_t columns = own_share(matrix.all_columns(all_.grid));
       if (matrix.layout.type != Descriptor::dense) return false;
