@@ -71,6 +71,11 @@ void Pager::read_from(std::size_t place, PageSource* source) {
   sources_[place] = source;
 }
 
+PageSource* Pager::source_of(std::size_t place) {
+  const std::lock_guard lock(sources_mutex_);
+  return sources_[place];
+}
+
 void Pager::make_workers() {
   std::call_once(workers_made_, [this] {
     workers_ = platform::create_worker_pool(std::clamp(platform::cpu_share() - 1, 0, max_workers), "blastoff-pager");
@@ -140,11 +145,7 @@ bool Pager::complete(const tracking::AbsentPages::Taken& taken, const std::vecto
       others(pages, bytes);
       for (const Span piece : bytes) send(piece, copy.device + (piece.begin - copy.host.begin));
     });
-  PageSource* source = nullptr;
-  {
-    const std::lock_guard lock(sources_mutex_);
-    source = sources_[copies.front().place];
-  }
+  PageSource* const source = source_of(copies.front().place);
   std::atomic<bool> written = source != nullptr;
   workers_->run(loads.size(), [&](std::size_t index) {
     if (written && !source->write(loads[index])) written = false;
@@ -155,11 +156,7 @@ bool Pager::complete(const tracking::AbsentPages::Taken& taken, const std::vecto
 /// Fills pages from where they are newest. Their addresses may be others by now: `moved` bytes away.
 Filled Pager::fill(std::span<const PagesOnDevice> runs, std::uintptr_t moved) {
   for (const Batch& batch : batches_of(runs)) {
-    PageSource* source = nullptr;
-    {
-      const std::lock_guard lock(sources_mutex_);
-      source = sources_[batch.front().place];
-    }
+    PageSource* const source = source_of(batch.front().place);
     const auto* const contents = source == nullptr ? nullptr : static_cast<const std::byte*>(source->read(batch));
     if (contents == nullptr) end_lost(batch.front().host, "the device has been lost");
     Filled filled = Filled::yes;

@@ -106,6 +106,7 @@ class Pager final : private tracking::AbsentPages::Filler {
   tracking::AbsentPages::Filled try_to_bring_home(std::span<const Span> spans);
   tracking::AbsentPages::Filled fill_what_is_newest(std::span<const PagesOnDevice> pages);
   tracking::AbsentPages::Filled fill(std::span<const PagesOnDevice> runs, std::uintptr_t moved);
+  PageSource* source_of(std::size_t place);
   void make_workers();
   bool complete(const tracking::AbsentPages::Taken& taken, const std::vector<PagesOnDevice>& copies,
                 const platform::IntervalSet& lacking, const OtherBytes& others);

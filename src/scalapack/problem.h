@@ -22,7 +22,7 @@ class Places {
   WholeMatrix matrix(std::size_t index, std::byte* base) const {
     return {base + begins_[index], leading_dimensions_[index]};
   }
-  /// Of the first rule for a matrix of this name.
+  /// Finds the first rule for a matrix of this name.
   static std::size_t index_of(const Call& call, Argument matrix);
   void* factors(std::byte* base) const { return base + factors_; }
   int* pivots(std::byte* base) const { return reinterpret_cast<int*>(base + pivots_); }

@@ -183,6 +183,7 @@ TEST_P(ResidencyPolicy, UploadsNothingForAResultThatIsNotRead) {
   EXPECT_GE(outcome.traffic.bytes_to_device, read);
   EXPECT_LT(outcome.traffic.bytes_to_device, read + 4 * page);
   EXPECT_EQ(outcome.traffic.bytes_from_device + outcome.traffic.bytes_left, operands[2].payload_bytes());
+  EXPECT_EQ(outcome.traffic.bytes_left > 0, GetParam().stays());
   EXPECT_EQ(outcome.traffic.bytes_reused, 0u);
 }
 
@@ -195,6 +196,7 @@ TEST_P(ResidencyPolicy, BringsBackOnlyTheTriangle) {
   ASSERT_FALSE(outcome.error) << outcome.error->message;
   test.expect_right("triangle");
   EXPECT_EQ(outcome.traffic.bytes_from_device + outcome.traffic.bytes_left, n * (n + 1) / 2 * 8);
+  EXPECT_EQ(outcome.traffic.bytes_left > 0, GetParam().stays());
 }
 
 TEST_P(ResidencyPolicy, CountsWhatTheCpuRewrites) {

@@ -223,6 +223,17 @@ static void scale_all(const struct Matrix* m, double factor) {
 
 #define OF(m) (m).data, &(m).row, &(m).column, (m).descriptor
 
+/* The arguments for a matrix of vectors: nothing at all if the job does not ask for them. */
+struct Wanted {
+  void* data;
+  const int *row, *column, *descriptor;
+};
+static struct Wanted wanted(const struct Matrix* m, char job) {
+  if (job != 'V') return (struct Wanted){NULL, NULL, NULL, NULL};
+  return (struct Wanted){m->data, &m->row, &m->column, m->descriptor};
+}
+#define OF_WANTED(w) (w).data, (w).row, (w).column, (w).descriptor
+
 /* A matrix of order n with the layout of another one. `like`: nobody's elements are copied. */
 static struct Matrix like(const struct Matrix* m, unsigned seed) {
   struct Matrix copy = *m;
@@ -364,15 +375,19 @@ static void one_decomposition(int rows, int columns) {
   char *values = calloc((size_t)most, 8), *real_work = calloc((size_t)(8 * most + 8), 8), *work = calloc(2, 8);
   int length = -1, info = -77;
   const Function itself = function("gesvd");
+  /* Vectors that are not wanted are not looked at. */
+  const struct Wanted vectors[] = {wanted(&u, job), wanted(&vt, job)};
   for (int round = 0; round < 2; ++round) {
     if (round == 1) {
       length = (int)real_at(work, 0) + 100;
       free(work), work = malloc((size_t)length * element_bytes());
     }
     if (type >= 2)
-      itself(&job, &job, &rows, &columns, OF(a), values, OF(u), OF(vt), work, &length, real_work, &info, 1L, 1L);
+      itself(&job, &job, &rows, &columns, OF(a), values, OF_WANTED(vectors[0]), OF_WANTED(vectors[1]), work, &length,
+             real_work, &info, 1L, 1L);
     else
-      itself(&job, &job, &rows, &columns, OF(a), values, OF(u), OF(vt), work, &length, &info, 1L, 1L);
+      itself(&job, &job, &rows, &columns, OF(a), values, OF_WANTED(vectors[0]), OF_WANTED(vectors[1]), work, &length,
+             &info, 1L, 1L);
   }
   const int* d = u.descriptor;
   double worst = 0, norm = 0;

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "device/open.h"
 #include "forwarding_device.h"
 #include "held_device.h"
+#include "simulated_device.h"
 
 namespace blastoff::residency::mirror {
 namespace {
@@ -22,7 +22,7 @@ using platform::Span;
 /// Page-locks nothing, and knows what it was asked for.
 class CountingDevice final : public support::ForwardingDevice {
  public:
-  CountingDevice() : ForwardingDevice(open_simulated()) {}
+  CountingDevice() : ForwardingDevice(support::open_simulated(std::size_t{1} << 20)) {}
 
   bool may_pin() override { return true; }
   bool registered_by_program(const void*) override { return true; }
@@ -44,14 +44,6 @@ class CountingDevice final : public support::ForwardingDevice {
   support::HeldCall held;
   std::map<std::uintptr_t, std::size_t> pinned;
   std::size_t locked = 0;  ///< bytes in all, unlocked ones included
-
- private:
-  static std::unique_ptr<device::Device> open_simulated() {
-    device::Choice choice;
-    choice.name = "simulated";
-    choice.simulated_memory = std::size_t{1} << 20;
-    return *device::open(choice);
-  }
 };
 
 class PinsTest : public testing::Test {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "device/open.h"
 #include "forwarding_device.h"
+#include "simulated_device.h"
 
 namespace blastoff::runtime {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::size_t matrix_bytes = 16 * page;
 
 class LockingDevice final : public support::ForwardingDevice {
  public:
-  LockingDevice() : ForwardingDevice(open_simulated()) {}
+  LockingDevice() : ForwardingDevice(support::open_simulated(std::size_t{1} << 20)) {}
 
   bool may_pin() override { return true; }
   device::Status pin(void*, std::size_t bytes) override {
@@ -26,14 +26,6 @@ class LockingDevice final : public support::ForwardingDevice {
 
   bool refuses = false;
   std::size_t locked = 0;
-
- private:
-  static std::unique_ptr<device::Device> open_simulated() {
-    device::Choice choice;
-    choice.name = "simulated";
-    choice.simulated_memory = std::size_t{1} << 20;
-    return *device::open(choice);
-  }
 };
 
 class GatheredLocksTest : public testing::Test {
