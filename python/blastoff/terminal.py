@@ -1,18 +1,18 @@
 """Tables and lines on a terminal."""
 
-import shutil
-
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-NEEDED_WIDTH = 118
+from blastoff import columns
+
+UNLIMITED_WIDTH = 118
+"""Characters in a line where there is no terminal."""
 
 
 def show(*parts: RenderableType) -> None:
-    """Prints to standard output. Lines are as wide as the tables need. The terminal wraps long lines, so that nothing is cut off."""
-    width = max(shutil.get_terminal_size().columns, NEEDED_WIDTH)
-    console = Console(width=width, highlight=False)
+    """Prints to standard output, in lines as wide as the terminal's."""
+    console = Console(width=columns.terminal_width() or UNLIMITED_WIDTH, highlight=False)
     with console.capture() as captured:
         console.print(*parts, sep="\n")
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))

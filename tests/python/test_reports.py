@@ -11,6 +11,7 @@ from blastoff.errors import CommandError
 from blastoff.job import check, reading, schema
 from blastoff.job import processes as job
 from blastoff.job.processes import Job
+from blastoff.report.view import page as view
 
 
 def job_of(write, *contents) -> Job:
@@ -178,6 +179,24 @@ def test_the_page_is_self_contained_and_complete(blastoff, report, write, tmp_pa
         assert text in parsed.text, text
 
 
+def test_the_page_says_first_where_the_wall_time_went(report, write):
+    wall = {"began": 1.0, "ended": 61.0, "span_seconds": 60.0, "small_seconds": 0.0, "cost_seconds": 0.5, "busiest_cpu_seconds": 12.0}
+    known = {"wall_seconds": 3.0, "known_seconds": 3.0, "known_cpu_seconds": 12.0, "known_flops": 5e9}
+    report |= {"wall": wall, "totals": report["totals"] | known}
+    shown = job_of(write, report)
+    assert view.headline(shown)[0] == ("8.50 s", "of wall time saved; the run took 61.5 s")
+    parts = {part.style: part.duration for part in view.parts_of_wall_time(shown)}
+    assert parts == {"computing": "1.50 s", "moving": "500 ms", "cpu": "1.00 s", "own": "500 ms", "outside": "58.0 s"}
+    assert sum(part.percent for part in view.parts_of_wall_time(shown)) == pytest.approx(100)
+
+
+def test_the_page_shows_the_settings_that_differ(report, write):
+    report["settings"] = {"policy": "copy", "decide": "auto", "device-memory": "80%"}
+    assert view.settings(job_of(write, report)) == [("policy", "copy")]
+    other = ranked(report, 1) | {"settings": report["settings"] | {"decide": "size"}}
+    assert view.settings(job_of(write, ranked(report, 0), other)) == [("policy", "copy"), ("decide", "auto, size")]
+
+
 def test_the_page_escapes_what_it_shows(blastoff, report, write, tmp_path):
     report["process"]["command_line"] = "<script>alert(1)</script>"
     report["refusals"][0]["reason"] = "a & b <script> $x$ $\\frac"
@@ -188,7 +207,7 @@ def test_the_page_escapes_what_it_shows(blastoff, report, write, tmp_path):
 
 def test_a_page_without_calls(blastoff, report, write, tmp_path):
     empty = report | {"routines": [], "refusals": [], "totals": dict.fromkeys(report["totals"], 0)}
-    assert "Settings in force" in page(blastoff, tmp_path, *write(empty)).text
+    assert "Settings that differ from the default" in page(blastoff, tmp_path, *write(empty)).text
 
 
 def test_many_processes_fit_a_plot(blastoff, report, write, tmp_path):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blastoff import quantities
-from blastoff.job.call_sites import CallSite
+from blastoff.job.call_sites import CallSite, cpu_share
 from blastoff.job.processes import Job
 from blastoff.job.wall import MIN_KNOWN_SHARE
 
@@ -55,7 +55,7 @@ def size(site: CallSite) -> str:
 
 def cpu_seconds(site: CallSite, reason: str) -> float:
     """Wall time of the site's calls that stayed on the CPU for this reason. All of its calls on the CPU are taken to last equally long."""
-    return site.wall.cpu_seconds * site.refusals[reason] / max(1, site.sums.calls - site.sums.offloaded)
+    return site.wall.cpu_seconds * cpu_share(site, reason)
 
 
 def outside(job: Job) -> Advice | None:

@@ -41,6 +41,21 @@ class CallSite:
         return self.refusals.most_common(1)[0][0] if self.refusals else ""
 
 
+def cpu_share(site: CallSite, reason: str) -> float:
+    """The part of the site's calls on the CPU that stayed there for this reason."""
+    return site.refusals[reason] / max(1, site.sums.calls - site.sums.offloaded)
+
+
+def seconds_by_reason(job: Job) -> dict[str, float]:
+    """Seconds that calls took on the CPU, summed over threads, by the reason why they stayed there, as far as call sites tell. All calls of a site
+    on the CPU are taken to last equally long."""
+    seconds: Counter[str] = Counter()
+    for site in merged(job):
+        for reason in site.refusals:
+            seconds[reason] += site.sums.cpu_seconds * cpu_share(site, reason)
+    return dict(seconds)
+
+
 def python_name(line: str) -> str:
     """`path:12 in function`, with the path cut to the file's name."""
     path, colon, rest = line.rpartition(":")

@@ -172,6 +172,11 @@ class Job:
         """Whether seconds in calls come from a simulated device's clock instead of wall time."""
         return any(process.report["settings"].get("simulated-rates") for process in self.processes)
 
+    @property
+    def share_in_calls(self) -> float | None:
+        """The part of its processes' wall time that is spent in calls, at most; None if that is not known."""
+        return None if self.has_own_clock else wall.share_in_calls(process.report for process in self.processes if process.number == 1)
+
     def printable(self) -> "Job":
         """The job for a terminal: names of programs, files and devices may contain control characters."""
         return Job([Process(process.path, printable.values(process.report), process.read_timeline) for process in self.processes])

@@ -17,6 +17,9 @@ MARKS = "marks"
 MEMORY_SUFFIX = ".memory.json"
 """Suffix of the files about a run's memory, which lie beside its reports."""
 
+LAUNCHER = "launcher-"
+"""Prefix of the links that stand for the launchers of a run."""
+
 EXEC = "exec"
 RUNNING = "running"
 UNKNOWN = "_exit or signal"
@@ -58,16 +61,17 @@ def bulk(directory: Path) -> Path:
 
 
 def find() -> list[Path]:
-    """This user's run directories on this machine, the latest first."""
+    """This user's run directories on this machine, the one that started last first."""
     found = [directory for base in bases() for directory in base.glob(prefix() + "*") if is_ours(directory)]
-    changed = {directory: moment for directory in found if (moment := _changed(directory)) is not None}
-    return sorted(changed, key=lambda directory: changed[directory], reverse=True)
+    started = {directory: moment for directory in found if (moment := _started(directory)) is not None}
+    return sorted(started, key=lambda directory: started[directory], reverse=True)
 
 
-def _changed(directory: Path) -> float | None:
-    """Time of the directory's last change; None if it no longer exists."""
+def _started(directory: Path) -> float | None:
+    """When the run started: the age of its oldest launcher's link, or of the directory if no launcher is left; None if it no longer exists."""
     try:
-        return directory.lstat().st_mtime
+        links = [link.lstat().st_mtime for link in directory.glob(f"{LAUNCHER}*")]
+        return min(links, default=directory.lstat().st_mtime)
     except OSError:
         return None
 
@@ -144,9 +148,6 @@ def counter_files(directory: Path) -> list[CounterFile]:
     """The counter files of a run in the order in which they were made, without those of other versions."""
     files = [file for place in (directory, directory / DISK) for path in place.glob(f"*{COUNTERS}") if (file := CounterFile.at(path))]
     return sorted(files, key=lambda file: file.made)
-
-
-LAUNCHER = "launcher-"
 
 
 def _launchers(directory: Path) -> set[int]:

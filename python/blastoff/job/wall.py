@@ -162,6 +162,13 @@ def _seconds(reports: Sequence[Report]) -> float:
     return max(longest, end - min(process["started"] for process in about))
 
 
+def share_in_calls(reports: Iterable[Report]) -> float | None:
+    """The part of the processes' wall time that is spent in calls, at most; None if no report tells it."""
+    told = [(report["process"]["elapsed_seconds"], Part(report, 1.0).in_calls) for report in reports if report.get("wall")]
+    seconds = sum(elapsed for elapsed, _ in told)
+    return sum(min(elapsed, in_calls) for elapsed, in_calls in told) / seconds if seconds else None
+
+
 def wall_of(reports: Iterable[Report]) -> Wall:
     found = list(reports)
     ranks: dict[int | None, list[Report]] = {}

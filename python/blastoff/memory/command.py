@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from blastoff import printable
+from blastoff import columns, printable
 from blastoff.errors import CommandError
 from blastoff.memory import table
 from blastoff.parser import Parser
@@ -39,7 +39,7 @@ def show(document: dict[str, Any]) -> None:
 
     process = document["process"]
     print(f"{process['command_line']}  ({process['host']}, {document['seconds']:.3f} s)\n")
-    print("\n".join(line.rstrip() for line in words.lines(document)))
+    print("\n".join(line.rstrip() for line in words.lines(document, columns.terminal_width())))
 
 
 def write(path: str, make: Callable[[], str]) -> None:

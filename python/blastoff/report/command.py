@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from blastoff import printable
+from blastoff import columns, printable
 from blastoff.errors import CommandError
 from blastoff.job import reading
 from blastoff.job.processes import Job
@@ -53,8 +53,9 @@ def show(job: Job) -> None:
     from blastoff.job.call_sites import call_sites
     from blastoff.job.view import table
 
-    print(table.text(job), end="")
-    lines = table.site_lines(call_sites(job))
+    width = columns.terminal_width()
+    print(table.text(job, width), end="")
+    lines = table.site_lines(call_sites(job), width)
     if lines:
         print("\n".join(["", *lines]))
 
@@ -62,7 +63,8 @@ def show(job: Job) -> None:
 def compare(paths: Sequence[str]) -> int:
     from blastoff.report.view import compare
 
-    print(printable.lines(compare.text(reading.read_job(paths[:1]).printable(), reading.read_job(paths[1:]).printable(), paths)), end="")
+    jobs = [reading.read_job(given).printable() for given in (paths[:1], paths[1:])]
+    print(printable.lines(compare.text(*jobs, paths, columns.terminal_width())), end="")
     return 0
 
 

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blastoff import library, printable
+from blastoff import columns, library, printable
 from blastoff.job import runs
 
 if TYPE_CHECKING:
     from blastoff.run import nodes
 
 STDOUT = "/dev/stdout"
+STDERR = 2
+"""Its file descriptor."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -53,7 +55,7 @@ def report(
             write(one)
     gathered = meeting.gather(processes)
     if gathered is not None:
-        words = view.words(gathered.processes, command, environment.get("BLASTOFF_SUMMARY") or "auto")
+        words = view.words(gathered.processes, command, environment.get("BLASTOFF_SUMMARY") or "auto", columns.terminal_width(STDERR))
         say(words + (f"blastoff: {gathered.remark}\n" if words and gathered.remark else ""))
     if environment.get("BLASTOFF_MEMORY"):
         report_memory(directory, environment)
@@ -71,4 +73,4 @@ def report_memory(directory: Path, environment: Mapping[str, str]) -> None:
     if pattern not in ("", STDOUT):
         library.write_report(library.find_library(), results.beside(pattern), document)
     if environment.get("BLASTOFF_SUMMARY") != "never":
-        say(words.summary(document))
+        say(words.summary(document, columns.terminal_width(STDERR)))

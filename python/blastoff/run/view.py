@@ -8,7 +8,7 @@ from blastoff import library, quantities
 from blastoff.errors import CommandError
 from blastoff.job.processes import Process, in_order
 from blastoff.job.view import table
-from blastoff.job.view.words import unseen
+from blastoff.job.view.words import refusals, unseen
 from blastoff.printable import printable
 
 BELOW_THRESHOLD = "average size below the threshold"
@@ -16,6 +16,7 @@ ALWAYS_TIMED = 64
 """Average size below which only a sample of the calls is timed (src/report/recorder.h)."""
 LEVEL_2 = re.compile(r"[sd](gemv|symv)|[cz](gemv|hemv)")
 MAX_REASONS = 3
+INDENT = "  "
 
 
 def nothing_observed(command: Sequence[str]) -> str:
@@ -49,12 +50,12 @@ def nothing_offloaded(processes: Sequence[Process]) -> str:
     calls = f"{quantities.count(job.totals.calls)} calls"
     if all(LEVEL_2.fullmatch(name) for name in job.routines):
         return f"level-1 and level-2 calls only ({calls} of {', '.join(job.routines)}){missed}"
-    reasons = job.refusals()
+    reasons = refusals(job)
     if set(reasons) == {BELOW_THRESHOLD}:
         largest = round(max(process.report["largest_small_size"] for process in processes))
         size = f"largest average size {largest}" if largest >= ALWAYS_TIMED else f"all average sizes below {ALWAYS_TIMED}"
         return f"{calls}, all below the threshold; {size}{missed}"
-    told = [f"{reason} ({quantities.count(count)})" for reason, count in list(reasons.items())[:MAX_REASONS]]
+    told = [f"{reason} ({quantities.count(count)})" for reason, (count, _) in list(reasons.items())[:MAX_REASONS]]
     return f"{calls}, none offloaded: {', '.join(told)}{missed}"
 
 
@@ -64,8 +65,8 @@ def concerns_a_device(process: Process) -> bool:
     return bool(process.totals.offloaded) or device["used"] or device["kind"] == "none" or device["state"] not in ("", "not started")
 
 
-def words(processes: Sequence[Process], command: Sequence[str], summary: str) -> str:
-    """What to print on stderr; "" for nothing. `summary` is the value of --summary."""
+def words(processes: Sequence[Process], command: Sequence[str], summary: str, width: int | None = None) -> str:
+    """What to print on stderr; "" for nothing. `summary` is the value of --summary, `width` that of the terminal, if there is one."""
     calling = [process for process in processes if process.worked]
     number = sum(process.number for process in processes)
     lacking = [process for process in processes if process.report["process"]["incomplete"]]
@@ -79,5 +80,6 @@ def words(processes: Sequence[Process], command: Sequence[str], summary: str) ->
     if not calling:
         return f"blastoff: {nothing_called(processes, command)}\n"
     if summary == "always" or any(concerns_a_device(process) for process in calling):
-        return f"blastoff {library.version()}\n" + "".join(f"  {line}".rstrip() + "\n" for line in table.text(in_order(calling)).splitlines())
+        lines = table.text(in_order(calling), None if width is None else width - len(INDENT)).splitlines()
+        return f"blastoff {library.version()}\n" + "".join(f"{INDENT}{line}".rstrip() + "\n" for line in lines)
     return f"blastoff: {nothing_offloaded(calling)}\n"

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from blastoff import columns
 from blastoff.errors import CommandError
 from blastoff.job import runs
 from blastoff.parser import Parser
@@ -66,10 +67,11 @@ def show(now: frame.Frame, as_json: bool, whole: bool) -> None:
     now = frame.printable(now)
     if whole and sys.stdout.isatty():
         size = shutil.get_terminal_size()
-        shown = [line[: size.columns - 1] + REST_OF_LINE for line in view.lines(now)[: size.lines - 1]]
+        lines = view.lines(now, size.columns - 1, size.lines - 1)[: size.lines - 1]
+        shown = [line[: size.columns - 1] + REST_OF_LINE for line in lines]
         print(IN_PLACE + "\n".join(shown) + REST_OF_SCREEN, flush=True)
     elif whole:
-        print("\n".join(view.lines(now)), flush=True)
+        print("\n".join(view.lines(now, columns.terminal_width())), flush=True)
     else:
         print(view.line(now), flush=True)
 

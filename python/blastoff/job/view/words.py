@@ -4,47 +4,9 @@ from collections.abc import Mapping
 
 from blastoff import quantities
 from blastoff.job import metering
-from blastoff.job.call_sites import CallSite
+from blastoff.job.call_sites import seconds_by_reason
 from blastoff.job.processes import Job, Sums
 from blastoff.job.wall import MIN_KNOWN_SHARE, Verdict
-
-COLUMNS = ("calls", "offloaded", "CPU s", "device s", "moving s", "GFLOP/s", "to device", "from device", "reused", "reuse")
-
-
-def cells(sums: Sums) -> list[str]:
-    """One row of numbers, in the order of COLUMNS."""
-    rate = sums.gflops_offloaded
-    return [
-        quantities.count(sums.calls),
-        quantities.count(sums.offloaded),
-        quantities.seconds(sums.cpu_seconds),
-        quantities.seconds(sums.device_seconds),
-        quantities.seconds(sums.transfer_seconds),
-        "-" if rate is None else quantities.number(rate),
-        quantities.size(sums.bytes_to_device),
-        quantities.size(sums.bytes_from_device),
-        quantities.size(sums.bytes_reused),
-        f"{quantities.number(sums.operand_reuse)}x" if sums.operand_reuse else "-",
-    ]
-
-
-SITE_COLUMNS = ("routine", "size", "calls", "offloaded", "CPU s", "device s", "moving s", "to device", "reuse")
-
-
-def site_cells(site: CallSite) -> list[str]:
-    """One call site, in the order of SITE_COLUMNS."""
-    sums = site.sums
-    return [
-        site.routine,
-        f"{site.mean_size:.0f}",
-        quantities.count(sums.calls),
-        quantities.count(sums.offloaded),
-        quantities.seconds(sums.cpu_seconds),
-        quantities.seconds(sums.device_seconds),
-        quantities.seconds(sums.transfer_seconds),
-        quantities.size(sums.bytes_to_device),
-        f"{quantities.number(sums.operand_reuse)}x" if sums.operand_reuse else "-",
-    ]
 
 
 def letter(number: int) -> str:
@@ -274,6 +236,23 @@ def unseen(job: Job) -> str:
     return f"not taken and not counted here, if called: {families}" if families else ""
 
 
+def counted(calls: int) -> str:
+    return f"{quantities.count(calls)} call{'s' * (calls != 1)}"
+
+
+def refusals(job: Job) -> dict[str, tuple[int, float | None]]:
+    """Why calls stayed on the CPU: their number, and the seconds that they took there if call sites tell them. The most seconds come first, then
+    the most calls."""
+    seconds = seconds_by_reason(job)
+    told = {reason: (calls, seconds.get(reason)) for reason, calls in job.refusals().items()}
+    return dict(sorted(told.items(), key=lambda entry: (-(entry[1][1] or 0.0), -entry[1][0])))
+
+
+def stayed(reason: str, calls: int, seconds: float | None) -> str:
+    """One reason in words."""
+    return f"{counted(calls)}{f', {quantities.duration(seconds)}' if seconds else ''}: {reason}"
+
+
 def conclusions(job: Job) -> list[tuple[str, str]]:
     """The sentences below the table: verdict, reuse, refusals, copied operands, verification."""
     lines = []
@@ -294,8 +273,8 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
     if blocks:
         to_node = f"; {quantities.size(bound)} bound to the device's NUMA node" if bound else ""
         lines.append(("allocated", f"{quantities.count(blocks)} large blocks, {quantities.size(size)}, on pages of their own{to_node}"))
-    for label, reasons in (("on the CPU", job.refusals()), ("copied", job.copied())):
-        lines.extend((label, f"{quantities.count(calls)} calls: {reason}") for reason, calls in reasons.items())
+    lines.extend(("on the CPU", stayed(reason, calls, seconds)) for reason, (calls, seconds) in refusals(job).items())
+    lines.extend(("copied", f"{counted(calls)}: {reason}") for reason, calls in job.copied().items())
     checked = job.verification()
     if checked["checked"] or checked["stale_pages"]:
         worst = f"worst relative error {checked['worst_relative_error']:.1e}"

@@ -7,6 +7,8 @@ from blastoff import quantities
 from blastoff.predict.view.words import times
 
 COMPARISON_COLUMNS = ("nodes", "with", "published", "computed", "off by", "source")
+DROPPED_COLUMNS = ("moving s", "device s", "efficiency", "program s", "comm. s", "serial s", "ranks")
+"""Columns that are left out on a narrow terminal, the first one first."""
 FIXED = (("serial_seconds", "serial s"), ("communication_seconds", "comm. s"))
 POLICIES = {"none": "CPUs"}
 

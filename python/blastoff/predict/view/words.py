@@ -8,6 +8,9 @@ from blastoff.predict.prediction import helps
 
 MACHINE_COLUMNS = ("machine", "program", "gain", "CPU s", "device s", "moving s", "offloaded", "policy", "least size")
 ROUTINE_COLUMNS = ("routine", "calls", "traced s", "CPU s", "device s", "moving s", "offloaded", "to device", "from device", "least size")
+DROPPED_MACHINE_COLUMNS = ("least size", "moving s", "policy", "device s", "CPU s")
+DROPPED_ROUTINE_COLUMNS = ("from device", "to device", "least size", "moving s", "traced s")
+"""Columns that are left out on a narrow terminal, the first one first."""
 
 
 def times(ratio: float) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from blastoff import quantities
+from blastoff import columns, quantities
 from blastoff.job.processes import Job, Sums
-from blastoff.job.view import table, words
+from blastoff.job.view import words
 
 COLUMNS = ("calls", "calls", "offloaded", "offloaded", "seconds", "seconds", "ratio", "moved", "moved")
 
@@ -35,7 +35,7 @@ def rows(before: Job, after: Job) -> list[list[str]]:
     return [*table_rows, ["total", *cells(before.totals, after.totals)]]
 
 
-def text(before: Job, after: Job, names: Sequence[str]) -> str:
+def text(before: Job, after: Job, names: Sequence[str], width: int | None = None) -> str:
     """Columns in pairs: the first job's, then the second's."""
     facts = []
     for label, name, job in zip(("first", "second"), names, (before, after), strict=True):
@@ -45,4 +45,5 @@ def text(before: Job, after: Job, names: Sequence[str]) -> str:
         if words.verdict(job):
             facts.append((label, words.verdict(job)))
     facts.append(("ratio", f"{ratio(elapsed(before), elapsed(after))} in wall time, {ratio(before.totals.seconds, after.totals.seconds)} in BLAS"))
-    return "\n".join([*table.pairs(facts), "", *table.aligned(["routine", *COLUMNS], rows(before, after), last_is_total=True), ""])
+    compared = columns.table(["routine", *COLUMNS], rows(before, after), ("moved", "offloaded"), width, total=True)
+    return "\n".join([*columns.pairs(facts, width), "", *compared, ""])

@@ -1,7 +1,7 @@
 """The plots of the report page, as inline SVG."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -161,7 +161,10 @@ def timeline(job: Job) -> str:
     return draw(INCHES_WIDE, 2.8, fill, sides=("bottom",))
 
 
-def refusals(job: Job) -> str:
-    """Calls that stayed on the CPU, by reason."""
-    reasons = job.refusals()
-    return stacked_bars(list(reasons), [("calls", CPU, list(reasons.values()))], lambda value: quantities.count(round(value)), "calls")
+def refusals(reasons: Mapping[str, tuple[int, float | None]]) -> str:
+    """What stayed on the CPU, by reason: seconds if they are known, else calls. `reasons`: number of calls, and seconds."""
+    seconds = [seconds or 0.0 for _, seconds in reasons.values()]
+    if any(seconds):
+        return stacked_bars(list(reasons), [("seconds", CPU, seconds)], quantities.duration, "seconds on the CPU, summed over threads")
+    calls = [calls for calls, _ in reasons.values()]
+    return stacked_bars(list(reasons), [("calls", CPU, calls)], lambda value: quantities.count(round(value)), "calls")

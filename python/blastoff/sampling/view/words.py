@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from blastoff import quantities
+from blastoff import columns, quantities
 from blastoff.sampling import findings
 from blastoff.sampling.findings import Document, Move, Phase, Touch
 
@@ -13,6 +13,8 @@ SMALL = 0.01
 """Amounts below this share are not mentioned."""
 
 PHASE_COLUMNS = ("from", "time", "host memory", "device memory", "faults", "to device", "from device", "migrated")
+DROPPED_PHASE_COLUMNS = ("migrated", "faults", "from device", "to device", "from")
+INDENT = "  "
 
 
 def span(since: float, until: float) -> str:
@@ -134,29 +136,14 @@ def cells(phase: Phase) -> list[str]:
     ]
 
 
-def pairs(lines: Sequence[tuple[str, str]]) -> list[str]:
-    """Labels and texts in two columns; a label that repeats is written once."""
-    width = max(len(label) for label, _ in lines)
-    return [f"{'' if place and lines[place - 1][0] == label else label:<{width}}  {text}" for place, (label, text) in enumerate(lines)]
-
-
-def table(phases: Sequence[Phase]) -> list[str]:
-    """The phases under their headings."""
-    rows = [["phase", *PHASE_COLUMNS], *([phase.name, *cells(phase)] for phase in phases)]
-    width, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        lines.append("  ".join([f"{row[0]:<{width}}", *(f"{cell:>{size}}" for cell, size in zip(row[1:], widths, strict=True))]))
-    return [lines[0], "-" * len(lines[0]), *lines[1:]]
-
-
-def lines(document: Document) -> list[str]:
+def lines(document: Document, width: int | None = None) -> list[str]:
     """The whole text about a run's memory."""
-    told = pairs(facts(document))
-    phases = findings.phases(document)
-    return [*told, "", *table(phases)] if phases else told
+    told = columns.pairs(facts(document), width)
+    phases = [[phase.name, *cells(phase)] for phase in findings.phases(document)]
+    return [*told, "", *columns.table(["phase", *PHASE_COLUMNS], phases, DROPPED_PHASE_COLUMNS, width)] if phases else told
 
 
-def summary(document: Document) -> str:
+def summary(document: Document, width: int | None = None) -> str:
     """The text that is printed when the run has ended."""
-    return "blastoff: memory\n" + "".join(f"  {line}".rstrip() + "\n" for line in lines(document))
+    shown = lines(document, None if width is None else width - len(INDENT))
+    return "blastoff: memory\n" + "".join(f"{INDENT}{line}".rstrip() + "\n" for line in shown)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from blastoff import quantities
 from blastoff.job.processes import Sums
-from blastoff.job.view import words
+from blastoff.job.view.layout import BY_DEVICE
 from blastoff.session.counts import Counts
 from blastoff.session.rows import longest_first
 from blastoff.session.view import text
@@ -38,19 +38,19 @@ def bars(routines: dict[str, Sums]) -> list[Bar]:
 
 
 def cells(sums: dict[str, Sums]) -> list[tuple[str, list[str]]]:
-    return [(name, words.cells(part)) for name, part in sums.items()]
+    return [(name, BY_DEVICE.cells(part)) for name, part in sums.items()]
 
 
 def routine_table(routines: dict[str, Sums]) -> tuple[str, Sequence[str], list[tuple[str, list[str]]]]:
     """The table by routine: title of the first column, titles of the other columns, and rows."""
-    return "routine", words.COLUMNS, cells(routines)
+    return "routine", BY_DEVICE.headings, cells(routines)
 
 
 def line_table(counts: Counts) -> tuple[str, Sequence[str], list[tuple[str, list[str]]]]:
     """The table by line of Python, in the same form. Further columns tell how much each line saved and why its calls stayed on the CPU."""
     told = text.told_of_lines(counts)
     rows = [(line, [*numbers, *said]) for (line, numbers), *said in zip(cells(text.longest_lines(counts)), *told.values(), strict=True)]
-    return "line", (*words.COLUMNS, *told), rows
+    return "line", (*BY_DEVICE.headings, *told), rows
 
 
 def render(name: str, counts: Counts) -> str:

@@ -1,6 +1,6 @@
 """The calls of a part of a session, as plain text."""
 
-from blastoff import quantities
+from blastoff import columns, quantities
 from blastoff.job.processes import Sums
 from blastoff.job.view import table
 from blastoff.session.counts import Counts
@@ -70,5 +70,5 @@ def describe(name: str, counts: Counts) -> str:
     if counts.lines:
         lines += ["", *line_table(counts)]
     if counts.reasons:
-        lines += ["", *table.pairs(reasons(counts))]
+        lines += ["", *columns.pairs(reasons(counts))]
     return "\n".join(lines)

@@ -1,0 +1,36 @@
+"""What people call a program: an interpreter's programs by their script."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+INTERPRETER = re.compile(r"(python|pypy)[\d.]*|R|julia|octave(-cli)?|perl", re.ASCII)
+WITH_VALUE = {"-X", "-W", "-J", "-t", "-p"}
+"""Options of interpreters whose value is a word of its own."""
+R_SCRIPT = "--file="
+
+
+def script_of(words: Sequence[str]) -> str:
+    """The script or the module in the arguments of an interpreter; "" where there is none."""
+    skipped = False
+    for place, word in enumerate(words):
+        if skipped:
+            skipped = False
+        elif word.startswith(R_SCRIPT):
+            return PurePath(word.removeprefix(R_SCRIPT)).name
+        elif word == "-m":
+            return " ".join(words[place + 1 : place + 2])
+        elif word in ("-c", "-e", "-"):
+            return ""
+        elif word in WITH_VALUE:
+            skipped = True
+        elif not word.startswith("-"):
+            return PurePath(word).name
+    return ""
+
+
+def name(process: Mapping[str, Any]) -> str:
+    """The name for a report's `process`: that of the script if an interpreter runs one, else the program's."""
+    program = PurePath(process["program"]).name
+    return (script_of(process["command_line"].split()[1:]) if INTERPRETER.fullmatch(program) else "") or program
