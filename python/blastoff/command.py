@@ -1,13 +1,15 @@
 """The `blastoff` command."""
 
+import errno
 import io
+import os
 import sys
 from collections.abc import Sequence
 
 from blastoff.errors import USAGE as NOT_USABLE
 from blastoff.errors import CommandError
 from blastoff.parser import hint
-from blastoff.printable import lines
+from blastoff.printable import PLAIN_ERRORS, lines
 
 USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
        blastoff env [options] [--shell sh|csh|fish] [--unset] [--json]
@@ -167,12 +169,33 @@ def dispatch(arguments: Sequence[str]) -> int:
     return COMMANDS[name](rest)
 
 
+OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""How writing to standard output fails."""
+
+
+def discard_output() -> None:
+    """Gives standard output up, so that Python does not try again to write what is left of it when it ends."""
+    if sys.stdout is not None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def written(arguments: Sequence[str]) -> int:
+    """Runs the command and writes all of its output, so that an output that cannot be written is noticed here."""
+    try:
+        return dispatch(arguments)
+    finally:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the command; returns the exit status. `run` does not return: it ends the process as its program has ended."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without box characters shows question marks
+        sys.stdout.reconfigure(errors=PLAIN_ERRORS)
     try:
-        return dispatch(sys.argv[1:] if arguments is None else arguments)
+        return written(sys.argv[1:] if arguments is None else arguments)
     except CommandError as error:
         print(f"blastoff: {lines(str(error))}", file=sys.stderr)
         return error.status
@@ -181,6 +204,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"blastoff: this command needs the Python package {error.name.partition('.')[0]}, which {sys.executable} has not", file=sys.stderr)
         return NOT_USABLE
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader has closed the pipe
-        return 1
+    except OSError as error:
+        if error.filename is None and error.errno in OUTPUT_ERRORS:
+            discard_output()
+            if error.errno != errno.EPIPE:  # a reader that has closed the pipe wants no more
+                print(f"blastoff: standard output: {error.strerror}", file=sys.stderr)
+            return 1
+        named = f"{lines(os.fsdecode(error.filename))}: " if isinstance(error.filename, str | bytes) else ""
+        print(f"blastoff: {named}{error.strerror or error}", file=sys.stderr)
+        return NOT_USABLE

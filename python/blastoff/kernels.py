@@ -62,7 +62,9 @@ def _answer(code: str, *arguments: str | Path, environment: Mapping[str, str]) -
     # Isolated (-I): files in the current directory must not be imported as Python's own modules.
     command = [sys.executable, "-I", "-c", code, *map(str, arguments)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=ANSWER_SECONDS, env=env, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=ANSWER_SECONDS, env=env, stdin=subprocess.DEVNULL
+        )
         return json.loads(done.stdout) if done.returncode == 0 else None
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None

@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
 
     def print_help(self, file: Any = None) -> None:
         if Parser.asked is None:
-            super().print_help(file)
+            print(self.format_help(), end="", file=file)  # argparse would ignore that it cannot be written
         else:
             Parser.asked.append(self)
 

@@ -10,7 +10,7 @@ import jsonschema
 import offload
 import pytest
 from blastoff import errors
-from blastoff.calibrate import children, command, cpu, model
+from blastoff.calibrate import busy, children, command, cpu, model
 from command_rig import clean_environment
 
 SCHEMA = json.loads((offload.ROOT / "share" / "machine.schema.json").read_text())
@@ -131,3 +131,32 @@ def test_a_wrong_model_is_not_written():
     assert json.loads(model.text_of(valid)) == valid
     with pytest.raises(errors.CommandError, match="the model is not valid: -1"):
         model.validate(valid | {"link": {"to_device": -1, "from_device": 1e10}})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--device=foo"], ["--device=simulated", "--output=/proc/x/y"], ["--device=simulated", "--output=/tmp"]],
+    ids=["device", "output", "folder"],
+)
+def test_what_cannot_be_measured_is_said_at_once(words, monkeypatch, capsys):
+    monkeypatch.setattr(children, "measure_device", lambda *_: pytest.fail("it measured"))
+    monkeypatch.delenv("BLASTOFF_DEVICE", raising=False)
+    with pytest.raises(errors.CommandError, match=r"accepted: cuda|cannot write /proc/x/y|/tmp is a directory"):
+        command.run(["--quick", *words])
+
+
+def test_other_programs_are_noticed(monkeypatch, tmp_path):
+    stat = tmp_path / "stat"
+    monkeypatch.setattr(busy, "STAT", stat)
+    cpu = min(os.sched_getaffinity(0))
+
+    def used(seconds):
+        stat.write_text(f"cpu 0\ncpu{cpu} {int(seconds * os.sysconf('SC_CLK_TCK'))} 0 0 5 0 0 0 0 0 0\ncpu9999 777 0 0 0 0 0 0 0\n")
+
+    used(10)
+    others = busy.Others()
+    others.began -= 10  # ten seconds have passed
+    assert others.warning() == ""
+    used(10 + 10 * len(others.cpus))
+    assert others.cores() > 0.8 * len(others.cpus)
+    assert "other programs used" in others.warning() and "measure again" in others.warning()

@@ -31,7 +31,7 @@ def ask(module: str, *arguments: str, seconds: float, **changes: str) -> dict[st
     """Runs the module's main() in a process, and returns the JSON that it prints."""
     # Isolated (-I): files in the current directory must not be imported as Python's own modules.
     command = [sys.executable, "-I", "-c", CODE.format(module=module), str(library.PACKAGE.parent), *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(**changes)) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8", env=environment(**changes)) as process:
         try:
             text, _ = process.communicate(timeout=seconds + SLACK)
         except subprocess.TimeoutExpired as error:

@@ -1,11 +1,12 @@
 """`blastoff calibrate`: measures this machine and writes its model."""
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from blastoff import blas_libraries
-from blastoff.calibrate import children, model
+from blastoff import blas_libraries, library, options
+from blastoff.calibrate import busy, children, model
 from blastoff.errors import CommandError
 from blastoff.parser import Parser
 
@@ -46,19 +47,34 @@ def thread_counts(text: str | None) -> list[int]:
     return sorted({int(word) for word in words})
 
 
+def check_settings(device: str | None) -> None:
+    """Checks --device and the BLASTOFF_ variables, which the measurements read."""
+    table = options.read_table(library.find_library())
+    if device is not None:
+        options.check(next(option for option in table if option.name == "device"), device, "--device")
+        os.environ["BLASTOFF_DEVICE"] = device
+    options.check_environment(table, os.environ)
+
+
 def run(arguments: Sequence[str]) -> int:
     from blastoff.calibrate import view
 
     parsed = parser().parse_args(arguments)
     blas, threads = blas_library(parsed.blas), thread_counts(parsed.threads)
-    if parsed.device is not None:
-        os.environ["BLASTOFF_DEVICE"] = parsed.device
+    check_settings(parsed.device)
+    if parsed.output is not None:
+        model.check_place(Path(parsed.output))
+    elif parsed.system and not parsed.quick:
+        model.check_place(model.SITE / "model.json")
+    others = busy.Others()
     device = children.measure_device(str(blas or ""), DEVICE_SECONDS, parsed.quick)
     measured = {count: children.measure_cpu(blas, count, CPU_SECONDS / len(threads), parsed.quick) for count in threads} if blas else {}
     measured = {count: of_threads for count, of_threads in measured.items() if of_threads["rates"]}
     result = model.assemble(device, blas, measured, parsed.quick)
     valid = model.validate(result)
     view.print_model(result)
+    if warning := others.warning():
+        print(f"blastoff: {warning}", file=sys.stderr)
     if not measured:
         print("\nThe CPU was not measured: there is no BLAS, or it has no known names. --blas PATH names one.")
     if not valid:

@@ -20,7 +20,7 @@ READING = 4
 def cpu_name() -> str:
     """The CPU's name, read as the library reads it (platform::cpu_name)."""
     try:
-        text = Path("/proc/cpuinfo").read_text(errors="replace")
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
     found = re.search(r"^model name[^:\n]*:[ \t]*(.*)$", text, re.MULTILINE)
@@ -72,7 +72,7 @@ def validate(model: dict[str, Any]) -> bool:
         import jsonschema
     except ImportError:
         return False
-    schema = json.loads(next(path for path in SCHEMAS if path.is_file()).read_text())
+    schema = json.loads(next(path for path in SCHEMAS if path.is_file()).read_text(encoding="utf-8"))
     try:
         jsonschema.validate(model, schema)
     except jsonschema.ValidationError as error:
@@ -111,12 +111,25 @@ def place(kind: str, gpu: str, system: bool) -> Path:
     return folder / "blastoff" / "machines" / (f"{platform.node()}.json" if kind == "cuda" else f"{platform.node()}-{kind}.json")
 
 
+def check_place(path: Path) -> None:
+    """Raises CommandError if the file cannot be written, before minutes are spent on what goes there."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        beside.touch()
+        beside.unlink()
+    except OSError as error:
+        raise CommandError(f"calibrate: cannot write {path}: {error.strerror}", 1) from error
+    if path.is_dir():
+        raise CommandError(f"calibrate: {path} is a directory; --output takes a file")
+
+
 def write(path: Path, text: str) -> None:
     """Replaces the file in one step, since programs may read it at any time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
-        beside.write_text(text)
+        beside.write_text(text, encoding="utf-8")
         beside.replace(path)
     except OSError as error:
         raise CommandError(f"calibrate: cannot write {path}: {error.strerror}", 1) from error

@@ -14,7 +14,7 @@ from blastoff.sampling import energy
 def read(path: Path) -> str:
     """The text of a small system file; "" if there is none."""
     try:
-        return path.read_text(errors="replace").strip()
+        return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""
 

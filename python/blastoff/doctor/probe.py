@@ -24,7 +24,7 @@ def probe() -> dict[str, Any]:
     command = [sys.executable, "-I", "-c", PROBE, str(library.PACKAGE.parent), str(path)]
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, env=environment)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=PROBE_SECONDS, env=environment)
     except subprocess.TimeoutExpired as error:
         raise CommandError(f"opening the device took longer than {PROBE_SECONDS} s") from error
     sys.stderr.write(done.stderr)

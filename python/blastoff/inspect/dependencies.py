@@ -58,7 +58,7 @@ def list_libraries(file: Path, loader: str) -> Libraries:
     environment = os.environ | {"LD_TRACE_LOADED_OBJECTS": "1"}  # (--list stops at the first library that is missing)
     command = [loader, str(file.absolute())]
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=LIST_SECONDS)
+        done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", errors="replace", timeout=LIST_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Libraries(error=f"its dynamic loader {loader} cannot be asked: {error}")
     libraries = Libraries()

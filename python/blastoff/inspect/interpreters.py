@@ -35,7 +35,7 @@ class Module:
 def ask(command: list[str]) -> str:
     """What an interpreter prints; "" if it cannot be started, fails or hangs."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=ANSWER_SECONDS, stdin=subprocess.DEVNULL)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=ANSWER_SECONDS, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout if done.returncode == 0 else ""

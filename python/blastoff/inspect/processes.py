@@ -41,7 +41,7 @@ def not_permitted(pid: int) -> CommandError:
 
 def read_mappings(pid: int) -> list[Mapping]:
     try:
-        text = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape")
+        text = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="surrogateescape")
     except (FileNotFoundError, ProcessLookupError) as error:
         raise CommandError(f"process {pid} does not exist") from error
     except PermissionError as error:

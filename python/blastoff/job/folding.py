@@ -27,7 +27,7 @@ Report = dict[str, Any]
 def read(directory: Path) -> list[Report]:
     """The reports in the file. In a report that stands for several processes, `process.count` is their number."""
     try:
-        return json.loads((runs.bulk(directory) / ENDED).read_text())
+        return json.loads((runs.bulk(directory) / ENDED).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return []
 
@@ -37,7 +37,7 @@ def keep(directory: Path, folded: Iterable[Report]) -> None:
     path = runs.bulk(directory) / ENDED
     unfinished = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        unfinished.write_text(json.dumps(list(folded), separators=(",", ":")))
+        unfinished.write_text(json.dumps(list(folded), separators=(",", ":")), encoding="utf-8")
         unfinished.rename(path)
     finally:
         unfinished.unlink(missing_ok=True)

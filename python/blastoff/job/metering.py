@@ -69,7 +69,7 @@ class _Count:
 
 def _lines(directory: Path) -> Iterable[dict[str, Any]]:
     try:
-        text = (runs.bulk(directory) / runs.ENERGY).read_text()
+        text = (runs.bulk(directory) / runs.ENERGY).read_text(encoding="utf-8")
     except OSError:
         return
     for line in text.splitlines():
@@ -173,14 +173,14 @@ def _write_to(path: Path, runs_of_node: set[str], document: Document) -> None:
     """Adds the key `energy` to a report of one of these runs. Replaces the file in one step."""
     if not path.is_file() or path.is_symlink():
         return
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     run = RUN.search(text, 0, 4096)
     if run is None or run[1] not in runs_of_node or not text.endswith(END) or '\n  "energy": ' in text:
         return
     inner = json.dumps(document, indent=2).replace("\n", "\n  ")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        unfinished.write_text(f'{text.removesuffix(END)},\n  "energy": {inner}\n}}\n')
+        unfinished.write_text(f'{text.removesuffix(END)},\n  "energy": {inner}\n}}\n', encoding="utf-8")
         unfinished.chmod(path.stat().st_mode & 0o777)
         unfinished.rename(path)
     finally:

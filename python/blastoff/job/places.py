@@ -52,7 +52,9 @@ def _names_in(tool: str, path: str, places: list[Place]) -> dict[Place, str]:
     """The names of places in one object. A return address is the byte after the call, so the byte before it is looked up."""
     command = [tool, "-C", "-f", "-e", path, *(hex(max(place.offset - 1, 0)) for place in places)]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=LONGEST_SEARCH, check=False).stdout.splitlines()
+        said = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=LONGEST_SEARCH, check=False
+        ).stdout.splitlines()
     except (OSError, subprocess.TimeoutExpired):
         return {}
     if len(said) != 2 * len(places):

@@ -2,12 +2,13 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from blastoff import library
+from blastoff import library, printable
 from blastoff.errors import CommandError
 from blastoff.job import folding, runs
 from blastoff.job.check import Check, Compiler
@@ -46,7 +47,7 @@ def without_timeline(text: str) -> str:
 def read_report(path: str, with_timeline: bool = False) -> Process:
     """Reads one file and checks it against the published schema. The time line is not read until somebody asks for it."""
     try:
-        text = Path(path).read_text()
+        text = Path(path).read_text(encoding="utf-8")
         shortened = text if with_timeline else without_timeline(text)
         report = json.loads(shortened)
     except OSError as error:
@@ -133,22 +134,40 @@ def read_file(path: str) -> list[Process]:
 
 def read_directory(directory: Path) -> list[Process]:
     """The processes of a run that keep their counters there and have made calls or used blocks, or else the reports there."""
+    os.scandir(directory).close()  # raises an error if it cannot be read; glob() would find nothing
     if directory.name.endswith(runs.BESIDE):
         return read_beside(directory)
     if runs.counter_files(directory) or folding.read(directory):
         return [process for process in read_run(directory) if process.worked]
     reports = {str(path) for path in directory.glob("*.json") if not path.name.endswith(runs.MEMORY_SUFFIX)}
     left = {str(path).removesuffix(runs.BESIDE) for path in directory.glob(f"*{runs.BESIDE}") if path.is_dir()}
-    return [process for path in sorted(reports | left) for process in read_file(path)]
+    return read_files(sorted(reports | left))
+
+
+def read_files(paths: Sequence[str]) -> list[Process]:
+    """The processes of several reports. A damaged one is left out, and one line on stderr says so, if others can be read."""
+    processes: list[Process] = []
+    damaged: list[CommandError] = []
+    for path in paths:
+        try:
+            processes += read_file(path)
+        except CommandError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise
+            damaged.append(error)
+    if damaged and not processes:
+        raise damaged[0]
+    for error in damaged:
+        print(f"blastoff: left out: {printable.lines(str(error))}", file=sys.stderr)
+    return processes
 
 
 def read_job(paths: Sequence[str]) -> Job:
     """All files and directories, in the order of their ranks."""
-    processes: list[Process] = []
-    for path in paths:
-        if path.endswith(runs.BESIDE) and path.removesuffix(runs.BESIDE) in paths:
-            continue  # is read with its report
-        processes += read_directory(Path(path)) if Path(path).is_dir() else read_file(path)
+    apart = [path for path in paths if not (path.endswith(runs.BESIDE) and path.removesuffix(runs.BESIDE) in paths)]  # others: with their reports
+    directories = [path for path in apart if Path(path).is_dir()]
+    processes = [process for path in directories for process in read_directory(Path(path))]
+    processes += read_files([path for path in apart if path not in directories])
     if not processes:
         raise CommandError(f"{', '.join(paths)}: no report, and no counters of a process that made calls")
     return in_order(processes)

@@ -79,7 +79,7 @@ def _started(directory: Path) -> float | None:
 def started_after(pid: int) -> float | None:
     """When the process with this id started, in nanoseconds since boot; None if it has ended."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except (OSError, ValueError):
         return None
     return None if fields[0] in "ZX" else int(fields[19]) * 1e9 / os.sysconf("SC_CLK_TCK")
@@ -157,6 +157,11 @@ def _launchers(directory: Path) -> set[int]:
         with suppress(OSError, ValueError):
             found.add(int(os.readlink(path).split()[0]))
     return found
+
+
+def is_run(directory: Path) -> bool:
+    """Whether launchers or processes of a run have entered themselves in the directory."""
+    return any(name.startswith(LAUNCHER) or COUNTER_FILE.fullmatch(name) for name in os.listdir(directory))
 
 
 def pids(directory: Path) -> set[int]:

@@ -11,7 +11,7 @@ SCHEMAS = (library.PACKAGE / "report.schema.json", library.PACKAGE.parent.parent
 
 @cache
 def report_schema() -> dict[str, Any]:
-    return json.loads(next(path for path in SCHEMAS if path.is_file()).read_text())
+    return json.loads(next(path for path in SCHEMAS if path.is_file()).read_text(encoding="utf-8"))
 
 
 def sums() -> tuple[str, ...]:

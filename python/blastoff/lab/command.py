@@ -60,9 +60,11 @@ def show_again(file: Path, parsed: Any) -> int:
     from blastoff.lab.view import output
 
     try:
-        document = json.loads(file.read_text())
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{file}: {error}") from error
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror}") from error
+    except ValueError as error:
+        raise CommandError(f"{file}: not a result of blastoff lab: not JSON ({error})") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise CommandError(f"{file}: not a result of blastoff lab in format {FORMAT}")
     output.make_directory(Path(parsed.output))

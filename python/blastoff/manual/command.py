@@ -55,4 +55,4 @@ def write(directory: Path, commands: Commands, usage: str) -> None:
     for name, text in texts.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")

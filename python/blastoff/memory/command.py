@@ -1,12 +1,9 @@
 """`blastoff memory`: shows the time line that `blastoff run --memory --report FILE` has written."""
 
-import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from blastoff import columns, printable
-from blastoff.errors import CommandError
+from blastoff import columns, files, printable
 from blastoff.memory import table
 from blastoff.parser import Parser
 from blastoff.sampling import results
@@ -24,11 +21,11 @@ def run(arguments: Sequence[str]) -> int:
     parsed = parser.parse_args(arguments)
     document = results.read(parsed.file)
     if parsed.csv is not None:
-        write(parsed.csv, lambda: table.csv_text(document))
+        files.write(parsed.csv, table.csv_text(document))
     if parsed.html is not None:
         from blastoff.memory.view import page
 
-        write(parsed.html, lambda: page.render(document))
+        files.write(parsed.html, page.render(document))
     if parsed.csv is None and parsed.html is None:
         show(printable.values(document))
     return 0
@@ -40,11 +37,3 @@ def show(document: dict[str, Any]) -> None:
     process = document["process"]
     print(f"{process['command_line']}  ({process['host']}, {document['seconds']:.3f} s)\n")
     print("\n".join(line.rstrip() for line in words.lines(document, columns.terminal_width())))
-
-
-def write(path: str, make: Callable[[], str]) -> None:
-    try:
-        Path(path).write_text(make())
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}") from error
-    print(f"blastoff: wrote {path}", file=sys.stderr)

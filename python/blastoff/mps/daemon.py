@@ -24,7 +24,7 @@ def answers(pipes: Path) -> bool:
     if not (pipes / "control").exists():
         return False
     try:
-        return Path(f"/proc/{int((pipes / f'{CONTROL}.pid').read_text())}").exists()
+        return Path(f"/proc/{int((pipes / f'{CONTROL}.pid').read_text(encoding='utf-8'))}").exists()
     except (OSError, ValueError):
         return True
 

@@ -132,7 +132,7 @@ def _guard(directory: Path, environment: Mapping[str, str], tells: int) -> None:
         _wait_for_start(running, directory)
         os.write(tells, STARTED)
         os.close(tells)
-        with (directory / MEMBERS).open() as members:
+        with (directory / MEMBERS).open(encoding="utf-8") as members:
             fcntl.flock(members, fcntl.LOCK_EX)
             (directory / MEMBERS).unlink()
     finally:
@@ -163,7 +163,7 @@ def _wait_for_start(running: "Popen[bytes]", directory: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
     while not daemon.answers(directory / PIPES):
         if running.poll() is not None:
-            said = (directory / LOGS / "output").read_text(errors="replace").strip().splitlines()
+            said = (directory / LOGS / "output").read_text(encoding="utf-8", errors="replace").strip().splitlines()
             raise CommandError(said[-1] if said else f"{daemon.CONTROL} ended with status {running.returncode}")
         if time.monotonic() > deadline:
             raise CommandError(f"{daemon.CONTROL} does not answer after {START_SECONDS:.0f} s")

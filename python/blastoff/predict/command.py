@@ -1,12 +1,10 @@
 """`blastoff predict`: the command line."""
 
 import json
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from blastoff import library, options, printable
+from blastoff import files, library, options, printable
 from blastoff.errors import CommandError
 from blastoff.parser import Parser
 from blastoff.predict import job as jobs
@@ -124,9 +122,5 @@ def run(arguments: Sequence[str]) -> int:
     else:
         from blastoff.predict.view import page
 
-        try:
-            Path(parsed.html).write_text((page.render_nodes if many else page.render)(result))
-        except OSError as error:
-            raise CommandError(f"{parsed.html}: {error.strerror}") from error
-        print(f"blastoff: wrote {parsed.html}", file=sys.stderr)
+        files.write(parsed.html, (page.render_nodes if many else page.render)(result))
     return 0

@@ -165,7 +165,7 @@ def read(name: str) -> Job:
     """Reads the job in a file. Mistakes in the file raise CommandError."""
     path = find(name)
     try:
-        whole = json.loads(Path(path).read_text())
+        whole = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise CommandError(f"predict: {path} cannot be read: {error.strerror}") from error
     except ValueError as error:

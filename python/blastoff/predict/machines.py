@@ -50,7 +50,7 @@ def known() -> dict[str, Path]:
 
 def read(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"predict: {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 

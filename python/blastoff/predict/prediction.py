@@ -28,7 +28,7 @@ class Layout:
 def header(path: str) -> dict[str, Any]:
     """The first line of a trace."""
     try:
-        with Path(path).open() as file:
+        with Path(path).open(encoding="utf-8") as file:
             first = json.loads(file.readline())
     except OSError as error:
         raise CommandError(f"predict: {path} cannot be read: {error.strerror}") from error

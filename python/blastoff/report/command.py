@@ -1,16 +1,12 @@
 """`blastoff report`: shows the JSON reports of a job and sums them up, or compares two jobs."""
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from blastoff import columns, printable
+from blastoff import columns, files, printable
 from blastoff.errors import CommandError
 from blastoff.job import reading
 from blastoff.job.processes import Job
 from blastoff.parser import Parser
-
-STDOUT = "-"
 
 
 def parser() -> Parser:
@@ -40,7 +36,7 @@ def run(arguments: Sequence[str]) -> int:
     if parsed.html is not None:
         from blastoff.report.view import page
 
-        write(parsed.html, page.render(job))
+        files.write(parsed.html, page.render(job))
     if parsed.csv is not None or parsed.chrome_trace is not None or parsed.json:
         export_as(job, parsed.csv, parsed.chrome_trace, parsed.json)
     elif parsed.html is None:
@@ -72,22 +68,10 @@ def export_as(job: Job, csv: str | None, trace: str | None, as_json: bool) -> No
     from blastoff.report.view import export
 
     if csv is not None:
-        write(csv, export.as_csv(job))
+        files.write(csv, export.as_csv(job))
     if trace is not None:
         if not any(process.timeline for process in job.processes):
             raise CommandError("report: there is no time line; a process that ends by exit writes one with --report")
-        write(trace, export.as_trace(job))
+        files.write(trace, export.as_trace(job))
     if as_json:
         print(export.as_json(job), end="")
-
-
-def write(path: str, text: str) -> None:
-    """Writes to the file at `path`, or to standard output."""
-    if path == STDOUT:
-        print(text, end="")
-        return
-    try:
-        Path(path).write_text(text)
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}") from error
-    print(f"blastoff: wrote {path}", file=sys.stderr)

@@ -33,7 +33,7 @@ def say(text: str) -> None:
     """Prints on stderr. Does nothing if stderr is closed or cannot be written."""
     with contextlib.suppress(OSError, ValueError):
         if sys.__stderr__ is not None:
-            os.write(sys.__stderr__.fileno(), printable.lines(text).encode(sys.__stderr__.encoding, errors="replace"))
+            os.write(sys.__stderr__.fileno(), printable.lines(text).encode(sys.__stderr__.encoding, errors=printable.PLAIN_ERRORS))
 
 
 def report(

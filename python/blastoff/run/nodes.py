@@ -38,7 +38,7 @@ ONE_SUMMARY = ("auto", "always")
 
 def boot_id() -> str:
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 
@@ -90,7 +90,7 @@ class Meeting(NamedTuple):
         if self._present(self.directory / f"{self.node}{PRESENT}") is None:
             self._write(PRESENT, {"began": self.began, "host": os.uname().nodename})
         if rank == 0:
-            (self.directory / FIRST).write_text(self.node)
+            (self.directory / FIRST).write_text(self.node, encoding="utf-8")
 
     def withdraw(self) -> None:
         """Removes this node again, because no program was started."""
@@ -99,7 +99,7 @@ class Meeting(NamedTuple):
     def _present(self, path: Path) -> str | None:
         """The host of the node that has written this file; None if the file belongs to another job or cannot be read."""
         try:
-            said = json.loads(path.read_text())
+            said = json.loads(path.read_text(encoding="utf-8"))
             return said["host"] if abs(said["began"] - self.began) < SAME_JOB else None
         except (OSError, ValueError):
             return None
@@ -115,14 +115,14 @@ class Meeting(NamedTuple):
     def _write(self, extension: str, said: Mapping[str, Any]) -> None:
         """Writes a file of this node in one step."""
         unfinished = self.directory / f"{self.node}.{os.getpid()}.tmp"
-        unfinished.write_text(json.dumps(said))
+        unfinished.write_text(json.dumps(said), encoding="utf-8")
         unfinished.rename(self.directory / f"{self.node}{extension}")
 
     def _summed(self) -> list[str] | None:
         """The nodes in the summary, if a node has begun to sum up; else None."""
         path = self.directory / SUMMED
         try:
-            return path.read_text().split("\n") if abs(path.stat().st_mtime - self.began) < SAME_JOB else None
+            return path.read_text(encoding="utf-8").split("\n") if abs(path.stat().st_mtime - self.began) < SAME_JOB else None
         except OSError:
             return None
 
@@ -132,7 +132,7 @@ class Meeting(NamedTuple):
         if self._summed() is None:
             path.unlink(missing_ok=True)  # it is left from another job
         try:
-            unfinished.write_text("\n".join(nodes))
+            unfinished.write_text("\n".join(nodes), encoding="utf-8")
             os.link(unfinished, path)
         except (FileExistsError, FileNotFoundError):  # the directory is gone if the other node has finished
             return False
@@ -143,7 +143,7 @@ class Meeting(NamedTuple):
     def _first(self) -> str:
         """The node of rank 0."""
         try:
-            return (self.directory / FIRST).read_text()
+            return (self.directory / FIRST).read_text(encoding="utf-8")
         except OSError:
             return ""
 
@@ -193,7 +193,7 @@ class Meeting(NamedTuple):
     def _all(self, nodes: Sequence[str], absent: Sequence[str]) -> Gathered:
         from blastoff.job.processes import Process
 
-        said = {node: json.loads((self.directory / f"{node}{ENDED}").read_text()) for node in nodes}
+        said = {node: json.loads((self.directory / f"{node}{ENDED}").read_text(encoding="utf-8")) for node in nodes}
         if not absent:
             self._remove()
         everything = [Process(node, report) for node in nodes for report in said[node]["reports"]]

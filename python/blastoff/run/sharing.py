@@ -109,7 +109,7 @@ def views_of(directory: Path, number: int) -> list[View]:
     """The GPUs that the ranks of a job see. Waits until all ranks have told it, but not longer than LONGEST_WAIT."""
     deadline = time.monotonic() + LONGEST_WAIT
     while True:
-        found = [json.loads(path.read_text()) for path in directory.glob(f"{VIEW}*") if path.suffix != ".new"]
+        found = [json.loads(path.read_text(encoding="utf-8")) for path in directory.glob(f"{VIEW}*") if path.suffix != ".new"]
         if len(found) >= number or time.monotonic() > deadline:
             return [View(tuple(view["gpus"]), view["visible"]) for view in found]
         time.sleep(POLL_SECONDS)
@@ -119,7 +119,7 @@ def tell(directory: Path, rank: int, view: View) -> None:
     """Writes down what this rank sees, in one step."""
     path = directory / f"{VIEW}{rank}"
     unfinished = path.with_suffix(".new")
-    unfinished.write_text(json.dumps({"gpus": view.gpus, "visible": view.visible}))
+    unfinished.write_text(json.dumps({"gpus": view.gpus, "visible": view.visible}), encoding="utf-8")
     unfinished.rename(path)
 
 
@@ -156,10 +156,10 @@ def one_for_all(directory: Path, view: View, environment: Mapping[str, str], say
         if not present:
             return None
         if entry.exists():
-            place = entry.read_text()
+            place = entry.read_text(encoding="utf-8")
             return guardian.join(Path(place)) if place else None
         member = start(environment, say)
-        entry.write_text(str(member.directory) if member else "")
+        entry.write_text(str(member.directory) if member else "", encoding="utf-8")
         return member
 
 

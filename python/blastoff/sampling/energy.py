@@ -52,7 +52,7 @@ class Source(Protocol):
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text().strip()
+        return path.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise UnreadableError(f"{path}: {error.strerror}") from error
 
@@ -92,7 +92,7 @@ class Powercap:
 def _why_none() -> str:
     """Why a machine may have no counters."""
     try:
-        virtual = "hypervisor" in Path("/proc/cpuinfo").read_text()
+        virtual = "hypervisor" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         virtual = False
     return " (this is a virtual machine)" if virtual else ""

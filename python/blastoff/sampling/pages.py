@@ -12,7 +12,7 @@ PAGE_KILOBYTES = re.compile(rb" kernelpagesize_kB=(\d+)")
 def memory_nodes() -> list[int]:
     """The NUMA nodes that have memory; node 0 if the kernel does not tell."""
     try:
-        ranges = [part.split("-") for part in (NODES / "has_memory").read_text().strip().split(",") if part]
+        ranges = [part.split("-") for part in (NODES / "has_memory").read_text(encoding="utf-8").strip().split(",") if part]
     except OSError:
         return [0]
     return [number for ends in ranges for number in range(int(ends[0]), int(ends[-1]) + 1)] or [0]
@@ -21,7 +21,7 @@ def memory_nodes() -> list[int]:
 def nodes_without_cpus() -> list[int]:
     """The memory nodes without CPUs, which are the memory of devices on coherent machines."""
     try:
-        return [node for node in memory_nodes() if not (NODES / f"node{node}" / "cpulist").read_text().strip()]
+        return [node for node in memory_nodes() if not (NODES / f"node{node}" / "cpulist").read_text(encoding="utf-8").strip()]
     except OSError:
         return []
 

@@ -16,17 +16,17 @@ SCHEMAS = (library.PACKAGE / "memory.schema.json", library.PACKAGE.parent.parent
 
 
 def schema() -> dict[str, Any]:
-    return json.loads(next(path for path in SCHEMAS if path.is_file()).read_text())
+    return json.loads(next(path for path in SCHEMAS if path.is_file()).read_text(encoding="utf-8"))
 
 
 def leave(document: dict[str, Any], directory: Path) -> None:
     """Leaves the document for the last launcher of the run."""
-    (runs.bulk(directory) / FILE.format(document["process"]["pid"])).write_text(json.dumps(document))
+    (runs.bulk(directory) / FILE.format(document["process"]["pid"])).write_text(json.dumps(document), encoding="utf-8")
 
 
 def collect(directory: Path) -> dict[str, Any] | None:
     """The documents of all launchers merged into one, with the marks of all processes; None if there is no document."""
-    documents = [json.loads(path.read_text()) for path in sorted(runs.bulk(directory).glob(FILE.format("*")))]
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(runs.bulk(directory).glob(FILE.format("*")))]
     if not documents:
         return None
     whole = timeline.merged(documents)
@@ -57,7 +57,7 @@ def read(path: str) -> dict[str, Any]:
 
     file = find(path)
     try:
-        document = json.loads(file.read_text())
+        document = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
     except ValueError as error:

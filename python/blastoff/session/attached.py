@@ -94,7 +94,7 @@ class Library:
 
 def other_copies(path: Path) -> list[str]:
     """Paths of other copies of the library in this process."""
-    mapped = {line.split(maxsplit=5)[5] for line in MAPS.read_text().splitlines() if line.endswith("/libblastoff.so")}
+    mapped = {line.split(maxsplit=5)[5] for line in MAPS.read_text(encoding="utf-8").splitlines() if line.endswith("/libblastoff.so")}
     return sorted(mapped - {str(path.resolve()), str(path)})
 
 
@@ -111,7 +111,7 @@ def load(path: Path) -> Library:
         raise CommandError(f"{path} needs {glibc.SUPPORTED}, on which this Python does not run")
     with variables({"BLASTOFF_INTERCEPT": "preload"}):
         try:
-            was_there = str(path.resolve()) in MAPS.read_text()
+            was_there = str(path.resolve()) in MAPS.read_text(encoding="utf-8")
             # Not RTLD_GLOBAL: its BLAS names would replace those of libraries that are loaded later.
             loaded = Library(ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW))
         except OSError as error:

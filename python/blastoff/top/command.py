@@ -47,6 +47,8 @@ def chosen(run: str | None, pid: int | None) -> Path:
         directory = Path(run)
         if not directory.is_dir():
             raise CommandError(f"top: {run}: no such run")
+        if not runs.is_run(directory):
+            raise CommandError(f"top: {run} is not the directory of a run: no process has its counters there; without RUN, the latest run is shown")
         return directory
     found = runs.find()
     if pid is not None:

@@ -57,7 +57,7 @@ class Kernel:
 
     @property
     def source(self) -> str:
-        return (SOURCES / self.file).read_text()
+        return (SOURCES / self.file).read_text(encoding="utf-8")
 
     def encode(self, values: Sequence[Any]) -> list[Any]:
         """The arguments as C objects."""

@@ -79,7 +79,7 @@ def write(document: dict[str, Any], directory: Path) -> None:
     for name, contents in files.items():
         if contents is not None:
             try:
-                (directory / name).write_text(contents)
+                (directory / name).write_text(contents, encoding="utf-8")
             except OSError as error:
                 raise CommandError(f"{directory / name}: {error.strerror}") from error
     print(f"blastoff lab: wrote {', '.join(str(directory / name) for name, contents in files.items() if contents is not None)}", file=sys.stderr)

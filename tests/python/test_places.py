@@ -1,0 +1,99 @@
+"""Files and outputs that cannot be read or written, and locales without UTF-8: one clear line, never a traceback."""
+
+import ast
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import offload
+import pytest
+from blastoff.command import main
+from blastoff.job import reading
+from command_rig import clean_environment
+
+ASCII = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+TOO_LONG = "a" * 300
+READERS = ["report {}", "report --compare {0} {0}", "advise {}", "memory {}", "predict {}", "top {}", "lab --from {}", "inspect {}"]
+
+
+def calls_without_encoding(source: str) -> list[int]:
+    """Lines of calls that would read or write text in the encoding of the locale."""
+    found = []
+    for call in [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]:
+        named = {keyword.arg: keyword.value for keyword in call.keywords}
+        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        as_text = isinstance(named.get("text"), ast.Constant) and named["text"].value is True
+        if (name in ("read_text", "write_text") or as_text) and "encoding" not in named:
+            found.append(call.lineno)
+    return found
+
+
+def test_all_text_is_utf8():
+    assert calls_without_encoding('path.read_text()\nrun(["ls"], text=True)\npath.read_text(encoding="utf-8")') == [1, 2]
+    package = offload.ROOT / "python" / "blastoff"
+    wrong = [f"{path}:{line}" for path in package.rglob("*.py") for line in calls_without_encoding(path.read_text(encoding="utf-8"))]
+    assert wrong == []
+
+
+def test_a_locale_without_utf8(blastoff, report, tmp_path):
+    report["process"]["command_line"] = "./prögräm Å"
+    report["routines"][0]["calls"] = report["totals"]["calls"] = 12345
+    report["refusals"][0]["calls"] = 12325
+    (tmp_path / "r.json").write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
+    done = blastoff("report", "r.json", "--html", "r.html", env=ASCII)
+    assert done.returncode == 0, done.stderr
+    assert "./prögräm Å" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    done = blastoff("report", "r.json", env=ASCII)
+    assert done.returncode == 0 and "./pr?gr?m ?" in done.stdout, done.stderr
+    assert "12 325" in done.stdout
+
+
+@pytest.mark.parametrize("words", ["report r.json", "report r.json --csv -", "run --help", "--version"])
+def test_an_output_that_is_full(words, report, tmp_path):
+    (tmp_path / "r.json").write_text(json.dumps(report))
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "blastoff", *words.split()]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=clean_environment())
+    assert (done.returncode, done.stderr) == (1, "blastoff: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("words", READERS)
+def test_a_name_that_cannot_be(words, capsys):
+    assert main(words.format(TOO_LONG).split()) in (2, 127)
+    said = capsys.readouterr().err
+    assert said.startswith("blastoff: ") and said.count("\n") == 1
+    assert "File name too long" in said or "no such program" in said
+
+
+@pytest.mark.parametrize("words", [words for words in READERS if words.split()[0] in ("report", "advise", "top")])
+def test_a_directory_that_cannot_be_read(words, tmp_path, monkeypatch, capsys):
+    def refuse(path="."):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(os, "listdir", refuse)
+    assert main(words.format(tmp_path).split()) == 2
+    assert capsys.readouterr().err == f"blastoff: {tmp_path}: Permission denied\n"
+
+
+def test_one_damaged_report_of_many(report, write, tmp_path, capsys):
+    first, second, third = write(report, json.dumps(report)[:300], {"other": 1})
+    assert len(reading.read_job([str(tmp_path)]).processes) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split(" is not")[0] for line in said] == [f"blastoff: left out: {second}", f"blastoff: left out: {third}"]
+    assert main(["report", first, second, third]) == 0
+    assert main(["report", second]) == 2
+    assert main(["report", first, str(Path(tmp_path) / "missing.json")]) == 2
+
+
+def test_top_of_another_directory(tmp_path, capsys):
+    assert main(["top", str(tmp_path)]) == 2
+    assert "is not the directory of a run" in capsys.readouterr().err
+
+
+def test_a_wheel_without_its_packages(tmp_path):
+    done = subprocess.run([sys.executable, "-S", offload.ROOT / "tools" / "wheel", tmp_path], capture_output=True, text=True)
+    assert done.returncode == 1 and "lacks pip, wheel, pyelftools" in done.stderr and done.stderr.count("\n") == 1
