@@ -67,3 +67,13 @@ def energy(joules: float) -> str:
 def count(value: int) -> str:
     """A number of calls, in groups of three digits."""
     return f"{value:,}".replace(",", "\u202f") if value >= 10000 else str(value)
+
+
+def short_count(value: int) -> str:
+    """A number of calls where there is little room: three digits, and k, M or G for thousands, millions or billions (10^9)."""
+    if value < 1000:
+        return str(value)
+    for unit, power in (("k", 1e3), ("M", 1e6), ("G", 1e9)):
+        if value < 999.5 * power or unit == "G":
+            break
+    return f"{value / power:.3g}{unit}"

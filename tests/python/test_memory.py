@@ -309,7 +309,16 @@ def test_phases_are_cut_at_the_marks():
     whole = document(points, marks=[{"time": 1.0, "pid": 1, "name": "setup"}, {"time": 2.0, "pid": 1, "name": "solve"}])
     found = [(phase.name, phase.resident, phase.faults, phase.to_device) for phase in findings.phases(whole)]
     assert found == [(findings.BEFORE, 100, 0, 0), ("setup", 200, 7, 0), ("solve", -100, 0, 50)]
+    assert [phase.most for phase in findings.phases(whole)] == [100, 300, 300]
     assert "solve" in words.summary(whole)
+
+
+def test_samples_after_the_end_are_no_part_of_the_time_line():
+    line = timeline.TimeLine()
+    for one in (point(0.5, resident=100), point(1.0, resident=356, to_device=5), point(1.1, to_device=7, minor_faults=9), point(1.2)):
+        line.add(one)
+    line.end()
+    assert [(one["time"], one["resident"], one["to_device"], one["minor_faults"]) for one in line.points] == [(0.5, 100, 0, 0), (1.0, 356, 7, 9)]
 
 
 def test_a_node_without_cpus_is_named():

@@ -159,6 +159,8 @@ class Phase:
     since: float
     until: float
     resident: float
+    most: float
+    """The largest resident set, in bytes: not a growth."""
     device: float
     faults: int
     to_device: float
@@ -184,6 +186,7 @@ def phases(document: Document) -> list[Phase]:
                 since,
                 until,
                 between(lines.resident, period),
+                max(lines.resident[period.first : period.last + 1]),
                 between(lines.device, period),
                 round(between(lines.faults, period)),
                 between(lines.to_device, period),

@@ -253,6 +253,7 @@ class Sampler:
         self.devices.stop()
         self.family.look()
         seconds = now() - self.started_at
+        self.line.end()
         if self.own is not None:
             last = self.line.points[-1] if self.line.points else None
             if last is not None:  # the counter files keep the final counts

@@ -51,6 +51,13 @@ class TimeLine:
         if len(self.points) > self.most:
             self.points = thinned(self.points)
 
+    def end(self) -> None:
+        """Ends the time line with the last sample in which a process had memory: what samples after the program's end have counted is kept there."""
+        while len(self.points) > 1 and not self.points[-1]["resident"]:
+            gone = self.points.pop()
+            for name in COUNTERS:
+                self.points[-1][name] = max(self.points[-1][name], gone[name])
+
 
 def columns(points: Sequence[Point], nodes: Sequence[int]) -> dict[str, Any]:
     """The points as lists, one list for each value."""

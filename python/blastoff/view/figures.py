@@ -8,6 +8,8 @@ import matplotlib
 from matplotlib.figure import Figure
 
 INK, FAINT = "#2b2d42", "#8d99ae59"
+FONT_PADS = 0.8
+"""Space above the labels of an x axis, in units of the font size, so that those at the origin do not touch."""
 PARAMETERS = {
     "svg.fonttype": "none",  # text stays text, so that it can be searched and has the page's font and colour
     "svg.hashsalt": "blastoff",
@@ -27,6 +29,7 @@ def draw(width: float, height: float, fill: Callable[[Any], None], sides: tuple[
         fill(axes)
         axes.set_axisbelow(True)
         axes.tick_params(length=0, which="both")
+        axes.tick_params(axis="x", pad=FONT_PADS * font_size, which="both")
         for side, spine in axes.spines.items():
             spine.set_visible(side in sides)
             spine.set_color(FAINT)

@@ -1,5 +1,6 @@
 """The figures of the page, as inline SVG."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -7,19 +8,22 @@ import matplotlib
 
 from blastoff import quantities
 from blastoff.lab.view.words import MODES
+from blastoff.view.bars import legend, scale, tick
 from blastoff.view.figures import FAINT, draw
 
-COLOURS = dict(zip(MODES, ("#8d99ae", "#c8553d", "#e09f3e", "#a44a9c", "#0f7b6c", "#3d5a80", "#2b2d42", "#7fb069", "#6d597a"), strict=True))
+COLOURS = dict(zip(MODES, ("#8d99ae", "#c8553d", "#e09f3e", "#a44a9c", "#0f7b6c", "#4f7cac", "#b07d62", "#6aa84f", "#c06c9e"), strict=True))
 PHASES = {
     "allocation": "#8d99ae",
-    "initialisation": "#3d5a80",
+    "initialisation": "#4f7cac",
     "moving": "#e09f3e",
     "computation": "#0f7b6c",
     "reading": "#c8553d",
-    "release": "#6d597a",
+    "release": "#8a7196",
 }
 WIDE, HALF = 10.6, 5.2
 FONT_SIZE = 9
+LEAST_LABELS = 2
+"""Of an axis."""
 
 Rows = list[dict[str, Any]]
 Plot = tuple[str, str]
@@ -36,16 +40,25 @@ def curves(rows: Rows, across: str, value: Callable[[dict[str, Any]], float | No
                 axes.plot(*zip(*points, strict=True), color=COLOURS[mode], marker="o", markersize=3, linewidth=1.4, label=mode)
         if logarithmic:
             axes.set_xscale("log")
-            axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda number, _: quantities.size(number)))
+            label_decades(axes.xaxis, quantities.size)
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda number, _: quantities.duration(number)))
-        axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
-        axes.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+        label_decades(axes.yaxis, quantities.duration)
         axes.set_xlabel(label)
         axes.grid(color=FAINT, linewidth=0.7)
-        axes.legend(frameon=False, fontsize=8)
+        if axes.lines:
+            legend(axes)
 
     return draw(HALF, 3.1, fill, font_size=FONT_SIZE)
+
+
+def label_decades(axis: Any, text: Callable[[float], str]) -> None:
+    """Labels the powers of ten of a logarithmic axis, or other values where there are fewer than two powers."""
+    low, high = sorted(axis.get_view_interval())
+    powers = math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1
+    if powers < LEAST_LABELS:
+        axis.set_major_locator(matplotlib.ticker.MaxNLocator(4))
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda number, _: tick(text(number))))
+    axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
 
 
 DAXPY_TIMES: tuple[tuple[str, Callable[[dict[str, Any]], float | None]], ...] = (
@@ -80,10 +93,9 @@ def bars(names: list[str], series: dict[str, tuple[str, list[float]]]) -> str:
             axes.annotate(quantities.duration(total), (total, place), xytext=(5, 0), textcoords="offset points", va="center", fontsize=8)
         axes.invert_yaxis()
         axes.set_xlim(0, max(starts) * 1.12 or 1)
-        axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda number, _: quantities.duration(number)))
-        axes.grid(axis="x", color=FAINT, linewidth=0.7)
+        scale(axes.xaxis, quantities.duration)
         if len(series) > 1:
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=len(series), frameon=False, fontsize=8, handlelength=1)
+            legend(axes, len(series))
 
     return draw(WIDE, 0.8 + 0.3 * len(names), fill, font_size=FONT_SIZE)
 

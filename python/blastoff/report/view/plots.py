@@ -95,7 +95,7 @@ def sizes(rows: dict[float, Sums]) -> str:
         axes.bar(names, on_device, bottom=on_cpu, color=COMPUTING, label="on the device", width=0.8)
         tallest = max(map(sum, zip(on_cpu, on_device, strict=True)))
         for place, sums in enumerate(rows.values()):
-            calls = quantities.count(sums.calls) if sums.calls else ""
+            calls = quantities.short_count(sums.calls) if sums.calls else ""
             axes.annotate(calls, (place, sums.seconds), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8)
         axes.set_ylim(0, tallest * 1.15 or 1)
         axes.set_xlabel("average size, from; above each column the number of calls")

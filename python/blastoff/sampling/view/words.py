@@ -12,7 +12,7 @@ MAX_TOLD = 4
 SMALL = 0.01
 """Amounts below this share are not mentioned."""
 
-PHASE_COLUMNS = ("from", "time", "host memory", "device memory", "faults", "to device", "from device", "migrated")
+PHASE_COLUMNS = ("from", "time", "host memory", "at most", "device memory", "faults", "to device", "from device", "migrated")
 DROPPED_PHASE_COLUMNS = ("migrated", "faults", "from device", "to device", "from")
 INDENT = "  "
 
@@ -128,6 +128,7 @@ def cells(phase: Phase) -> list[str]:
         quantities.seconds(phase.since),
         quantities.seconds(phase.until - phase.since),
         change(phase.resident),
+        quantities.size(phase.most),
         change(phase.device),
         quantities.count(phase.faults),
         quantities.size(phase.to_device),
