@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["disable", "enable", "is_enabled", "load_ipython_extension", "mark", "region", "stats"]
 
+pytest_plugins = ("blastoff.session.pytest_plugin",)
+"""`pytest -p blastoff` loads it (docs/sessions.md)."""
+
 ELSEWHERE = {"mark": "blastoff.marks"}
 """Modules of the names that blastoff.session.command does not define."""
 
