@@ -33,6 +33,7 @@ struct Observation {
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
   std::uint64_t bytes_reused = 0;  ///< bytes that the call found on the device
+  std::uint64_t bytes_left = 0;    ///< bytes of results that stay on the device
   double transfer_seconds = 0;     ///< the part of `seconds` in which the call only waited for data
   std::uint32_t calls = 1;         ///< number of calls that this observation stands for: the others were
                                    ///< settled_calls()

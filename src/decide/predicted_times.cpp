@@ -49,14 +49,12 @@ std::uint64_t part_bytes(const operation::Operation& operation, bool (*counts)(o
   return bytes;
 }
 
-/// Identifies the largest matrix that the operation reads. A matrix that is used again has the same address.
-std::uint64_t matrix_key(const operation::Operation& operation) {
-  const operation::Operand* largest = nullptr;
+/// Returns the largest matrix that the operation reads; an empty one if it reads none.
+operation::Operand largest_matrix(const operation::Operation& operation) {
+  operation::Operand largest;
   for (const operation::Operand& operand : operation.operands())
-    if (operation::reads(operand.intent) && (!largest || operand.part_bytes() > largest->part_bytes()))
-      largest = &operand;
-  const auto address = largest ? reinterpret_cast<std::uintptr_t>(largest->address) : 0;
-  return (address << 16 | operation.routine() | 1) * 0x9e3779b97f4a7c15U;
+    if (operation::reads(operand.intent) && operand.part_bytes() > largest.part_bytes()) largest = operand;
+  return largest;
 }
 
 std::int64_t half_octave(double amount) {
@@ -80,10 +78,13 @@ PredictedTimes::Place PredictedTimes::place_of(const operation::Operation& opera
 struct PredictedTimes::Prediction {
   double seconds_per_byte = 0;  ///< for copying matrices to the device
   double read_bytes = 0;
-  double with_all_there = 0;  ///< work and copy of the results
+  double work = 0;
+  double home = 0;  ///< for copying the results to the host
   double with_nothing_there = 0;
   double cpu = 0;      ///< 0: unknown
   double min_cpu = 0;  ///< no CPU of this machine takes less
+
+  double with_all_there() const { return work + home; }
 };
 
 PredictedTimes::Class* PredictedTimes::class_of(const operation::Operation& operation) {
@@ -202,8 +203,9 @@ PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const ope
   };
   const double device = known(times.device_per_flop, times.device_guess);
   const double work = device > 0 ? device * flops : model.device_seconds_of(operation);
-  result.with_all_there = work + static_cast<double>(part_bytes(operation, operation::writes)) / model.from_device;
-  result.with_nothing_there = result.with_all_there + result.read_bytes * result.seconds_per_byte;
+  result.work = work;
+  result.home = static_cast<double>(part_bytes(operation, operation::writes)) / model.from_device;
+  result.with_nothing_there = result.with_all_there() + result.read_bytes * result.seconds_per_byte;
   result.min_cpu = model.min_cpu_seconds_of(operation);
   const double cpu = known(times.cpu_per_flop, times.cpu_guess);
   result.cpu = cpu > 0 ? cpu * flops : model.cpu_seconds_of(operation);
@@ -217,8 +219,8 @@ Verdict PredictedTimes::judge(const operation::Operation& operation, operation::
   const Prediction predicted = predict(*times, operation);
   if (seconds != nullptr)
     *seconds = {.cpu_seconds = predicted.cpu,
-                .device_seconds = predicted.with_all_there,
-                .bringing_seconds = predicted.with_nothing_there - predicted.with_all_there,
+                .device_seconds = predicted.with_all_there(),
+                .bringing_seconds = predicted.with_nothing_there - predicted.with_all_there(),
                 .missing_bytes = predicted.read_bytes};
   return decide(*times, operation, residency, predicted, seconds);
 }
@@ -233,22 +235,43 @@ Verdict PredictedTimes::by_model(const operation::Operation& operation) const {
 
 Verdict PredictedTimes::decide(Class& times, const operation::Operation& operation, operation::Estimator& residency,
                                const Prediction& predicted, PredictedSeconds* seconds) {
-  if (predicted.cpu == 0) return first_verdict(times, predicted);
+  const auto budget = static_cast<double>(budget_of(times, &Class::for_cpu).load(relaxed));
+  if (predicted.cpu == 0)
+    return budget < cost_of_leaving(operation, residency) ? Verdict::device : first_verdict(times, predicted);
   const double device = static_cast<double>(times.device_seconds.load(relaxed));
-  if (device > predicted.min_cpu && spend(times, &Class::for_cpu, predicted.cpu)) return Verdict::not_timed;
+  if (device > predicted.min_cpu && budget >= predicted.cpu &&
+      spend(times, &Class::for_cpu, predicted.cpu + cost_of_leaving(operation, residency)))
+    return Verdict::not_timed;
   if (predicted.cpu > predicted.with_nothing_there) return Verdict::device;
   // The CPU is faster even if all matrices are on the device, so the residency is not asked.
-  if (predicted.cpu <= predicted.with_all_there) return stay(times, predicted.with_nothing_there - predicted.cpu);
-  auto found = residency.estimate(operation);
+  if (!may_gain_on_device(predicted)) return stay(times, predicted.with_nothing_there - predicted.cpu);
+  const operation::Estimate found = look(times, operation, residency, predicted);
+  if (seconds != nullptr) {
+    seconds->missing_bytes = static_cast<double>(found.missing + found.dirty);
+    seconds->bringing_seconds = seconds->missing_bytes * predicted.seconds_per_byte;
+  }
+  return weigh(times, operation, predicted, found);
+}
+
+/// Seconds that a trial of the CPU takes besides the CPU's own: what the device alone has comes home and goes back.
+double PredictedTimes::cost_of_leaving(const operation::Operation& operation, operation::Estimator& residency) const {
+  if (!results_stay_.load(relaxed)) return 0;
+  const auto found = residency.estimate(operation);
+  return found ? 2 * static_cast<double>(found->only_there) / link_.bytes_per_second() : 0;
+}
+
+operation::Estimate PredictedTimes::look(const Class& times, const operation::Operation& operation,
+                                         operation::Estimator& residency, const Prediction& predicted) const {
+  if (auto found = residency.estimate(operation)) return *found;
   // There is no estimate while another thread asks for one, or before the device is open.
   const bool known = times.device_calls.load(relaxed) > 0;
   const double expected = known ? static_cast<double>(times.brought.load(relaxed)) : predicted.read_bytes;
-  if (!found) found = {.missing = static_cast<std::uint64_t>(expected)};
-  if (seconds != nullptr) {
-    seconds->missing_bytes = static_cast<double>(found->missing + found->dirty);
-    seconds->bringing_seconds = seconds->missing_bytes * predicted.seconds_per_byte;
-  }
-  return weigh(times, operation, predicted, *found);
+  return {.missing = static_cast<std::uint64_t>(expected)};
+}
+
+/// Whether the device may take less time if it finds what it needs. Where results have stayed, they may do so again.
+bool PredictedTimes::may_gain_on_device(const Prediction& predicted) const {
+  return predicted.cpu > (results_stay_.load(relaxed) ? predicted.work : predicted.with_all_there());
 }
 
 /// Decides if the CPU's time is not known.
@@ -262,11 +285,16 @@ Verdict PredictedTimes::first_verdict(Class& times, const Prediction& predicted)
 
 Verdict PredictedTimes::weigh(Class& times, const operation::Operation& operation, const Prediction& predicted,
                               const operation::Estimate& found) {
-  const double now = predicted.with_all_there + static_cast<double>(found.dirty) * predicted.seconds_per_byte;
+  const double from_device = model_.load(std::memory_order_acquire)->from_device;
+  const double home = std::max(0.0, predicted.home - static_cast<double>(found.staying) / from_device);
+  const double now = predicted.work + home + static_cast<double>(found.dirty) * predicted.seconds_per_byte;
   const double price = static_cast<double>(found.missing) * predicted.seconds_per_byte;
-  const double gain = predicted.cpu - now;
+  const double gain = predicted.cpu + static_cast<double>(found.only_there) / from_device - now;
   if (gain <= 0) return stay(times, price - gain);
-  return gain >= price ? Verdict::device : invest(operation, gain, price);
+  const std::uint64_t matrix = regions_.key_of(largest_matrix(operation));
+  if (gain < price) return copies_.worth_buying(matrix, gain, price) ? Verdict::device : Verdict::not_reused;
+  copies_.used(matrix, gain - price);
+  return Verdict::device;
 }
 
 /// Leaves the call on the CPU, unless a trial of the device is due that loses `loss` seconds.
@@ -293,10 +321,6 @@ bool PredictedTimes::spend(Class& times, Budget budget, double cost) {
   else
     add(from, -cost);
   return true;
-}
-
-Verdict PredictedTimes::invest(const operation::Operation& operation, double gain, double price) {
-  return copies_.worth_buying(matrix_key(operation), gain, price) ? Verdict::device : Verdict::not_reused;
 }
 
 void PredictedTimes::observe(const operation::Operation& operation, const Observation& observation) {
@@ -343,7 +367,7 @@ std::uint32_t PredictedTimes::settled_calls(const operation::Operation& operatio
   Class* const times = class_of(operation);
   if (times == nullptr || times->cpu_calls.load(relaxed) < calls_before_settled) return 0;
   const Prediction predicted = predict(*times, operation);
-  if (predicted.cpu > predicted.with_all_there || predicted.cpu > longest_settled) return 0;
+  if (may_gain_on_device(predicted) || predicted.cpu > longest_settled) return 0;
   const double loss = predicted.with_nothing_there - predicted.cpu;
   const double left = loss - static_cast<double>(budget_of(*times, &Class::for_device).load(relaxed));
   const double until_trial = left / (share_for_trials * predicted.cpu);
@@ -354,6 +378,10 @@ void PredictedTimes::learn_device(Class& times, const operation::Operation& oper
   add(budget_of(times, &Class::for_cpu), share_for_trials * observation.seconds);
   const auto brought = static_cast<double>(observation.bytes_to_device);
   times.brought.store(static_cast<float>(brought), relaxed);
+  const auto left = static_cast<double>(observation.bytes_left);
+  if (left > 0 && 2 * left >= static_cast<double>(part_bytes(operation, operation::writes)) &&
+      !results_stay_.load(relaxed))
+    results_stay_.store(true, relaxed);
   if (times.device_calls.fetch_add(1, relaxed) < first_calls || !observation.typical) return;
   average(times.device_seconds, observation.seconds);
   const MachineModel& model = *model_.load(std::memory_order_acquire);

@@ -11,6 +11,7 @@
 #include "decide/decider.h"
 #include "decide/link_rate.h"
 #include "decide/machine_model.h"
+#include "decide/matrix_regions.h"
 #include "decide/ski_rental.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
@@ -26,8 +27,10 @@ namespace blastoff::decide {
 ///   time, the CPU is timed once, unless the device is faster than any CPU would be.
 /// - The device is used if its predicted time, with everything that has to be copied to it, is less.
 /// - If its time is less only once a matrix is there, copying that matrix is an investment. It is made when the time
-///   lost without it, over all uses of this matrix, has reached its price (the ski rental rule: whatever comes, the
-///   program takes at most twice as long as with the best choice in hindsight).
+///   lost without it, over all uses of this matrix and its blocks, has reached its price (the ski rental rule: whatever
+///   comes, the program takes at most twice as long as with the best choice in hindsight).
+/// - Once results have stayed on the device, their copy home does not count where they are expected to stay again. What
+///   the device alone has would have to come home before the CPU could begin: that counts as the CPU's time.
 /// - Large uploads show the rate of the link, which the model only supposes. If some calls of a class find their
 ///   matrices on the device and others copy them, the class has a copying rate of its own: the extra time of the calls
 ///   that copy.
@@ -114,12 +117,15 @@ class PredictedTimes {
   Verdict decide(Class& times, const operation::Operation& operation, operation::Estimator& residency,
                  const Prediction& predicted, PredictedSeconds* seconds);
   Verdict first_verdict(Class& times, const Prediction& predicted) const;
+  operation::Estimate look(const Class& times, const operation::Operation& operation, operation::Estimator& residency,
+                           const Prediction& predicted) const;
+  double cost_of_leaving(const operation::Operation& operation, operation::Estimator& residency) const;
+  bool may_gain_on_device(const Prediction& predicted) const;
   Verdict weigh(Class& times, const operation::Operation& operation, const Prediction& predicted,
                 const operation::Estimate& found);
   Verdict stay(Class& times, double loss);
   std::atomic<float>& budget_of(Class& times, Budget budget);
   bool spend(Class& times, Budget budget, double cost);
-  Verdict invest(const operation::Operation& operation, double gain, double price);
   void learn_cpu(Class& times, double flops, const Observation& observation);
   double mean_cpu_rate(const Class& times) const;
   void learn_device(Class& times, const operation::Operation& operation, const Observation& observation);
@@ -137,6 +143,8 @@ class PredictedTimes {
   std::atomic<float> for_device_{0};  ///< seconds that may be spent to time the device for classes known from
                                       ///< neighbours only
   std::array<Class, max_classes> classes_{};
+  std::atomic<bool> results_stay_{false};  ///< some have
+  MatrixRegions regions_;
   SkiRental copies_;  ///< of matrices, by the time that calls lose without them
 };
 

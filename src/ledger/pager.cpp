@@ -105,7 +105,7 @@ Pager::Left Pager::leave(std::size_t place, Span span, const OtherBytes& others)
   const std::lock_guard lock(changing_);
   if (forking_ || ended_ || states_.any_lent(span) || !states_.where(place, span, copies)) return Left::no;
   states_.at_home(place, span, home, lacking);
-  const auto taken = absent_.take(span);
+  const auto taken = absent_.take(span, home);
   if (!taken) return Left::no;
   bool completed = false;
   platform::contained([&] {

@@ -15,6 +15,8 @@ struct Estimate {
   std::uint64_t missing = 0;   ///< not on the device: would have to be copied there
   std::uint64_t dirty = 0;     ///< would have to be copied there, and again at the next use, because the CPU writes it
                                ///< before each use
+  std::uint64_t only_there = 0;  ///< on the device alone: the CPU would have to wait until they are home
+  std::uint64_t staying = 0;     ///< of results, which are expected to stay on the device
 };
 
 /// Makes estimates.

@@ -1,11 +1,6 @@
 // Memory of ours that is unmapped when its owner ends.
 #pragma once
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <utility>
-
 #include "platform/span.h"
 
 namespace blastoff::platform {
@@ -14,19 +9,20 @@ class OwnedMapping {
  public:
   OwnedMapping() = default;
   explicit OwnedMapping(Span span) : span_(span) {}
-  OwnedMapping(OwnedMapping&& other) noexcept : span_(std::exchange(other.span_, Span{})) {}
+  OwnedMapping(OwnedMapping&& other) noexcept;
   OwnedMapping(const OwnedMapping&) = delete;
   OwnedMapping& operator=(const OwnedMapping&) = delete;
-  OwnedMapping& operator=(OwnedMapping&& other) noexcept {
-    std::swap(span_, other.span_);
-    return *this;
-  }
-  // Not munmap(), which we wrap ourselves.
-  ~OwnedMapping() {
-    if (!span_.empty()) syscall(SYS_munmap, span_.begin, span_.bytes());
-  }
+  OwnedMapping& operator=(OwnedMapping&& other) noexcept;
+  ~OwnedMapping();
+
+  /// Addresses without memory, as many as the span has. They lie like the span's in the page tables, so that the kernel
+  /// can move large pages there whole. Empty if the kernel gives none.
+  static OwnedMapping reserved_like(Span span);
 
   Span span() const { return span_; }
+
+  /// Gives up the addresses from `end` on, without unmapping them: they may be somebody else's by now. Unmaps `rest`.
+  void keep_only_until(std::uintptr_t end, Span rest);
 
  private:
   Span span_{};

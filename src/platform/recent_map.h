@@ -57,10 +57,21 @@ class RecentMap {
     return next == entries_.begin() ? nullptr : &std::prev(next)->second.value;
   }
 
+  const Value* find_up_to(const Key& key) const {
+    const auto next = entries_.upper_bound(key);
+    return next == entries_.begin() ? nullptr : &std::prev(next)->second.value;
+  }
+
   /// Calls visit(key, value) for all entries, by ascending key.
   template <class Visit>
   void each(Visit&& visit) const {
     for (const auto& [key, entry] : entries_) visit(key, entry.value);
+  }
+
+  /// Calls visit(value) for the entries with keys in [first, last), by ascending key.
+  template <class Visit>
+  void each_within(const Key& first, const Key& last, Visit&& visit) {
+    for (auto at = entries_.lower_bound(first); at != entries_.end() && at->first < last; ++at) visit(at->second.value);
   }
 
   /// Calls visit(value) for the entries with keys in [first, last), by ascending key, and erases each afterwards.

@@ -36,6 +36,7 @@ decide::Observation observation_of(const report::Record& record, double seconds)
           .bytes_to_device = record.bytes_to_device / links,
           .bytes_from_device = record.bytes_from_device / links,
           .bytes_reused = (record.bytes_reused + record.bytes_met) / links,
+          .bytes_left = record.bytes_left / links,
           .transfer_seconds = record.transfer_seconds};
 }
 

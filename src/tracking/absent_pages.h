@@ -37,9 +37,9 @@ class AbsentPages {
       return reinterpret_cast<const std::byte*>(pages.span().begin + (address - span.begin));
     }
   };
-  /// Takes the contents of the span out of memory at one moment; its pages are absent from here on. The error is one
-  /// line, and nothing has changed.
-  virtual tl::expected<Taken, std::string> take(Span span) = 0;
+  /// Takes the contents of the span out of memory, those of each mapping at one moment; its pages are absent from here
+  /// on. `present`: runs of pages that are not absent before. The error is one line, and nothing has changed.
+  virtual tl::expected<Taken, std::string> take(Span span, const std::vector<Span>& present) = 0;
   /// Fills these runs of pages, which are still absent, with what they held.
   virtual void put_back(const Taken& taken, const std::vector<Span>& runs) = 0;
 

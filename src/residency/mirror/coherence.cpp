@@ -422,8 +422,12 @@ std::optional<operation::Estimate> Coherence::estimate(const operation::Operatio
   const auto operands = call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const operation::Operand& operand = operands[i];
-    if (operand.empty() || operand.transient || !operation::reads(operand.intent)) continue;
+    if (operand.empty() || operand.transient) continue;
     const std::uint64_t bytes = operand.part_bytes();
+    if (expects_to_stay(call, i)) result.staying += bytes;
+    if (!operation::reads(operand.intent)) continue;
+    const std::size_t left = place_.bytes_left(platform::outward_to_pages(bounds(operand)));
+    result.only_there += std::min<std::uint64_t>(left, bytes);
     if (heuristic_.copied(call, i)) {
       result.dirty += bytes;
       continue;
@@ -434,6 +438,13 @@ std::optional<operation::Estimate> Coherence::estimate(const operation::Operatio
     result.missing += bytes - resident;
   }
   return result;
+}
+
+/// Whether an operand is a result that will probably stay on the device. Under the lock.
+bool Coherence::expects_to_stay(const operation::Operation& call, std::size_t index) const {
+  const operation::Operand& operand = call.operands()[index];
+  if (!source_ || call.may_fail || !operation::writes(operand.intent)) return false;
+  return results_ == Results::stay || stays_.expects_to_stay(operand);
 }
 
 void Coherence::loaded(PageAcquisition& acquisition, bool arrived) {

@@ -151,6 +151,7 @@ class Coherence {
   };
 
   double current_share(const operation::Operand& operand) const;
+  bool expects_to_stay(const operation::Operation& call, std::size_t index) const;
   bool mostly_left(const operation::Operand& operand) const;
   std::optional<std::string> dma_writer();
   void apply_events();

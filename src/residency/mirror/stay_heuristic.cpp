@@ -26,12 +26,17 @@ StayHeuristic::Region* StayHeuristic::region_of(Span span) {
   return found && found->end >= span.end ? found : nullptr;
 }
 
+const StayHeuristic::Region* StayHeuristic::region_of(Span span) const {
+  const Region* const found = regions_.find_up_to(span.begin);
+  return found && found->end >= span.end ? found : nullptr;
+}
+
 /// Whether what becomes of the span tells little about the region.
 bool StayHeuristic::is_small_part(Span span, const Region& region) {
   return 4 * span.bytes() < region.end - region.begin;
 }
 
-/// Whether it was a mistake to leave what was left.
+/// Whether the program has touched much of what was left.
 bool StayHeuristic::was_touched(const Region& region) {
   return region.left > 0 && 4 * region.touched >= region.left;
 }
@@ -39,11 +44,16 @@ bool StayHeuristic::was_touched(const Region& region) {
 Stay StayHeuristic::judge(const operation::Operation& call, std::size_t index) {
   const operation::Operand& operand = call.operands()[index];
   const Region* const known = region_of(bounds(operand));
-  if (known && known->left > 0) return was_touched(*known) ? Stay::no : Stay::whole;
+  if (known && known->left > 0) return has_failed(*known) ? Stay::no : Stay::whole;
   if (operand.payload_bytes() < worth_a_probe) return Stay::no;
   if (known) return known->uses >= known->patience ? Stay::probe : Stay::no;
   const int* const looked_at = looked_at_.find(kind_of(call, index));
   return looked_at && *looked_at >= max_looked_at ? Stay::no : Stay::probe;
+}
+
+bool StayHeuristic::expects_to_stay(const operation::Operand& result) const {
+  const Region* const known = region_of(bounds(result));
+  return known && known->left > 0 && !has_failed(*known);
 }
 
 void StayHeuristic::used(const operation::Operation& call, std::size_t index, std::size_t left) {
@@ -61,7 +71,13 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
   }
   ++region.uses;
   if (region.left > 0) {
-    const bool failed = was_touched(region);
+    const bool failed = has_failed(region);
+    if (was_touched(region)) {
+      region.stayed = 0;
+      region.touched = 0;
+    } else if (left > 0) {
+      ++region.stayed;
+    }
     int& looked_at = looked_at_.use(region.kind);
     looked_at = failed ? looked_at + 1 : 0;
     if (failed) {

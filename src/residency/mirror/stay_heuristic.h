@@ -20,12 +20,16 @@ enum class Stay : std::uint8_t {
 
 /// That the program touches a result shows only where something of it stayed. So a small piece of a large result stays
 /// when it is computed for the first time. If the device uses the memory again, and the program has touched nothing of
-/// the piece, the whole result stays from then on; else all of it goes home. After that it is tried again when the
-/// device has used the memory many times, ever more rarely. Results of a routine's size class of which the latest few
+/// the piece, the whole result stays from then on; else all of it goes home. If the program touches it after it has
+/// stayed several times, that was worth it. After a failure it is tried again when the device has used the memory many
+/// times, ever more rarely. Results of a routine's size class of which the latest few
 /// were looked at go home from the beginning. Its decisions affect only speed. Not thread-safe.
 class StayHeuristic {
  public:
   Stay judge(const operation::Operation& call, std::size_t index);
+
+  /// Whether judge() would say that the result stays.
+  bool expects_to_stay(const operation::Operand& result) const;
 
   /// A call that used the operand is over. `left`: bytes of it that stayed.
   void used(const operation::Operation& call, std::size_t index, std::size_t left);
@@ -46,11 +50,17 @@ class StayHeuristic {
     int uses = 0;             ///< by the device, since the program touched much of what was left
     std::size_t left = 0;     ///< bytes, of the latest result
     std::size_t touched = 0;  ///< bytes, since then, that did not stay once more
+    int stayed = 0;           ///< times that a result has stayed where one had, since the program touched much of it
     int patience = 0;         ///< uses until the next probe
   };
   Region* region_of(platform::Span span);
+  const Region* region_of(platform::Span span) const;
   static bool is_small_part(platform::Span span, const Region& region);
   static bool was_touched(const Region& region);
+  static bool has_failed(const Region& region) { return was_touched(region) && region.stayed < worth_a_touch; }
+
+  /// A result that is touched later costs the program as much as several that come home during their calls.
+  static constexpr int worth_a_touch = 8;
 
   platform::RecentMap<std::uintptr_t, Region> regions_{platform::max_matrices_remembered};  // by begin
   platform::RecentMap<std::uint64_t, int> looked_at_{4096};  // by kind: so many results in a row

@@ -162,6 +162,7 @@ bool TrackingHeuristic::used(const operation::Operation& call, std::size_t index
   const operation::Operand& operand = call.operands()[index];
   Matrix& matrix = find_or_add(operand);
   matrix.end = bounds(operand).end;
+  matrix.bytes_used += static_cast<double>(operand.payload_bytes());
   matrix.shape = shape_of(operand);
   if (matrix.copied)
     matrix.fingerprint = sight_of(operand);
@@ -179,10 +180,24 @@ bool TrackingHeuristic::used(const operation::Operation& call, std::size_t index
 void TrackingHeuristic::stayed(const operation::Operand& operand) {
   Matrix& matrix = find_or_add(operand);
   matrix.end = bounds(operand).end;
+  matrix.bytes_used += static_cast<double>(operand.payload_bytes());
   matrix.shape = shape_of(operand);
   matrix.copied = false;
   matrix.results_in_a_row = 0;
   if (matrix.uses++ > 0) learn(matrix, true);
+}
+
+/// Pages that uses of the operand's blocks have read or written since the CPU rewrote it. They count once.
+double TrackingHeuristic::pages_used_within(const operation::Operand& operand) {
+  double bytes = 0;
+  const platform::Span all = bounds(operand);
+  matrices_.each_within(all.begin + 1, all.end, [&](Matrix& block) {
+    if (block.copied || block.end > all.end) return;
+    bytes += block.bytes_used;
+    block.uses = 0;
+    block.bytes_used = 0;
+  });
+  return bytes / static_cast<double>(platform::page_size());
 }
 
 bool TrackingHeuristic::looked_at(const operation::Operation& call, std::size_t index, const Look& look) {
@@ -192,16 +207,19 @@ bool TrackingHeuristic::looked_at(const operation::Operation& call, std::size_t 
   const auto pages = [](std::size_t count) { return static_cast<double>(count); };
   Matrix* const known = matrices_.find(bounds(operand).begin);
   const int before = known ? std::max(known->uses - 1, 0) : 0;  // uses that found what an earlier one had brought
-  const double saved = (before * pages(look.pages) + pages(look.kept)) * seconds_to_bring_;
+  const bool few = look.faults < few_pages || (is_result_only(operand) && 2 * look.written < look.pages);
+  const double within = few ? 0 : pages_used_within(operand);
+  const double saved = (before * pages(look.pages) + within + pages(look.kept)) * seconds_to_bring_;
   const double cost = pages(look.faults) * (seconds_of_page_fault + seconds_to_protect_);
   const bool paid = saved >= cost;
-  if (look.faults < few_pages || (is_result_only(operand) && 2 * look.written < look.pages)) {
+  if (few) {
     if (paid && 2 * look.kept >= look.pages) habits_.paid(call, index);
     return false;
   }
   Matrix& matrix = find_or_add(operand);
   if (2 * look.written >= look.pages) learn(matrix, false);
   matrix.uses = 0;
+  matrix.bytes_used = 0;
   if (paid) {
     matrix.patience = 1;
     habits_.paid(call, index);

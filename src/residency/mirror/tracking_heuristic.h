@@ -67,7 +67,7 @@ class TrackingHeuristic {
 
   /// A tracked operand is used again, and a look at its pages has found this. True: copy it from now on, since the page
   /// faults of writing them have cost more than copying what was current. A few uses between two times that it is
-  /// rewritten are enough for a mirror to pay.
+  /// rewritten are enough for a mirror to pay; uses of its blocks count, too.
   bool looked_at(const operation::Operation& call, std::size_t index, const Look& look);
 
   /// A call that tracked the operand is over, and nothing of it is current.
@@ -105,6 +105,7 @@ class TrackingHeuristic {
     std::uint64_t fingerprint = 0;
     Shape shape;
     std::uintptr_t end = 0;    ///< of its memory, at the last use
+    double bytes_used = 0;     ///< of its elements, since the CPU rewrote it; each use counts
     int unchanged_uses = 0;    ///< in a row
     int patience = 1;          ///< unchanged uses needed before it is tracked again; doubles with every failure
     int uses = 0;              ///< since the CPU rewrote it
@@ -116,6 +117,7 @@ class TrackingHeuristic {
   bool unchanged(Matrix& matrix, const operation::Operand& operand);
   void read_within(const operation::Operand& operand);
   int used_once_of(std::uint64_t kind, bool result);
+  double pages_used_within(const operation::Operand& operand);
   std::uint64_t sight_of(const operation::Operand& operand) const;
   void learn(Matrix& matrix, bool used_again);
 

@@ -11,6 +11,7 @@
 
 #include "platform/contained.h"
 #include "platform/errno_guard.h"
+#include "platform/mappings.h"
 #include "platform/process.h"
 #include "tracking/process_status.h"
 #include "tracking/uffd/written_pages.h"
@@ -160,18 +161,40 @@ tl::expected<void, std::string> UffdAbsentPages::give_up(Span span, bool& partly
   return tl::unexpected(std::string("MADV_DONTNEED: ") + std::strerror(error));
 }
 
+/// Moves the pages of the span, one mapping after the other, to `to`. `moved`: what has been moved, if it fails.
+int UffdAbsentPages::move_away(Span span, platform::OwnedMapping& to, Span& moved) {
+  platform::Mappings mappings;
+  while (moved.end < span.end) {
+    const auto mapping = mappings.covering(moved.end);
+    if (!mapping) return EFAULT;
+    const Span part{moved.end, std::min(mapping->span.end, span.end)};
+    const std::uintptr_t at = to.span().begin + (part.begin - span.begin);
+    if (const int error = events_.reader().move_away(part, at); error != 0) {
+      to.keep_only_until(at, {at + part.bytes(), to.span().end});
+      return error;
+    }
+    moved.end = part.end;
+  }
+  return 0;
+}
+
 // Memory that the program has locked would be locked no more. Where the pages lie now is registered like the span, and
 // nobody fills what is absent there.
-tl::expected<AbsentPages::Taken, std::string> UffdAbsentPages::take(Span span) {
+tl::expected<AbsentPages::Taken, std::string> UffdAbsentPages::take(Span span, const std::vector<Span>& present) {
   if (locked_kilobytes() > 0) return tl::unexpected(std::string("the program locks memory"));
   const std::lock_guard lock(mutex_);
   if (auto prepared = prepare(span); !prepared) return tl::unexpected(prepared.error());
-  Taken taken{span, {}, {}};
+  Taken taken{span, platform::OwnedMapping::reserved_like(span), {}};
+  if (taken.pages.span().empty()) return tl::unexpected(std::string("no address space"));
   taken.written.reserve(1);
-  std::uintptr_t to = 0;
-  if (const int error = events_.reader().move_away(span, to); error != 0)
+  const std::uintptr_t to = taken.pages.span().begin;
+  int error = ENOMEM;
+  Span moved{span.begin, span.begin};
+  platform::contained([&] { error = move_away(span, taken.pages, moved); });
+  if (error != 0) {
+    put_back_within(taken, present, moved);
     return tl::unexpected(std::string("mremap: ") + std::strerror(error));
-  taken.pages = platform::OwnedMapping({to, to + span.bytes()});
+  }
   bool known = false;
   platform::contained([&] { known = written_pages(pagemap_, taken.pages.span(), false, true, 0, taken.written); });
   if (!known) taken.written.assign(1, taken.pages.span());
@@ -182,11 +205,18 @@ tl::expected<AbsentPages::Taken, std::string> UffdAbsentPages::take(Span span) {
 
 // A page whose memory has gone is left out.
 void UffdAbsentPages::put_back(const Taken& taken, const std::vector<Span>& runs) {
+  put_back_within(taken, runs, taken.span);
+}
+
+void UffdAbsentPages::put_back_within(const Taken& taken, const std::vector<Span>& runs, Span within) {
   const platform::ErrnoGuard errno_stays;
-  for (const Span run : runs)
+  for (const Span whole : runs) {
+    const Span run{std::max(whole.begin, within.begin), std::min(whole.end, within.end)};
+    if (run.begin >= run.end) continue;
     if (fill_all(events_.reader(), run, taken.at(run.begin), put_back_once) != 0)
       for (std::uintptr_t at = run.begin; at < run.end; at += platform::page_size())
         fill_all(events_.reader(), {at, at + platform::page_size()}, taken.at(at), put_back_once);
+  }
 }
 
 AbsentPages::Filled UffdAbsentPages::fill(Span span, const void* contents) {

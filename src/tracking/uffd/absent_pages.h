@@ -18,7 +18,7 @@ class UffdAbsentPages final : public AbsentPages {
   UffdAbsentPages(UffdMemoryEvents& events, PagemapFile& pagemap);
 
   tl::expected<void, std::string> give_up(Span span, bool& partly) override;
-  tl::expected<Taken, std::string> take(Span span) override;
+  tl::expected<Taken, std::string> take(Span span, const std::vector<Span>& present) override;
   void put_back(const Taken& taken, const std::vector<Span>& runs) override;
   Filled fill(Span span, const void* contents) override;
   bool wait(std::vector<std::uintptr_t>& addresses) override;
@@ -36,6 +36,8 @@ class UffdAbsentPages final : public AbsentPages {
  private:
   void hear(std::vector<MemoryEvent>& events, std::size_t index);
   tl::expected<void, std::string> prepare(Span span);
+  int move_away(Span span, platform::OwnedMapping& to, Span& moved);
+  void put_back_within(const Taken& taken, const std::vector<Span>& runs, Span within);
   void fork_with(Span span, std::uintptr_t now_at);
 
   UffdMemoryEvents& events_;

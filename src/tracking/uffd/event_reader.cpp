@@ -229,12 +229,10 @@ int EventReader::drop(Span span) {
                         [&] { return syscall(SYS_madvise, span.begin, span.bytes(), MADV_DONTNEED) == 0 ? 0 : errno; });
 }
 
-int EventReader::move_away(Span span, std::uintptr_t& to) {
+int EventReader::move_away(Span span, std::uintptr_t to) {
   return change_unheard(span, UFFD_EVENT_REMAP, [&] {
-    const long moved =
-        syscall(SYS_mremap, span.begin, span.bytes(), span.bytes(), MREMAP_MAYMOVE | MREMAP_DONTUNMAP, nullptr);
-    to = static_cast<std::uintptr_t>(moved);
-    return moved == -1 ? errno : 0;
+    constexpr int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+    return syscall(SYS_mremap, span.begin, span.bytes(), span.bytes(), flags, to) == -1 ? errno : 0;
   });
 }
 

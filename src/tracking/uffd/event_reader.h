@@ -48,9 +48,10 @@ class EventReader {
 
   /// Drops the pages of the span without an event of it. Returns 0 or the error number.
   int drop(Span span);
-  /// Moves the pages of the span to new addresses without an event of it; the span stays mapped and registered, and so
-  /// are the new addresses. Returns 0 or the error number.
-  int move_away(Span span, std::uintptr_t& to);
+  /// Moves the pages of the span, which lies in one mapping, to memory of ours without an event of it; the span stays
+  /// mapped and registered, and so is where the pages are. Returns 0 or the error number: then nothing may be mapped
+  /// there.
+  int move_away(Span span, std::uintptr_t to);
 
   /// Makes the request while no event is taken from the kernel: the system call that causes one waits meanwhile.
   /// ECANCELED: an event waits to be drained, and the request was not made.

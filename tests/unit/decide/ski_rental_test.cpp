@@ -15,6 +15,22 @@ TEST(SkiRental, BuysWhenTheRentsHaveReachedThePrice) {
   EXPECT_FALSE(skis.worth_buying(7, 1, 10)) << "its losses are forgotten";
 }
 
+TEST(SkiRental, BuysEarlierWhatHasPaid) {
+  SkiRental skis;
+  for (int day = 0; day < 10; ++day) skis.worth_buying(7, 1, 10);
+  for (int day = 0; day < 30; ++day) skis.used(7, 1);
+  EXPECT_TRUE(skis.worth_buying(7, 1, 10));
+  EXPECT_FALSE(skis.worth_buying(7, 1, 10)) << "it has not paid since";
+}
+
+TEST(SkiRental, CountsLossesThatAPurchaseHasNotUsedUp) {
+  SkiRental skis;
+  for (int day = 0; day < 5; ++day) EXPECT_FALSE(skis.worth_buying(7, 10, 100));
+  EXPECT_TRUE(skis.worth_buying(7, 1, 5)) << "a part of it";
+  for (int day = 0; day < 5; ++day) EXPECT_FALSE(skis.worth_buying(7, 10, 100));
+  EXPECT_TRUE(skis.worth_buying(7, 10, 100));
+}
+
 TEST(SkiRental, BuysAtLastHoweverManyThingsThereAre) {
   SkiRental skis;
   double paid = 0;

@@ -38,7 +38,7 @@ class PlayedPages final : public tracking::AbsentPages {
     given_up.push_back(span);
     return {};
   }
-  tl::expected<Taken, std::string> take(Span span) override {
+  tl::expected<Taken, std::string> take(Span span, const std::vector<Span>&) override {
     if (fails) return tl::unexpected(std::string("no"));
     taken.push_back(span);
     void* const pages = mmap(nullptr, span.bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -64,10 +64,22 @@ TEST_F(StayHeuristicTest, WhatTheProgramLooksAtIsTriedEverMoreRarely) {
   }
 }
 
-TEST_F(StayHeuristicTest, AResultThatIsLookedAtAfterManyUsesGoesHome) {
+TEST_F(StayHeuristicTest, AResultThatIsLookedAtAfterAFewUsesGoesHome) {
   for (int i = 0; i < 5; ++i) call();
   look();
+  EXPECT_FALSE(heuristic_.expects_to_stay(operand()));
   EXPECT_EQ(call(), Stay::no);
+  EXPECT_EQ(call(), Stay::no);
+}
+
+TEST_F(StayHeuristicTest, AResultThatIsLookedAtAfterManyUsesStays) {
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 20; ++i) call();
+    look();
+    EXPECT_TRUE(heuristic_.expects_to_stay(operand()));
+    EXPECT_EQ(call(), Stay::whole);
+  }
+  look();
   EXPECT_EQ(call(), Stay::no);
 }
 

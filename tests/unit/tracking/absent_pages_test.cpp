@@ -109,7 +109,7 @@ TEST_F(AbsentPagesTest, AreTakenWithWhatTheyHeld) {
   memory_.page(9)[1] = 1;
   give_up(memory_.pages(12, 2));
   {
-    const auto taken = absent_->take(memory_.pages(8, 8));
+    const auto taken = absent_->take(memory_.pages(8, 8), {memory_.pages(8, 8)});
     ASSERT_TRUE(taken) << taken.error();
     EXPECT_THAT(taken->written, ElementsAre(memory_.pages(9, 1)));
     EXPECT_EQ(taken->at(memory_.pages(8, 1).begin)[0], std::byte{7});
@@ -129,10 +129,45 @@ TEST_F(AbsentPagesTest, AreTakenWithWhatTheyHeld) {
   EXPECT_FALSE(dropped_);
 }
 
+// What was taken once, and has been filled since, is a mapping of its own.
+TEST_F(AbsentPagesTest, AreTakenFromSeveralMappings) {
+  { ASSERT_TRUE(absent_->take(memory_.pages(16, 8), {memory_.pages(16, 8)})); }
+  for (std::size_t page = 16; page < 24; ++page) memory_.page(page)[1] = 3;
+  filled_ = 0;
+  {
+    const auto taken = absent_->take(memory_.pages(8, 24), {memory_.pages(8, 24)});
+    ASSERT_TRUE(taken) << taken.error();
+    EXPECT_THAT(taken->written, ElementsAre(memory_.pages(16, 8)));
+    EXPECT_EQ(taken->at(memory_.pages(8, 1).begin)[1], std::byte{7});
+    EXPECT_EQ(taken->at(memory_.pages(20, 1).begin)[0], std::byte{9});
+    EXPECT_EQ(taken->at(memory_.pages(20, 1).begin)[1], std::byte{3});
+    EXPECT_EQ(taken->at(memory_.pages(31, 1).begin)[1], std::byte{7});
+    for (const std::size_t page : {8, 20, 31}) EXPECT_EQ(memory_.page(page)[1], 9);
+  }
+  EXPECT_EQ(filled_, 3);
+  EXPECT_FALSE(dropped_);
+}
+
+// Sealed memory cannot be moved. It stays for the rest of the process.
+TEST_F(AbsentPagesTest, AreAsBeforeIfNotAllCanBeTaken) {
+  constexpr long number_of_mseal = 462;
+  ASSERT_TRUE(absent_->take(memory_.pages(16, 8), {memory_.pages(16, 8)}));
+  for (std::size_t page = 16; page < 24; ++page) memory_.page(page)[1] = 3;
+  filled_ = 0;
+  if (syscall(number_of_mseal, memory_.page(30), platform::page_size(), 0) != 0) GTEST_SKIP() << "no sealed memory";
+  const auto taken = absent_->take(memory_.pages(8, 24), {memory_.pages(8, 24)});
+  ASSERT_FALSE(taken);
+  EXPECT_THAT(taken.error(), ::testing::HasSubstr("mremap"));
+  EXPECT_EQ(at(8), 7);
+  EXPECT_EQ(memory_.page(16)[1], 3);
+  EXPECT_EQ(at(29), 7);
+  EXPECT_EQ(filled_, 0);
+}
+
 // By the system calls, since sanitizers lock nothing.
 TEST_F(AbsentPagesTest, AreNotTakenFromLockedMemory) {
   ASSERT_EQ(syscall(SYS_mlock, memory_.page(20), platform::page_size()), 0);
-  EXPECT_FALSE(absent_->take(memory_.pages(8, 8)));
+  EXPECT_FALSE(absent_->take(memory_.pages(8, 8), {memory_.pages(8, 8)}));
   ASSERT_EQ(syscall(SYS_munlock, memory_.page(20), platform::page_size()), 0);
   EXPECT_EQ(at(8), 7);
   EXPECT_EQ(filled_, 0);
