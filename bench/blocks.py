@@ -16,6 +16,7 @@ import pathlib
 import subprocess
 import sys
 
+import arguments
 import machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -23,15 +24,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", dest="preloaded", type=pathlib.Path, default=ROOT / "build" / "libblastoff.so")
-    parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build" / "bench_blocks")
+    parser.add_argument("--library", dest="preloaded", metavar="FILE", type=arguments.file, default=ROOT / "build" / "libblastoff.so")
+    parser.add_argument("--program", type=arguments.program, default=ROOT / "build" / "bench_blocks")
     parser.add_argument("--device", default="cuda", help="cuda, cuda:N, simulated or none; cuda:0,1 measures copies between two, too")
     parser.add_argument("--quick", action="store_true", help="small sizes")
-    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
     options = parser.parse_args()
     for file in (options.preloaded, options.program):
         if not file.exists():
-            parser.error(f"no file {file}: tools/build tests")
+            parser.error(f"no file {file}: ninja -C build bench_blocks blastoff")
     return options
 
 
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> list[dict]:
     sys.stderr.write(result.stderr)
     if result.returncode != 0:
         sys.exit(f"{options.program.name} ended with status {result.returncode}")
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    return arguments.lines_of(options.program, result.stdout)
 
 
 def pairs(rows: list[dict], table: str) -> list[tuple[dict, dict]]:

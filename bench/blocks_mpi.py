@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+import arguments
 import machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -30,20 +31,18 @@ WAYS = ("send", "bcast", "put", "get")
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", dest="preloaded", type=pathlib.Path, default=BUILD / "libblastoff.so")
+    parser.add_argument("--library", dest="preloaded", metavar="FILE", type=arguments.file, default=BUILD / "libblastoff.so")
     parser.add_argument("--compiler", default="mpicxx", help="of the MPI")
-    parser.add_argument("--starter", type=shlex.split, default=["mpirun", "-n", "2"], help="what starts two ranks of the program that follows")
-    parser.add_argument("--program", type=pathlib.Path, help="bench/programs/blocks_mpi.cpp, compiled")
+    parser.add_argument("--starter", type=arguments.command, default="mpirun -n 2", help="what starts two ranks of the program that follows")
+    parser.add_argument("--program", type=arguments.program, help="bench/programs/blocks_mpi.cpp, compiled")
     parser.add_argument("--device", default="cuda", help="cuda, simulated or none")
     parser.add_argument("--quick", action="store_true", help="small sizes")
-    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
     options = parser.parse_args()
-    for command in [options.starter[0], *([] if options.program else [options.compiler])]:
-        if shutil.which(command) is None:
-            parser.error(f"no command {command}: an MPI is needed")
-    for file in (options.preloaded, options.program or options.preloaded):
-        if not file.exists():
-            parser.error(f"no file {file}: make build")
+    if not options.program and shutil.which(options.compiler) is None:
+        parser.error(f"no command {options.compiler}: an MPI is needed")
+    if not options.preloaded.exists():
+        parser.error(f"no library {options.preloaded}: make build")
     return options
 
 

@@ -16,6 +16,7 @@ import pathlib
 import statistics
 import tempfile
 
+import arguments
 import cases
 import execute
 import machine
@@ -27,19 +28,13 @@ PARTS = ("parsec", "square", "rewrite", "level3", "one-thread", "threads")
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("base", type=pathlib.Path)
-    parser.add_argument("new", type=pathlib.Path)
+    parser.add_argument("base", type=arguments.file)
+    parser.add_argument("new", type=arguments.file)
     run.add_common_arguments(parser)
     parser.add_argument("--quick", action="store_true", help="small sizes: tries the script, measures nothing useful")
-    parser.add_argument("--only", default=",".join(PARTS), help="cases to run, of " + ", ".join(PARTS))
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    if unknown := set(options.only.split(",")) - set(PARTS):
-        parser.error(f"unknown case {', '.join(sorted(unknown))}; accepted: {', '.join(PARTS)}")
-    for library in (options.base, options.new):
-        if not library.exists():
-            parser.error(f"no library {library}")
-    return options
+    parser.add_argument("--only", type=arguments.words(PARTS), default=list(PARTS), help="cases to run, of " + ", ".join(PARTS))
+    parser.add_argument("--rounds", type=arguments.count, default=3)
+    return parser.parse_args()
 
 
 def seconds_per_call(entry: dict) -> dict[str, float]:
@@ -68,7 +63,7 @@ def measure(options: argparse.Namespace, programs: pathlib.Path, scratch: pathli
     recorder = execute.Recorder({}, scratch / "runs.json", scratch, programs, options.time_limit)
     found: dict[tuple[str, str, str], list] = {}
     for case in cases.suite(options.quick).cases:
-        if case.name not in options.only.split(","):
+        if case.name not in options.only:
             continue
         for policy in (mode for mode in case.modes if mode in modes.BLASTOFF):
             for turn in range(options.rounds):

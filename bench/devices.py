@@ -20,6 +20,7 @@ import statistics
 import sys
 import tempfile
 
+import arguments
 import execute
 import machine
 import modes
@@ -63,8 +64,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--several", help="the devices together (default: the first two that there are)")
     parser.add_argument("--split", default="auto", choices=["auto", "always", "never"], help="Blastoff's --split")
     parser.add_argument("--only", default="", help="rows whose operation contains one of these, separated by semicolons")
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--calls", type=int, default=8, help="of each operation in a round; the first is not counted")
+    parser.add_argument("--rounds", type=arguments.count, default=1)
+    parser.add_argument("--calls", type=arguments.count, default=8, help="of each operation in a round; the first is not counted")
     parser.add_argument("--nvblas", action="store_true", help="also NVBLAS on all these GPUs")
     parser.add_argument("--quick", action="store_true", help="small sizes: tries the script, measures nothing useful")
     parser.set_defaults(device=None, time_limit=400)

@@ -18,10 +18,13 @@ import argparse
 import json
 import os
 import pathlib
+import shlex
 import statistics
 import subprocess
 import sys
 import time
+
+import arguments
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SIZES = (32, 48, 64, 96, 128, 192, 256)
@@ -31,17 +34,15 @@ ROWS = ("cube", "real", "sixty")
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", dest="preloaded", type=pathlib.Path, default=ROOT / "build" / "libblastoff.so")
-    parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build" / "bench" / "fft")
-    parser.add_argument("--sizes", type=lambda text: [int(part) for part in text.split(",")], default=list(SIZES))
-    parser.add_argument("--only", type=lambda text: text.split(","), default=list(ROWS), help="rows, of " + ", ".join(ROWS))
-    parser.add_argument("--repeats", type=int, default=30, help="executions of each row")
+    parser.add_argument("--library", dest="preloaded", metavar="FILE", type=arguments.file, default=ROOT / "build" / "libblastoff.so")
+    parser.add_argument("--program", type=arguments.program, default=ROOT / "build" / "bench" / "fft")
+    parser.add_argument("--sizes", type=arguments.numbers, default=list(SIZES))
+    parser.add_argument("--only", type=arguments.words(ROWS), default=list(ROWS), help="rows, of " + ", ".join(ROWS))
+    parser.add_argument("--repeats", type=arguments.count, default=30, help="executions of each row")
     parser.add_argument("--policy", default="first-use")
     parser.add_argument("--min-size", type=int, help="Blastoff's threshold, if not its default")
-    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
     options = parser.parse_args()
-    if unknown := set(options.only) - set(ROWS):
-        parser.error(f"unknown row {', '.join(sorted(unknown))}; accepted: {', '.join(ROWS)}")
     for needed in (options.preloaded, options.program):
         if not needed.exists():
             parser.error(f"no {needed}: make build; cmake -S bench -B build/bench && cmake --build build/bench")
@@ -50,8 +51,10 @@ def parse_arguments() -> argparse.Namespace:
 
 def host_seconds(options: argparse.Namespace, row: str, n: int, threads: int, environment: dict[str, str]) -> float:
     command = [str(options.program), row, str(n), str(threads), str(options.repeats)]
-    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=True)
-    seconds = json.loads(done.stdout)
+    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{shlex.join(command)} ended with status {done.returncode}\n{done.stderr}")
+    (seconds,) = arguments.lines_of(options.program, done.stdout)
     return statistics.median(seconds[len(seconds) // 2 :])
 
 

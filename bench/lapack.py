@@ -23,6 +23,7 @@ import sys
 import time
 from collections.abc import Callable
 
+import arguments
 import kernels
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -35,17 +36,15 @@ WARM_UP = 2
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", dest="preloaded", type=pathlib.Path, default=ROOT / "build" / "libblastoff.so")
-    parser.add_argument("--sizes", type=lambda text: [int(part) for part in text.split(",")], default=list(SIZES))
-    parser.add_argument("--only", type=lambda text: text.split(","), default=list(ROWS), help="rows, of " + ", ".join(ROWS))
-    parser.add_argument("--repeats", type=int, default=5, help="timed calls of each row")
+    parser.add_argument("--library", dest="preloaded", metavar="FILE", type=arguments.file, default=ROOT / "build" / "libblastoff.so")
+    parser.add_argument("--sizes", type=arguments.numbers, default=list(SIZES))
+    parser.add_argument("--only", type=arguments.words(ROWS), default=list(ROWS), help="rows, of " + ", ".join(ROWS))
+    parser.add_argument("--repeats", type=arguments.count, default=5, help="timed calls of each row")
     parser.add_argument("--policy", default="first-use")
     parser.add_argument("--min-size", type=int, help="Blastoff's threshold, if not its default")
-    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
     parser.add_argument("--measure", choices=("host", "resident"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if unknown := set(options.only) - set(ROWS):
-        parser.error(f"unknown row {', '.join(sorted(unknown))}; accepted: {', '.join(ROWS)}")
     if not options.preloaded.exists():
         parser.error(f"no library {options.preloaded}: make build")
     return options

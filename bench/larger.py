@@ -23,6 +23,7 @@ import pathlib
 import sys
 import tempfile
 
+import arguments
 import execute
 import machine
 import modes
@@ -37,19 +38,18 @@ QUICK_CALLS = ("dgemm,N,N,800,800,800",)
 QUICK_MEMORIES = ("80%", "8M", "4M")
 RATIOS = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0]
 ROUNDS = 16
+PARTS = ("calls", "working-set")
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     run.add_common_arguments(parser)
-    parser.add_argument("--only", default="calls,working-set", help="parts to run")
+    parser.add_argument("--only", type=arguments.words(PARTS), default=list(PARTS), help="parts to run, of " + ", ".join(PARTS))
     parser.add_argument("--operations", default="", help="single calls that contain one of these, separated by semicolons")
-    parser.add_argument("--calls", type=int, default=8, help="of each operation; the median is of all but the first")
-    parser.add_argument(
-        "--ratios", type=lambda text: [float(part) for part in text.split(",")], default=RATIOS, help="of the working set to the memory"
-    )
+    parser.add_argument("--calls", type=arguments.count, default=8, help="of each operation; the median is of all but the first")
+    parser.add_argument("--ratios", type=arguments.fractions, default=RATIOS, help="of the working set to the memory")
     parser.add_argument("--without-managed", action="store_true", help="no managed memory beside the working set")
-    parser.add_argument("--budget", type=int, default=2048, help="MiB for the working set")
+    parser.add_argument("--budget", type=arguments.count, default=2048, help="MiB for the working set")
     parser.add_argument("--quick", action="store_true", help="small sizes: tries the script, measures nothing useful")
     return parser.parse_args()
 
@@ -168,7 +168,7 @@ def main() -> int:
         found = run.find_modes(options, programs, scratch)
         recorder = execute.Recorder({}, scratch / "runs.json", scratch, programs, options.time_limit)
         for part, measure in (("calls", measure_calls), ("working-set", measure_working_set)):
-            if part in options.only.split(","):
+            if part in options.only:
                 results[part.replace("-", "_")] = measure(options, recorder, found)
                 if options.output:
                     options.output.write_text(json.dumps(results, indent=1) + "\n")

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import arguments
 import machine
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,7 +32,9 @@ def run(interval: str, words: list[str], folder: Path) -> dict[str, float]:
     """The seconds of the program, and of sampling. An empty interval means no sampling."""
     options = [f"--memory={interval}", f"--report={folder / 'run.json'}"] if interval else []
     command = [sys.executable, "-m", "blastoff", "run", "--device=none", "--summary=never", *options, sys.executable, "-c", PROGRAM, *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": str(ROOT / "python")})
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT / "python")})
+    if done.returncode != 0:
+        raise SystemExit(done.stderr.strip())
     result = {"program_seconds": float(done.stdout)}
     if interval:
         (file,) = folder.glob("*.memory.json")
@@ -48,9 +51,9 @@ def mean(runs: list[dict[str, float]]) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--intervals", default="10ms,100ms,1s")
-    parser.add_argument("--megabytes", type=int, default=200)
-    parser.add_argument("--touches", type=int, default=100, help="how often the memory is mapped and touched")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--megabytes", type=arguments.count, default=200)
+    parser.add_argument("--touches", type=arguments.count, default=100, help="how often the memory is mapped and touched")
+    parser.add_argument("--rounds", type=arguments.count, default=3)
     given = parser.parse_args()
     words = [str(given.megabytes), str(given.touches)]
     intervals = ["", *given.intervals.split(",")]

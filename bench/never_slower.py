@@ -29,6 +29,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import arguments
 import kernels
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -189,17 +190,14 @@ PROGRAMS: dict[str, tuple[Callable[[], None], dict[str, str]]] = {
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", dest="preloaded", type=pathlib.Path, default=ROOT / "build" / "libblastoff.so")
-    parser.add_argument("--only", type=lambda text: text.split(","), default=list(PROGRAMS), help="programs")
-    parser.add_argument("--modes", type=lambda text: text.split(","), default=list(MODES), help="of " + ", ".join(MODES))
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="no program is begun later than that")
-    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    parser.add_argument("--library", dest="preloaded", metavar="FILE", type=arguments.file, default=ROOT / "build" / "libblastoff.so")
+    parser.add_argument("--only", type=arguments.words(PROGRAMS), default=list(PROGRAMS), help="programs")
+    parser.add_argument("--modes", type=arguments.words(MODES), default=list(MODES), help="of " + ", ".join(MODES))
+    parser.add_argument("--repeats", type=arguments.count, default=5)
+    parser.add_argument("--seconds", type=arguments.positive, default=float("inf"), help="no program is begun later than that")
+    parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
     parser.add_argument("--program", choices=list(PROGRAMS), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    for given, accepted in ((options.only, PROGRAMS), (options.modes, MODES)):
-        if unknown := set(given) - set(accepted):
-            parser.error(f"unknown {', '.join(sorted(unknown))}; accepted: {', '.join(accepted)}")
     if not options.program and not options.preloaded.exists():
         parser.error(f"no library {options.preloaded}: make build")
     return options

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+import arguments
 import never_slower
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -35,21 +36,19 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--device", default="simulated", help="as for blastoff run")
     parser.add_argument("--machine", help="the model of a GPU, as for blastoff predict")
     parser.add_argument("--rates", default="link=2e10,device=1e13,cpu=1e11,launch=1e-5,start=0.5", help="of the simulated device")
-    parser.add_argument("--only", type=lambda text: text.split(","), default=list(never_slower.PROGRAMS), help="programs")
-    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
-    parser.add_argument("--keep", type=pathlib.Path, help="leave each program's trace, report and log of calls in this folder")
+    parser.add_argument("--only", type=arguments.words(never_slower.PROGRAMS), default=list(never_slower.PROGRAMS), help="programs")
+    parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
+    parser.add_argument("--keep", type=arguments.folder, help="leave each program's trace, report and log of calls in this folder")
     options = parser.parse_args()
-    if unknown := set(options.only) - set(never_slower.PROGRAMS):
-        parser.error(f"unknown {', '.join(sorted(unknown))}; accepted: {', '.join(never_slower.PROGRAMS)}")
     if options.device != "simulated" and not options.machine:
         parser.error("--machine NAME is needed: the model of the GPU")
     return options
 
 
-def blastoff(*arguments: object, variables: dict[str, str] | None = None) -> str:
+def blastoff(*words: object, variables: dict[str, str] | None = None) -> str:
     path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
     environment = os.environ | {"PYTHONPATH": path} | (variables or {})
-    done = subprocess.run([*COMMAND, *map(str, arguments)], env=environment, capture_output=True, text=True)
+    done = subprocess.run([*COMMAND, *map(str, words)], env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError((done.stderr.strip().splitlines() or ["no message"])[-1])
     return done.stdout

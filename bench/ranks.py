@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 
+import arguments
 import kernels
 import machine
 import starting
@@ -39,16 +40,16 @@ LONGEST_JOB = 120  # seconds
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ranks", type=lambda text: [int(part) for part in text.split(",")], default=[8, 16])
-    parser.add_argument("--iterations", type=int, default=6)
-    parser.add_argument("--modes", type=lambda text: text.split(","), default=list(MODES))
-    parser.add_argument("--starter", type=shlex.split, default=["mpirun", "--oversubscribe", "--bind-to", "none", "-n"])
-    parser.add_argument("--program", type=pathlib.Path, help="bench/programs/ranks.c, compiled")
+    parser.add_argument("--ranks", type=arguments.numbers, default=[8, 16])
+    parser.add_argument("--iterations", type=arguments.count, default=6)
+    parser.add_argument("--modes", type=arguments.words(MODES), default=list(MODES))
+    parser.add_argument("--starter", type=arguments.command, default="mpirun --oversubscribe --bind-to none -n")
+    parser.add_argument("--program", type=arguments.program, help="bench/programs/ranks.c, compiled")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--command", default=str(ROOT / ".venv" / "bin" / "blastoff"))
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job later than that")
+    parser.add_argument("--seconds", type=arguments.positive, default=float("inf"), help="start no job later than that")
     parser.add_argument("--quick", action="store_true", help="small matrices")
-    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
     options = parser.parse_args()
     options.kernels = kernels.own(BLAS)
     if not options.kernels:

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 
+import arguments
 import cases
 import dependencies
 import execute
@@ -32,27 +33,23 @@ ROOT = HERE.parent
 PARTS = ("limit", "parsec", "square", "rewrite", "level3", "one-thread", "threads", "small", "startup")
 
 
-def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
+def parse_arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_common_arguments(parser)
     parser.add_argument("--quick", action="store_true", help="small sizes: tests the benchmark, measures nothing useful")
-    parser.add_argument("--only", default=",".join(PARTS), help="parts to run, of " + ", ".join(PARTS))
-    options = parser.parse_args(arguments)
-    options.only = options.only.split(",")
-    unknown = set(options.only) - set(PARTS)
-    if unknown:
-        parser.error(f"unknown part {', '.join(sorted(unknown))}; accepted: {', '.join(PARTS)}")
-    return options
+    parser.add_argument("--only", type=arguments.words(PARTS), default=list(PARTS), help="parts to run, of " + ", ".join(PARTS))
+    return parser.parse_args(given)
 
 
 def add_common_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--blastoff", type=pathlib.Path, default=ROOT / "build/libblastoff.so", help="the library")
-    parser.add_argument("--device", default="cuda", help="Blastoff's device: cuda, cuda:N, simulated, none")
+    parser.add_argument("--blastoff", metavar="FILE", type=arguments.file, default=ROOT / "build/libblastoff.so", help="the library")
+    device = "cuda" if machine.gpus() else "simulated"
+    parser.add_argument("--device", default=device, help="Blastoff's device: cuda (the default where there is a GPU), cuda:N, simulated, none")
     parser.add_argument("--programs", type=pathlib.Path, help="folder of the built programs (default: builds them)")
     parser.add_argument("--cpu-blas", type=pathlib.Path, default=machine.find_cpu_blas(), help="folder of libblas.so.3")
     parser.add_argument("--wheel-blas", type=pathlib.Path, default=machine.find_wheel_blas(), help="SciPy's OpenBLAS")
-    parser.add_argument("--time-limit", type=float, default=120, help="seconds after which one program is killed")
-    parser.add_argument("--output", type=pathlib.Path, help="results file, with every run")
+    parser.add_argument("--time-limit", type=arguments.positive, default=120, help="seconds after which one program is killed")
+    parser.add_argument("--output", type=arguments.output, help="results file, with every run")
 
 
 def build_programs(given: pathlib.Path | None) -> pathlib.Path:
@@ -139,7 +136,9 @@ def run_startup(recorder: execute.Recorder, found: modes.Available, quick: bool)
 def measure(options: argparse.Namespace, recorder: execute.Recorder, found: modes.Available) -> None:
     suite = cases.suite(options.quick)
     started = time.monotonic()
-    if "limit" in options.only:
+    if "limit" in options.only and not machine.gpu():
+        say("not measured: limit: there is no GPU")
+    elif "limit" in options.only:
         say("limit")
         run_limit(recorder, suite, found.modes["cpu"], found)
     for case in suite.cases:

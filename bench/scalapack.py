@@ -25,13 +25,14 @@ import argparse
 import itertools
 import json
 import pathlib
-import shlex
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+import arguments
 import kernels
 import machine
 import starting
@@ -47,46 +48,32 @@ AGREEMENT, OF_VECTORS = 1e-9, 1e-7
 LONGEST_JOB = 300  # seconds
 
 
-def words(accepted: tuple[str, ...]):
-    """The type of an option whose value is a list of accepted words."""
-
-    def read(text: str) -> list[str]:
-        given = text.split(",")
-        if unknown := set(given) - set(accepted):
-            raise argparse.ArgumentTypeError(f"unknown {', '.join(sorted(unknown))}; accepted: {', '.join(accepted)}")
-        return given
-
-    return read
-
-
-def numbers(text: str) -> list[int]:
-    return [int(part) for part in text.split(",")]
-
-
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ranks", type=numbers, default=[4])
-    parser.add_argument("--order", type=int, default=8000)
-    parser.add_argument("--eigen-order", type=int, help="default: a quarter of the order")
-    parser.add_argument("--blocks", type=numbers, default=[32, 64, 128, 256])
-    parser.add_argument("--only", type=words(ROUTINES), default=list(ROUTINES), help="routines, of " + ", ".join(ROUTINES))
-    parser.add_argument("--gather", type=words(GATHER), default=["auto"], help="of " + ", ".join(GATHER))
+    parser.add_argument("--ranks", type=arguments.numbers, default=[4])
+    parser.add_argument("--order", type=arguments.count, default=8000)
+    parser.add_argument("--eigen-order", type=arguments.count, help="default: a quarter of the order")
+    parser.add_argument("--blocks", type=arguments.numbers, default=[32, 64, 128, 256])
+    parser.add_argument("--only", type=arguments.words(ROUTINES), default=list(ROUTINES), help="routines, of " + ", ".join(ROUTINES))
+    parser.add_argument("--gather", type=arguments.words(GATHER), default=["auto"], help="of " + ", ".join(GATHER))
     parser.add_argument("--mpi", choices=STARTERS, default="openmpi")
-    parser.add_argument("--starter", type=shlex.split, help="default: that of --mpi")
-    parser.add_argument("--program", type=pathlib.Path, help="bench/programs/scalapack.c, compiled")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--starter", type=arguments.command, help="default: that of --mpi")
+    parser.add_argument("--program", type=arguments.program, help="bench/programs/scalapack.c, compiled")
+    parser.add_argument("--repeats", type=arguments.count, default=3)
     parser.add_argument("--device", nargs="+", default=["cuda"])
-    parser.add_argument("--threads", type=int, help="of the BLAS in each rank. Default: the cores divided by the ranks")
+    parser.add_argument("--threads", type=arguments.count, help="of the BLAS in each rank. Default: the cores divided by the ranks")
     parser.add_argument("--own-kernels-only", action="store_true", help="do not measure the CPU without the processor's kernels")
     parser.add_argument("--command", default=str(ROOT / ".venv" / "bin" / "blastoff"))
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job later than that")
-    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    parser.add_argument("--seconds", type=arguments.positive, default=float("inf"), help="start no job later than that")
+    parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
     options = parser.parse_args()
     for ranks in options.ranks:
         if round(ranks**0.5) ** 2 != ranks:
             parser.error(f"{ranks} ranks form no square grid; accepted are 1, 4, 9, 16, ...")
     options.eigen_order = options.eigen_order or options.order // 4
     options.starter = options.starter or STARTERS[options.mpi]
+    if shutil.which(options.starter[0]) is None:
+        parser.error(f"no command {options.starter[0]}: {options.mpi} is not installed")
     options.kernels = kernels.own(BLAS)
     options.end = time.monotonic() + options.seconds
     return options

@@ -15,6 +15,7 @@ import pathlib
 import sys
 import tempfile
 
+import arguments
 import execute
 import machine
 import run
@@ -27,9 +28,9 @@ AGREEMENT = 1e-9
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     run.add_common_arguments(parser)
-    parser.add_argument("--cases", default=",".join(ORDERS))
-    parser.add_argument("--scale", type=float, default=1, help="of the orders")
-    parser.add_argument("--rounds", type=int, default=2, help="the quickest counts")
+    parser.add_argument("--cases", type=arguments.words(ORDERS), default=list(ORDERS))
+    parser.add_argument("--scale", type=arguments.positive, default=1, help="of the orders")
+    parser.add_argument("--rounds", type=arguments.count, default=2, help="the quickest counts")
     return parser.parse_args()
 
 
@@ -62,7 +63,7 @@ def main() -> int:
         modes = {name: dataclasses.replace(mode, settings=mode.settings | more | {"BLASTOFF_RESULTS": name}) for name in RESULTS}
         recorder = execute.Recorder({}, scratch / "runs.json", scratch, programs, options.time_limit)
         print(f"{'case':>12} {'order':>6} {'calls':>6}" + "".join(f" {name + ', s':>10} {'look, s':>8}" for name in RESULTS), flush=True)
-        for case in options.cases.split(","):
+        for case in options.cases:
             row = measure(options, case, modes, recorder)
             rows.append(row)
             columns = "".join(f" {row[name + '_seconds']:10.4f} {row[name + '_look']:8.4f}" for name in RESULTS)

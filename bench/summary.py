@@ -16,6 +16,8 @@ import statistics
 import sys
 from typing import Any
 
+import arguments
+
 RESULTS = pathlib.Path(__file__).resolve().parent / "results"
 QUANTITIES = ("seconds", "nanoseconds", "rate")
 
@@ -96,13 +98,13 @@ def store(results: dict, path: pathlib.Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=pathlib.Path)
-    parser.add_argument("output", type=pathlib.Path, nargs="?")
+    parser.add_argument("results", metavar="FILE", type=arguments.results)
+    parser.add_argument("output", type=arguments.output, nargs="?")
     options = parser.parse_args()
-    results = json.loads(options.results.read_text())
+    given, results = options.results
     if "runs" not in results:
-        raise SystemExit(f"{options.results}: this is a summary already")
-    path = options.output or RESULTS / options.results.name
+        raise SystemExit(f"{given}: this is a summary already")
+    path = options.output or RESULTS / given.name
     store(results, path)
     print(f"summary: {os.path.relpath(path)}")
     return 0

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import argparse
-import json
-import pathlib
 
+import arguments
 import dependencies
 import summary
 import targets
@@ -75,14 +74,14 @@ def show(results: dict) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Print the table of a results file.")
-    parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("results", metavar="FILE", type=arguments.results)
     parser.add_argument("--markdown", action="store_true", help="as Markdown, for docs/benchmarks.md")
     options = parser.parse_args()
     if not options.markdown:
         dependencies.require("rich")
-    results = json.loads(options.results.read_text())
+    path, results = options.results
     if results.get("kind") != "speed":
-        raise SystemExit(f"{options.results}: not a file of bench/run.py")
+        raise SystemExit(f"{path}: not a file of bench/run.py")
     print(markdown(results), end="") if options.markdown else show(results)
 
 

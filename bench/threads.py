@@ -17,6 +17,7 @@ import statistics
 import sys
 import tempfile
 
+import arguments
 import execute
 import machine
 import modes
@@ -26,12 +27,12 @@ import run
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     run.add_common_arguments(parser)
-    parser.add_argument("--against", type=pathlib.Path, help="another library")
-    parser.add_argument("--size", type=int, default=1000)
-    parser.add_argument("--threads", default="1,2,4,8,16")
-    parser.add_argument("--calls", type=int, default=200, help="of each thread")
-    parser.add_argument("--seconds", type=float, default=2, help="at most, for each run")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--against", type=arguments.file, help="another library")
+    parser.add_argument("--size", type=arguments.count, default=1000)
+    parser.add_argument("--threads", type=arguments.numbers, default=[1, 2, 4, 8, 16])
+    parser.add_argument("--calls", type=arguments.count, default=200, help="of each thread")
+    parser.add_argument("--seconds", type=arguments.positive, default=2, help="at most, for each run")
+    parser.add_argument("--rounds", type=arguments.count, default=3)
     parser.add_argument("--first", action="store_true", help="each thread makes only 8 calls, which are counted from the first")
     return parser.parse_args()
 
@@ -70,7 +71,7 @@ def main() -> int:
         recorder = execute.Recorder({}, scratch / "runs.json", scratch, programs, options.time_limit)
         print(f"{'A':>8} {'threads':>7}" + "".join(f" {name + ', calls/s':>14}" for name in libraries), flush=True)
         for shared in (False, True):
-            for threads in map(int, options.threads.split(",")):
+            for threads in options.threads:
                 row = measure(options, threads, shared, libraries, recorder)
                 rows.append(row)
                 print(f"{'shared' if shared else 'own':>8} {threads:7}" + "".join(f" {row[name + '_rate']:14.0f}" for name in libraries), flush=True)

@@ -28,7 +28,6 @@ import json
 import multiprocessing
 import os
 import pathlib
-import shlex
 import statistics
 import subprocess
 import sys
@@ -36,6 +35,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
+import arguments
 import kernels
 import never_slower
 
@@ -100,7 +100,7 @@ COMMANDS: dict[str, list[str]] = {name: [sys.executable, str(pathlib.Path(__file
 
 def named_command(text: str) -> tuple[str, list[str]]:
     name, equals, command = text.partition("=")
-    if not equals or not shlex.split(command):
+    if not equals or not command.strip():
         raise argparse.ArgumentTypeError(f"{text}: NAME=COMMAND is wanted")
     return name, ["/bin/sh", "-c", command]
 
@@ -114,18 +114,17 @@ def variable(text: str) -> tuple[str, str]:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", dest="preloaded", type=pathlib.Path, default=ROOT / "build" / "libblastoff.so")
-    parser.add_argument("--only", type=lambda text: [name for name in text.split(",") if name], default=list(COMMANDS), help="programs; '' for none")
+    chosen = arguments.words(COMMANDS)
+    parser.add_argument("--library", dest="preloaded", metavar="FILE", type=arguments.file, default=ROOT / "build" / "libblastoff.so")
+    parser.add_argument("--only", type=lambda text: chosen(text) if text else [], default=list(COMMANDS), help="programs; '' for none")
     parser.add_argument("--program", type=named_command, action="append", default=[], metavar="NAME=COMMAND")
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=arguments.count, default=5)
     parser.add_argument("--coretype", help="OPENBLAS_CORETYPE of all runs")
     parser.add_argument("--setting", type=variable, action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="no program is begun later than that")
-    parser.add_argument("--output", type=pathlib.Path, help="write the figures as JSON")
+    parser.add_argument("--seconds", type=arguments.positive, default=float("inf"), help="no program is begun later than that")
+    parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
     parser.add_argument("--run", choices=list(FUNCTIONS), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if unknown := set(options.only) - set(COMMANDS):
-        parser.error(f"unknown {', '.join(sorted(unknown))}; accepted: {', '.join(COMMANDS)}")
     if not options.run and not options.preloaded.exists():
         parser.error(f"no library {options.preloaded}: make build")
     named = {kernels.VARIABLE: options.coretype} if options.coretype else {}

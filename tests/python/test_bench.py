@@ -1,6 +1,8 @@
 """The benchmark's summaries of its results, and its message if a package is missing."""
 
+import argparse
 import json
+import os
 import subprocess
 import sys
 
@@ -12,6 +14,7 @@ KEPT = sorted((BENCH / "results").glob("*.json"))
 
 sys.path.append(str(BENCH))
 
+import arguments  # noqa: E402
 import dependencies  # noqa: E402
 import kernels  # noqa: E402
 import summary  # noqa: E402
@@ -67,6 +70,47 @@ def test_a_missing_package_is_one_line(monkeypatch):
     dependencies.require("json")
     with pytest.raises(SystemExit, match=r"^run.py: the Python package no_such_package is missing: .* -m pip install no_such_package$"):
         dependencies.require("no_such_package")
+
+
+@pytest.mark.parametrize(
+    ("read", "given", "message"),
+    [
+        (arguments.count, "0", "'0' is no whole number above 0"),
+        (arguments.numbers, "8,x", "'x' is no whole number above 0"),
+        (arguments.positive, "nan", "'nan' is no number above 0"),
+        (arguments.fractions, "1,-2", "'-2' is no number above 0"),
+        (arguments.words(["a", "b"]), "a,c", "unknown 'c'; accepted: a, b"),
+        (arguments.file, "none", "no file none"),
+        (arguments.program, "data", "data is no program: it cannot be executed"),
+        (arguments.command, "none -n 2", "no command 'none'"),
+        (arguments.command, "'", "': No closing quotation"),
+        (arguments.command, "", "no command ''"),
+        (arguments.output, "folder", "folder is a folder; the name of a file is accepted"),
+        (arguments.output, "none/out.json", "no folder none"),
+        (arguments.folder, "data/below", "data/below: Not a directory"),
+        (arguments.results, "data", "data is no file of results: Expecting value"),
+        (arguments.results, "list", "list is no file of results: no JSON object"),
+    ],
+)
+def test_values_that_cannot_be_used_are_one_line(tmp_path, monkeypatch, read, given, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "data").write_text("x")
+    (tmp_path / "list").write_text("[]")
+    with pytest.raises(argparse.ArgumentTypeError) as caught:
+        read(given)
+    assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
+
+
+def test_a_program_in_the_present_folder_is_found_and_must_print_measurements(tmp_path):
+    (tmp_path / "x").write_text("#!/bin/sh\nexit 0\n")
+    (tmp_path / "x").chmod(0o755)
+    command = [sys.executable, str(BENCH / "blocks.py"), "--program", "./x", "--library", os.devnull]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and done.stderr.splitlines()[-1] == f"blocks.py: error: argument --library: no file {os.devnull}"
+    (tmp_path / "library").touch()
+    done = subprocess.run([*command[:-1], "library"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stderr.splitlines()[-1] == f"{tmp_path / 'x'} is another program: it printed no measurements"
 
 
 @pytest.mark.parametrize("name", ["run.py", "minsize.py", "interception.py", "table.py"])
