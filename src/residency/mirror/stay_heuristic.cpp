@@ -18,6 +18,11 @@ constexpr int first_patience = 64;
 constexpr int longest_patience = 1 << 12;
 constexpr int max_looked_at = 2;
 
+/// Bytes that are touched later cost the program as much as so many times more that come home during their calls.
+constexpr double cost_of_touching = 8;
+/// What was long ago counts no more than that, in sizes of the region.
+constexpr double max_saved = 64;
+
 }  // namespace
 
 /// The region that contains the span.
@@ -39,6 +44,16 @@ bool StayHeuristic::is_small_part(Span span, const Region& region) {
 /// Whether the program has touched much of what was left.
 bool StayHeuristic::was_touched(const Region& region) {
   return region.left > 0 && 4 * region.touched >= region.left;
+}
+
+/// Whether it was a mistake to leave what was left.
+bool StayHeuristic::has_failed(const Region& region) {
+  return was_touched(region) && cost_of_touching * static_cast<double>(region.touched) > region.saved;
+}
+
+void StayHeuristic::count_stayed(Region& region, std::size_t left) {
+  const double most = max_saved * static_cast<double>(region.end - region.begin);
+  region.saved = std::min(region.saved + static_cast<double>(left), most);
 }
 
 Stay StayHeuristic::judge(const operation::Operation& call, std::size_t index) {
@@ -66,17 +81,20 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
   Region& region = *known;
   const bool writes = operation::writes(call.operands()[index].intent);
   if (is_small_part(span, region)) {
-    if (writes) region.touched -= std::min(region.touched, left);
+    if (writes) {
+      region.touched -= std::min(region.touched, left);
+      count_stayed(region, left);
+    }
     return;
   }
   ++region.uses;
   if (region.left > 0) {
     const bool failed = has_failed(region);
     if (was_touched(region)) {
-      region.stayed = 0;
+      region.saved = std::max(0.0, region.saved - cost_of_touching * static_cast<double>(region.touched));
       region.touched = 0;
-    } else if (left > 0) {
-      ++region.stayed;
+    } else {
+      count_stayed(region, left);
     }
     int& looked_at = looked_at_.use(region.kind);
     looked_at = failed ? looked_at + 1 : 0;

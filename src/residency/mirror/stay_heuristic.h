@@ -50,17 +50,15 @@ class StayHeuristic {
     int uses = 0;             ///< by the device, since the program touched much of what was left
     std::size_t left = 0;     ///< bytes, of the latest result
     std::size_t touched = 0;  ///< bytes, since then, that did not stay once more
-    int stayed = 0;           ///< times that a result has stayed where one had, since the program touched much of it
+    double saved = 0;         ///< bytes that did not come home, less what touching others has cost
     int patience = 0;         ///< uses until the next probe
   };
   Region* region_of(platform::Span span);
   const Region* region_of(platform::Span span) const;
   static bool is_small_part(platform::Span span, const Region& region);
   static bool was_touched(const Region& region);
-  static bool has_failed(const Region& region) { return was_touched(region) && region.stayed < worth_a_touch; }
-
-  /// A result that is touched later costs the program as much as several that come home during their calls.
-  static constexpr int worth_a_touch = 8;
+  static bool has_failed(const Region& region);
+  static void count_stayed(Region& region, std::size_t left);
 
   platform::RecentMap<std::uintptr_t, Region> regions_{platform::max_matrices_remembered};  // by begin
   platform::RecentMap<std::uint64_t, int> looked_at_{4096};  // by kind: so many results in a row

