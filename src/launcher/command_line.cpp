@@ -6,18 +6,11 @@
 #include "config/accepted.h"
 #include "config/nearest.h"
 #include "config/option_value.h"
+#include "launcher/values.h"
 
 namespace blastoff::launcher {
 
 namespace {
-
-const config::Option* find_option(std::string_view flag) {
-  if (!flag.starts_with("--")) return nullptr;
-  flag.remove_prefix(2);
-  for (const config::Option& option : config::options())
-    if (option.scope != config::Scope::environment && flag == option.name) return &option;
-  return nullptr;
-}
 
 tl::unexpected<Failure> unknown(std::string_view flag) {
   std::vector<std::string> flags{"--help"};
@@ -28,13 +21,23 @@ tl::unexpected<Failure> unknown(std::string_view flag) {
               (near.empty() ? "; blastoff run --help lists the options" : " (did you mean " + near + "?)"));
 }
 
-Expected<void> check(const config::Option& option, std::string_view value, const std::string& named) {
-  if (config::parse_value(option.accepted, value)) return {};
-  return fail("invalid value " + named + "=" + std::string(value) +
-              "; accepted: " + config::describe_accepted(option.accepted));
+}  // namespace
+
+const config::Option* find_option(std::string_view flag) {
+  if (!flag.starts_with("--")) return nullptr;
+  flag.remove_prefix(2);
+  for (const config::Option& option : config::options())
+    if (option.scope != config::Scope::environment && flag == option.name) return &option;
+  return nullptr;
 }
 
-}  // namespace
+Expected<void> check(const config::Option& option, const std::string& value, const std::string& named) {
+  const bool fits = config::parse_value(option.accepted, value).has_value();
+  const std::string obstacle = fits ? obstacle_to(option, value) : "";
+  if (fits && obstacle.empty()) return {};
+  return fail("invalid value " + named + "=" + value + (fits ? ": " + obstacle : "") +
+              "; accepted: " + config::describe_accepted(option.accepted));
+}
 
 bool CommandLine::gives(const config::Option& option) const {
   return std::ranges::any_of(given, [&](const auto& one) { return one.first == &option; });

@@ -21,6 +21,12 @@ struct CommandLine {
   bool gives(const config::Option& option) const;
 };
 
+/// The option that is written so ("--policy"); nullptr if `blastoff run` has no such option.
+const config::Option* find_option(std::string_view flag);
+
+/// Checks a value. `named`: how the user wrote the option.
+Expected<void> check(const config::Option& option, const std::string& value, const std::string& named);
+
 /// Reads options and a program with its arguments. The program is the first word that is neither an option nor the
 /// value of one. An option that may be given without a value takes one only after "=", so that `--verify ./a.out` runs
 /// ./a.out.

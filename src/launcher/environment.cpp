@@ -8,6 +8,7 @@
 #include "launcher/installation.h"
 #include "launcher/path.h"
 #include "launcher/run_directories.h"
+#include "launcher/site.h"
 #include "platform/numa.h"
 #include "platform/process.h"
 #include "report/context.h"
@@ -118,6 +119,8 @@ void Environment::restore(const std::string& name) {
 
 Expected<Environment> program_environment(const CommandLine& line, const std::string& library) {
   Environment environment;
+  for (const SiteDefaults site = site_defaults(); const auto& [option, value] : site.values)
+    if (environment.get(option->environment).empty()) environment.set(option->environment, value);
   for (const auto& [option, value] : line.given) environment.set(option->environment, value);
   for (const config::Option& option : config::options()) {
     const std::string value(environment.get(option.environment));

@@ -2,6 +2,9 @@
 //
 // The Python package asks this program too (python/blastoff/launcher.py):
 //   blastoff --environment [OPTION...]            prints the environment of `blastoff run` with these options
+//   blastoff --site                               prints the path of the site's defaults ("" if there are none), then
+//   each
+//                                                 as NAME=VALUE, then "" and each line that does not count
 //   blastoff --find NAME                          prints the path of a program, looked up as the shell does
 //   blastoff --preloadable FILE                   prints why nothing can be preloaded into this program; "" if it can
 //   blastoff --python PYTHON FOLDER ARGUMENT...   uses this Python, and its package in this folder
@@ -24,6 +27,7 @@
 #include "launcher/failure.h"
 #include "launcher/installation.h"
 #include "launcher/run.h"
+#include "launcher/site.h"
 #include "platform/log.h"
 
 namespace blastoff::launcher {
@@ -52,6 +56,15 @@ Expected<int> print_environment(const Words& words) {
   const auto environment = program_environment(*line, *library);
   if (!environment) return tl::unexpected(environment.error());
   return print(environment->entries());
+}
+
+int print_site() {
+  const SiteDefaults site = site_defaults();
+  Words texts{site.path};
+  for (const auto& [option, value] : site.values) texts.push_back(std::string(option->name) + "=" + value);
+  texts.emplace_back();
+  texts.insert(texts.end(), site.problems.begin(), site.problems.end());
+  return print(texts);
 }
 
 Expected<int> print_path(const std::string& name) {
@@ -85,6 +98,7 @@ Expected<int> execute(Words words) {
   const std::string verb = words.empty() ? "" : words[0];
   const Words rest(words.begin() + (words.empty() ? 0 : 1), words.end());
   if (verb == "--environment") return print_environment(rest);
+  if (verb == "--site" && rest.empty()) return print_site();
   if (verb == "--find" && rest.size() == 1) return print_path(rest[0]);
   if (verb == "--preloadable" && rest.size() == 1) return print_obstacle(rest[0]);
   if (verb != "run") return execute_python(python, words);

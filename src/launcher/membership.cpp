@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <tuple>
 #include <vector>
 
 #include "launcher/path.h"
@@ -21,6 +22,9 @@ namespace blastoff::launcher {
 namespace {
 
 constexpr std::size_t longest_name = 100;
+/// For how long after its start a launcher waits for those of the other ranks.
+constexpr std::chrono::seconds latest_start{2};
+constexpr useconds_t look_microseconds = 5000;
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -60,6 +64,12 @@ class Lock {
   bool present_ = false;
 };
 
+void count_launcher(const std::string& directory) {
+  const std::string path = path_of(bulk(directory), joined_file);
+  const platform::Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (file) std::ignore = write(file.get(), "+", 1);
+}
+
 /// Enters this launcher into the run. Does nothing if the run has a running launcher of this rank, and so is another
 /// run; if it has just ended; or if another version has members in it.
 std::optional<Member> enter(const std::string& directory, int rank) {
@@ -68,6 +78,7 @@ std::optional<Member> enter(const std::string& directory, int rank) {
   if (!lock || has_strangers(directory)) return std::nullopt;
   if (const auto other = read_launcher(entry); other && is_running(*other)) return std::nullopt;
   if (!write_launcher(entry)) return std::nullopt;
+  if (rank >= 0) count_launcher(directory);
   return Member{directory, entry, ""};
 }
 
@@ -78,6 +89,15 @@ bool has_other_launchers(const Member& member) {
     if (const auto other = read_launcher(entry); other && is_running(*other)) return true;
   }
   return false;
+}
+
+/// Waits until a launcher of each rank has joined. They start within seconds; a rank may have none.
+void wait_for_ranks(const Member& member) {
+  const auto missing = [&] {
+    struct stat status {};
+    return stat(path_of(bulk(member.directory), joined_file).c_str(), &status) == 0 && status.st_size < member.ranks;
+  };
+  while (missing() && std::chrono::steady_clock::now() - member.joined < latest_start) usleep(look_microseconds);
 }
 
 /// If the batch system gives no name to a job, the process that has started its ranks gives one for this node.
@@ -100,13 +120,16 @@ std::optional<Member> join() {
     const std::string directory = places.create(name);
     auto member = directory.empty() ? std::nullopt : enter(directory, rank);
     if (!member) continue;
-    if (&name != &names.back()) member->job = job;
+    if (&name == &names.back()) return member;
+    member->job = job;
+    member->ranks = platform::local_size();
     return member;
   }
   return std::nullopt;
 }
 
 bool leave(Member& member) {
+  wait_for_ranks(member);
   const Lock lock(member.directory);
   if (!lock || has_other_launchers(member) || has_strangers(member.directory)) {
     unlink(member.entry.c_str());

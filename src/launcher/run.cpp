@@ -18,6 +18,7 @@
 #include "launcher/membership.h"
 #include "launcher/path.h"
 #include "launcher/run_directories.h"
+#include "launcher/site.h"
 #include "launcher/witness.h"
 #include "platform/log.h"
 #include "platform/process.h"
@@ -290,6 +291,8 @@ Failure run(const CommandLine& line, const std::optional<Python>& python) {
   const auto obstacle = why_not_preloadable(*program);
   if (!obstacle) return obstacle.error();
   if (!obstacle->empty()) return {*program + ": " + *obstacle};
+  if (platform::global_rank() <= 0)
+    for (const std::string& problem : site_defaults().problems) platform::log_line("%s", problem.c_str());
   auto environment = program_environment(line, *library);
   if (!environment) return environment.error();
   Run run(line.program, python, std::move(*environment));

@@ -18,6 +18,8 @@ inline constexpr std::string_view launcher_prefix = "launcher-";
 /// Two empty files, in the run's directory on a disk if it has one: its lock shows that a launcher reads energy
 /// counters; and a process keeps its marks if somebody reads them (report/marks.h).
 inline constexpr const char* energy_lock = "energy.lock";
+/// The file with a byte for each launcher that has joined the run.
+inline constexpr const char* joined_file = "joined";
 
 /// The time since 1970, for names that nobody else chooses.
 std::string nanoseconds_now();

@@ -193,7 +193,7 @@ def test_the_real_thing(blastoff):
     subjects = [finding["subject"] for finding in found["findings"]]
     memory = ["memory", "host memory", "AutoNUMA"]
     ours = ["library", "device", "libraries", *memory, "write tracking", "results", "interception", "MPI rank", "NVIDIA MPS"]
-    assert subjects == [*ours, "kernel", "huge pages", "container", "CPUs", "BLAS", "energy"]
+    assert subjects == [*ours, "kernel", "huge pages", "container", "CPUs", "BLAS", "energy", "site defaults"]
 
 
 def test_the_device_asked_for_is_the_one_tried(blastoff):

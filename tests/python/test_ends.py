@@ -493,6 +493,21 @@ call(*((400, 16) if os.environ["PMIX_RANK"] == "2" else (8, 1)))
     assert "imbalance" in summaries[0] and "rank 2 spent" in summaries[0]
 
 
+def test_a_rank_that_ends_before_another_starts_leaves_the_summary_to_it(script, place):
+    job = {"PMIX_NAMESPACE": "job@3", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}
+    command = script("call()")
+    first = started(command, place | job | {"PMIX_RANK": "0"})
+    time.sleep(0.5)
+    second = started(command, place | job | {"PMIX_RANK": "1"})
+    assert first.communicate(timeout=60)[1] == ""
+    assert "processes  2" in second.communicate(timeout=60)[1]
+
+
+def test_a_rank_without_others_is_summed_up(script, place):
+    alone = started(script("call()"), place | {"PMIX_NAMESPACE": "job@4", "OMPI_COMM_WORLD_LOCAL_SIZE": "2", "PMIX_RANK": "0"})
+    assert "dgemm" in alone.communicate(timeout=60)[1]
+
+
 def test_runs_of_the_same_rank_are_not_one_job(script, place, tmp_path):
     body = f"open('{tmp_path}/' + str(os.getpid()), 'w').close()\ncall()\ntime.sleep(1)"
     command = script(body)

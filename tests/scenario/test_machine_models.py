@@ -83,11 +83,6 @@ def test_a_broken_file_is_one_line(device, tmp_path):
     assert outcome.report["device"]["model"] == "assumed rates"
 
 
-def test_no_model_is_read_without_a_decision_by_time(device, tmp_path):
-    outcome = outcome_of(tmp_path, device, "--decide=size", f"--model={tmp_path}/missing.json")
-    assert outcome.lines == []
-
-
 def test_rates_of_another_blas_do_not_count(device, tmp_path):
     """In this model the CPU takes no time at all. It is used only if it was measured on this machine with the BLAS in use."""
     if device != "simulated":

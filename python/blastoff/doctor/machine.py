@@ -5,7 +5,7 @@ import platform
 import re
 from pathlib import Path
 
-from blastoff import glibc, kernels
+from blastoff import glibc, kernels, launcher
 from blastoff.blas_libraries import system_blas, wheel_blas
 from blastoff.doctor.finding import Finding, State
 from blastoff.sampling import energy
@@ -106,6 +106,17 @@ def energy_counters() -> Finding:
     return Finding("energy", State.NOTE, "; ".join(told))
 
 
+def site_defaults() -> Finding:
+    """The site's defaults for `blastoff run`, as the launcher reads them (src/launcher/site.h)."""
+    path, *texts = launcher.ask("--site")
+    values, problems = texts[: texts.index("")], texts[texts.index("") + 1 :]
+    if problems:
+        return Finding("site defaults", State.WARNING, "; ".join([*values, *problems]), f"correct {path or 'the file'}: these lines do not count")
+    if not path:
+        return Finding("site defaults", State.NOTE, "none: there is no /etc/blastoff.conf")
+    return Finding("site defaults", State.NOTE, f"{', '.join(values) or 'none'} ({path})")
+
+
 def findings() -> list[Finding]:
     """All findings that need no device."""
-    return [kernel(), huge_pages(), container(), cpus(), blas_libraries(), energy_counters()]
+    return [kernel(), huge_pages(), container(), cpus(), blas_libraries(), energy_counters(), site_defaults()]

@@ -1,19 +1,15 @@
 #include "device/simulated/faults.h"
 
-#include <array>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "device/simulated/notation.h"
+
 namespace blastoff::device::simulated {
 namespace {
-
-constexpr std::array<std::string_view, 13> operation_names = {
-    "allocate", "reserve", "back",    "staging", "queue", "event",      "to-device",
-    "to-host",  "between", "execute", "record",  "wait",  "synchronize"};
 
 std::string_view name_of(Operation operation) {
   return operation_names[static_cast<std::size_t>(operation)];
@@ -26,35 +22,18 @@ Error bad_plan(const std::string& text) {
                       text, fmt::join(operation_names, ", "))};
 }
 
-/// Returns the text before the first ':' of `rest`, and cuts both off.
-std::string_view next_part(std::string_view& rest) {
-  const auto colon = rest.find(':');
-  const auto part = rest.substr(0, colon);
-  rest = colon == std::string_view::npos ? std::string_view{} : rest.substr(colon + 1);
-  return part;
-}
-
 }  // namespace
 
 Status Faults::plan(const std::string& text) {
   if (text.empty()) return {};
-  std::string_view rest = text;
-  const auto operation = next_part(rest);
-  const auto number = next_part(rest);
-  std::size_t index = 0;
-  while (index < operation_names.size() && operation_names[index] != operation) ++index;
-  std::uint64_t failing = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), failing);
-  const bool is_number = error == std::errc{} && end == number.data() + number.size() && failing > 0;
-  const bool wrong = rest == "wrong" && operation == name_of(Operation::execute);
-  const bool is_kind = rest.empty() || rest == "lost" || rest == "memory" || rest == "unsupported" || wrong;
-  if (index == operation_names.size() || !is_number || !is_kind) return tl::unexpected(bad_plan(text));
-  operation_ = static_cast<Operation>(index);
-  failing_ = failing;
-  wrong_ = wrong;
-  kind_ = rest == "memory"        ? ErrorKind::out_of_memory
-          : rest == "unsupported" ? ErrorKind::unsupported
-                                  : ErrorKind::lost;
+  const auto plan = read_fault(text);
+  if (!plan) return tl::unexpected(bad_plan(text));
+  operation_ = static_cast<Operation>(plan->operation);
+  failing_ = plan->number;
+  wrong_ = plan->how == "wrong";
+  kind_ = plan->how == "memory"        ? ErrorKind::out_of_memory
+          : plan->how == "unsupported" ? ErrorKind::unsupported
+                                       : ErrorKind::lost;
   return {};
 }
 
