@@ -29,15 +29,17 @@ from blastoff.lab.modes import (  # noqa: E402
     CHUNKS,
     EXPLICIT,
     MANAGED,
+    MANAGED_BACK,
     MANAGED_PREFETCH,
     MANAGED_REMOTE,
     MODES,
+    PAGE_LOCKED,
     SYSTEM,
     SYSTEM_PREFETCH,
 )
 from blastoff.lab.simulated import SimulatedDevice  # noqa: E402
 from blastoff.lab.view import output  # noqa: E402
-from lab_rig import LosesLaunches, session_on  # noqa: E402
+from lab_rig import LosesLaunches, round_row, session_on  # noqa: E402
 
 SCHEMA = json.loads((offload.ROOT / "share" / "lab.schema.json").read_text())
 FAKE = offload.ROOT / "tests" / "python" / "lab" / "fake_cuda.cpp"
@@ -139,7 +141,7 @@ def test_everything_on_the_simulated_device(blastoff, tmp_path):
     }
     assert {finding["verdict"] for finding in document["findings"]} == {"cannot tell"} and len(document["findings"]) == len(findings.CLAIMS)
     page = (tmp_path / "out" / "lab.html").read_text()
-    assert page.count("<svg") == 8 + 1 + 2 + 6 and not re.search(r'(?:src|href)="(?!#)', page)
+    assert page.count("<svg") == (8 + 6) + 1 + 2 + 6 and not re.search(r'(?:src|href)="(?!#)', page)
     assert "say nothing about a GPU" in done.stdout and "| finding |" in (tmp_path / "out" / "findings.md").read_text()
 
 
@@ -150,7 +152,7 @@ def test_everything_on_a_gpu_that_reaches_no_system_memory(blastoff, cuda, bare)
     assert json.loads(done.stdout) == document and document["wrong"] == 0
     assert document["device"]["name"] == "fake GPU" and document["device"]["attributes"]["pageable_memory_access"] == 0
     modes = {mode.name for mode in (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE)}
-    assert {row["mode"] for row in document["sets"]["daxpy"]["rows"]} == modes
+    assert {row["mode"] for row in document["sets"]["daxpy"]["rows"]} == modes | {MANAGED_BACK.name, PAGE_LOCKED.name}
     assert {row["mode"] for row in document["sets"]["applications"]["rows"]} == {*modes, CHUNKS.name}
     reasons = {entry["why"] for entry in document["cannot"]}
     assert any("neither ATS nor HMM" in reason for reason in reasons)
@@ -180,6 +182,14 @@ def test_results_of_another_machine_are_shown(blastoff, tmp_path, bare):
         (["--device", "gpu"], "unknown device gpu; cuda, cuda:N and simulated are known"),
         (["dgemm"], "invalid choice: 'dgemm'"),
         (["--minutes", "0"], "--minutes takes a number above 0"),
+        (["pages", "--inner", "1-10"], "--inner and --outer are of daxpy, not of pages"),
+        (["daxpy", "--inner", "4-2"], "4-2: the range is empty"),
+        (["daxpy", "--inner", "0"], "'0' is no whole number from 1 to 1000"),
+        (["daxpy", "--outer", "two"], "'two' is no whole number from 1 to 1000"),
+        (["applications", "--only", "hot", "--device=simulated"], "--only: unknown 'hot'; accepted: quantum_volume, needle,"),
+        (["daxpy", "--memory", "x", "--device=simulated"], "--memory: unknown 'x'; accepted: explicit, managed, managed_prefetch,"),
+        (["daxpy", "--only", "srad"], "--only is of applications, not of daxpy"),
+        (["pages", "--memory", "system"], "--memory is of daxpy and applications, not of pages"),
         (["--quik"], "unknown option --quik (did you mean --quick?)"),
         (["--device", "simulated", "--output", "file"], "file: File exists"),
     ],
@@ -189,6 +199,14 @@ def test_mistakes_are_one_line(blastoff, tmp_path, arguments, message):
     (tmp_path / "other.json").write_text("[]")
     done = blastoff("lab", *arguments)
     assert done.returncode == 2 and message in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_one_application_in_one_kind_of_memory(blastoff, tmp_path, bare):
+    arguments = ["applications", "--only", "hotspot,srad", "--memory", "system_prefetch,page-locked", "--device=simulated", "--quick", "--output=out"]
+    done = blastoff("lab", *arguments, env=bare)
+    assert done.returncode == 0, done.stderr
+    rows = checked(tmp_path / "out")["sets"]["applications"]["rows"]
+    assert {(row["application"], row["mode"]) for row in rows} == {("hotspot", "system prefetch"), ("srad", "system prefetch")}
 
 
 def test_a_device_that_is_not_there(fake):
@@ -368,7 +386,7 @@ def test_what_the_driver_refuses_is_named_and_the_rest_goes_on(fake):
     with fake.open() as device:
         session = session_on(device, largest=1 << 16)
         daxpy.run(session)
-        assert {row["mode"] for row in session.results().rows} == {"explicit"}
+        assert {row["mode"] for row in session.results().rows} == {"explicit", "page-locked"}
         assert any("cuMemAllocManaged failed: CUDA_ERROR_OUT_OF_MEMORY" in entry["why"] for entry in session.cannot)
     assert fake.leaks() == 0
 
@@ -430,21 +448,6 @@ def test_cases_that_would_take_too_long_are_named():
         session.until = 0.0
         assert session.attempt("key", 4.0, "the case", lambda: pytest.fail("ran")) is None
     assert session.skipped[0]["what"] == "the case" and session.skipped[0]["why"].startswith("about 8.00 s")
-
-
-def round_row(mode: str, inner: int, seconds: float, size: int = 1000) -> dict:
-    return {"mode": mode, "inner": inner, "bytes": size, "total_later": seconds}
-
-
-def test_the_rule_names_the_mode_from_which_on_it_is_best():
-    rows = [round_row("explicit", 1, 3.0), round_row("managed", 1, 1.0), round_row("explicit", 4, 1.0), round_row("managed", 4, 0.97)]
-    rows += [round_row("explicit", 16, 1.0), round_row("managed", 16, 2.0), round_row("managed", 64, 1.0)]
-    assert daxpy.rules(rows) == ["1.00 kB: managed from 1 launch per touch, explicit from 16 launches per touch"]
-
-
-def test_a_tie_changes_no_rule():
-    rows = [round_row("explicit", 1, 1.0), round_row("managed", 1, 2.0), round_row("explicit", 4, 1.02), round_row("managed", 4, 1.0)]
-    assert daxpy.rules(rows) == ["1.00 kB: explicit from 1 launch per touch"]
 
 
 def test_granularity_is_the_distance_of_slow_touches():

@@ -136,11 +136,12 @@ class ExplicitBuffer(FixedBuffer):
 
 
 class SharedBuffer(FixedBuffer):
-    """Memory that both sides use at the same address. If `prefetched`, its pages move to the device before launches."""
+    """Memory that both sides use at the same address. If `prefetched`, its pages move to the device before launches; if `back`, also to the host
+    after them."""
 
-    def __init__(self, device: Device, size: int, prefetched: bool) -> None:
+    def __init__(self, device: Device, size: int, prefetched: bool, back: bool = False) -> None:
         super().__init__(device, size)
-        self.prefetched = prefetched
+        self.prefetched, self.back = prefetched, back
 
     def before_launch(self) -> None:
         if self.prefetched:
@@ -148,14 +149,29 @@ class SharedBuffer(FixedBuffer):
             self.device.synchronize()
 
     def after_launch(self) -> None:
+        if self.back:
+            self.device.prefetch(self.address, self.size, to_device=False)
         self.device.synchronize()
+
+
+class PageLockedBuffer(SharedBuffer):
+    """Page-locked host memory. Kernels read and write it over the link (zero-copy)."""
+
+    def __init__(self, device: Device, size: int) -> None:
+        super().__init__(device, size, prefetched=False)
+        self.address = device.allocate_on_host(size)
+        self.host = bytes_at(self.address, size)
+
+    def release(self) -> None:
+        self.host = np.empty(0, np.uint8)
+        self.device.release_on_host(self.address)
 
 
 class ManagedBuffer(SharedBuffer):
     """Managed memory. The driver moves its pages to the side that touches them, or leaves them in host memory (`remote`)."""
 
-    def __init__(self, device: Device, size: int, prefetched: bool, remote: bool) -> None:
-        super().__init__(device, size, prefetched)
+    def __init__(self, device: Device, size: int, prefetched: bool, remote: bool, back: bool = False) -> None:
+        super().__init__(device, size, prefetched, back)
         self.address = device.allocate(size, managed=True)
         if remote:
             try:
@@ -173,8 +189,8 @@ class ManagedBuffer(SharedBuffer):
 class SystemBuffer(SharedBuffer):
     """Ordinary memory that the device reaches through ATS or HMM."""
 
-    def __init__(self, device: Device, size: int, prefetched: bool, huge_pages: bool | None = None) -> None:
-        super().__init__(device, size, prefetched)
+    def __init__(self, device: Device, size: int, prefetched: bool, huge_pages: bool | None = None, back: bool = False) -> None:
+        super().__init__(device, size, prefetched, back)
         self.host = host_memory(size, huge_pages)
         self.address = self.host.ctypes.data
 

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -23,6 +24,8 @@ KEPT_SECONDS = 8.0
 FORMAT = 1
 WRONG_RESULT = 3
 INTERRUPTED = 130
+LARGEST_COUNT = 1000
+"""Most launches per touch, and most rounds."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -36,12 +39,24 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="few and small cases: some seconds")
     parser.add_argument("--minutes", type=float, default=10.0, help="the time for everything; larger cases are left out (default 10)")
     parser.add_argument("--output", metavar="DIRECTORY", default="blastoff-lab", help="where the results go (default blastoff-lab)")
+    parser.add_argument("--inner", metavar="LIST", type=counts, default=(), help="daxpy: launches per touch, as 1-10 or 1,4,16")
+    parser.add_argument("--outer", metavar="N", type=count, default=0, help="daxpy: rounds of a touch and its launches")
+    parser.add_argument("--only", metavar="LIST", type=names, default=(), help="applications: those to measure, as hotspot,quantum_volume")
+    parser.add_argument(
+        "--memory", metavar="LIST", type=names, default=(), help="daxpy, applications: kinds of memory to measure, as system,managed_prefetch"
+    )
     parser.add_argument("--from", metavar="FILE", dest="earlier", help="measure nothing; show and write the results that a lab.json has")
     parser.add_argument("--cuda-path", metavar="DIRECTORY", default="", help="a CUDA installation, for NVRTC")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parsed = parser.parse_args(arguments)
     if not parsed.minutes > 0:
         raise CommandError("lab: --minutes takes a number above 0")
+    if (parsed.inner or parsed.outer) and parsed.set not in ("daxpy", "all"):
+        raise CommandError(f"lab: --inner and --outer are of daxpy, not of {parsed.set}")
+    if parsed.only and parsed.set not in ("applications", "all"):
+        raise CommandError(f"lab: --only is of applications, not of {parsed.set}")
+    if parsed.memory and parsed.set in ("pages", "oversubscription"):
+        raise CommandError(f"lab: --memory is of daxpy and applications, not of {parsed.set}")
     if parsed.earlier:
         return show_again(Path(parsed.earlier), parsed)
     try:
@@ -53,6 +68,36 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("blastoff lab: interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+def count(text: str) -> int:
+    """A whole number from 1 to LARGEST_COUNT, as an option's value."""
+    if not re.fullmatch(r"[0-9]{1,6}", text) or not 1 <= int(text) <= LARGEST_COUNT:
+        raise ArgumentTypeError(f"{text!r} is no whole number from 1 to {LARGEST_COUNT}")
+    return int(text)
+
+
+def counts(text: str) -> tuple[int, ...]:
+    """Whole numbers and ranges of them: 1-10 or 1,4,16."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        low, high = count(first), count(last or first)
+        if low > high:
+            raise ArgumentTypeError(f"{part}: the range is empty")
+        found.update(range(low, high + 1))
+    return tuple(sorted(found))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names, in which _ may stand for a blank."""
+    return tuple(part.strip().replace("_", " ") for part in text.split(","))
+
+
+def check_names(option: str, given: Sequence[str], known: Sequence[str]) -> None:
+    if unknown := [name for name in given if name not in known]:
+        accepted = ", ".join(name.replace(" ", "_") for name in known)
+        raise CommandError(f"lab: {option}: unknown {unknown[0]!r}; accepted: {accepted}")
 
 
 def show_again(file: Path, parsed: Any) -> int:
@@ -112,16 +157,20 @@ def kept(seconds: float) -> float:
 
 def measure(parsed: Any) -> int:
     """Measures, writes and prints; the exit status."""
-    from blastoff.lab import results
+    from blastoff.lab import modes, results
+    from blastoff.lab.applications import experiment
     from blastoff.lab.failures import DeviceFailed
     from blastoff.lab.session import Session
     from blastoff.lab.view import output
 
     began = time.perf_counter()
+    check_names("--only", parsed.only, experiment.NAMES)
+    check_names("--memory", parsed.memory, [*(mode.name for mode in modes.MODES), modes.CHUNKS.name])
     output.make_directory(Path(parsed.output))
     names = list(SHARES) if parsed.set == "all" else [parsed.set]
     with open_device(parsed.device, parsed.cuda_path) as device:
         session = Session(device, quick=parsed.quick, say=lambda line: print(f"blastoff lab: {line}", file=sys.stderr))
+        session.inners, session.outer, session.only, session.memory = parsed.inner, parsed.outer, parsed.only, parsed.memory
         problem, status = "", 0
         try:
             run_sets(session, names, began + 60 * parsed.minutes - kept(60 * parsed.minutes))

@@ -1,4 +1,7 @@
-"""DAXPY: the CPU touches two arrays, then kernels use them. The number of launches per touch and the kind of memory vary."""
+"""DAXPY: the CPU touches an array, then kernels use it. The launches per touch, the rounds, the size and the kind of memory vary.
+
+The benchmark of Gayatri, Gott and Deslippe (PMBS 2019): `outer` rounds of a touch by the CPU and `inner` launches of y = a x + y. The CPU writes
+x once, and y in every round."""
 
 import time
 from collections.abc import Iterable
@@ -11,6 +14,7 @@ import numpy as np
 
 from blastoff import quantities
 from blastoff.lab.buffers import Buffer, for_launch
+from blastoff.lab.device import Device
 from blastoff.lab.kernels.table import DAXPY, Intent
 from blastoff.lab.modes import MODES, Mode
 from blastoff.lab.session import Session, seconds_of
@@ -20,18 +24,27 @@ MARKED = 257
 """Distance of the elements of x that begin with 3 instead of 1, so that a result in the wrong place is noticed."""
 
 
+WARM_UPS = 2
+"""Launches on small arrays of the same kind before each case, so that no measurement includes what only a first launch costs."""
+
+WARM_BYTES = 1 << 12
+SWEPT = tuple(range(1, 11))
+"""Launches per touch, and rounds, of the sweeps at one size."""
+
+SWEPT_BYTES = 64 << 20
+PUBLISHED = "Gayatri et al.: 6 to 8"
+
 TIE = 1.05
 """Factor by which another mode must be faster to replace the best mode. Smaller differences are noise."""
 
 
 def touch(x: Buffer, y: Buffer, n: int, turn: int = 0) -> None:
-    """The CPU writes both arrays of n numbers at first, and adds 1 to every element later."""
-    intent = Intent.UPDATE if turn else Intent.WRITE
-    with x.on_host(intent, np.float64, n) as xs, y.on_host(intent, np.float64, n) as ys:
-        if turn:
-            xs += 1
+    """The CPU writes both arrays of n numbers at first, and adds 1 to every element of y later."""
+    if turn:
+        with y.on_host(Intent.UPDATE, np.float64, n) as ys:
             ys += 1
-        else:
+    else:
+        with x.on_host(Intent.WRITE, np.float64, n) as xs, y.on_host(Intent.WRITE, np.float64, n) as ys:
             write_first(xs, ys)
 
 
@@ -43,12 +56,7 @@ def write_first(x: np.ndarray, y: np.ndarray) -> None:
 
 def expected(start: float, inner: int, turns: int) -> float:
     """An element of y at the end. All values are integers: the comparison is exact."""
-    x, y = start, 0.0
-    for turn in range(turns):
-        x, y = x + (turn > 0), y + (turn > 0)
-        for _ in range(inner):
-            y += SCALE * x
-    return y
+    return SCALE * start * inner * turns + max(0, turns - 1)
 
 
 def is_right(y: np.ndarray, inner: int, turns: int) -> bool:
@@ -62,25 +70,46 @@ def ends_right(y: Buffer, n: int, inner: int, turns: int) -> bool:
         return is_right(ys, inner, turns)
 
 
+def warm_up(device: Device, mode: Mode) -> bool:
+    """Launches the kernel on small arrays; whether the result was right."""
+    n = WARM_BYTES // 16
+    with ExitStack() as stack:
+        x, y = (mode.allocate(device, 8 * n, stack) for _ in range(2))
+        touch(x, y, n)
+        x.before_launch()
+        y.before_launch()
+        with for_launch(DAXPY, (n, SCALE, x, y)) as arguments:
+            device.timed_launches(WARM_UPS, DAXPY, device.blocks_for(n), (256, 1), *arguments)
+        y.after_launch()
+        return ends_right(y, n, WARM_UPS, 1)
+
+
 def measure(session: Session, mode: Mode, size: int, inner: int, outer: int) -> dict[str, Any]:
     """One case: `outer` rounds of one touch and `inner` launches."""
     device, n = session.device, size // 16
+    warm = warm_up(device, mode)
+    grid = device.blocks_for(n)
     with ExitStack() as stack:
+        start = time.perf_counter()
         x, y = (mode.allocate(device, 8 * n, stack) for _ in range(2))
+        allocation = time.perf_counter() - start
         rounds = []
         for turn in range(outer):
             began = time.perf_counter()
             touched = seconds_of(partial(touch, x, y, n, turn))
-            moved = seconds_of(x.before_launch) + seconds_of(y.before_launch)
+            moved = seconds_of(y.before_launch) + (0.0 if turn else seconds_of(x.before_launch))
             with for_launch(DAXPY, (n, SCALE, x, y)) as arguments:
-                kernels = device.timed_launches(inner, DAXPY, device.blocks_for(n), (256, 1), *arguments)
-            moved += seconds_of(y.after_launch)
-            rounds.append({"touch": touched, "moving": moved, "kernels": kernels, "total": time.perf_counter() - began})
-        right = ends_right(y, n, inner, outer)
+                kernels = device.timed_launches(inner, DAXPY, grid, (256, 1), *arguments)
+            back = seconds_of(y.after_launch)
+            moved += back
+            rounds.append({"touch": touched, "moving": moved, "back": back, "kernels": kernels, "total": time.perf_counter() - began})
+        whole = time.perf_counter() - start
+        right = warm and ends_right(y, n, inner, outer)
     later = [seconds for part in rounds for seconds in part["kernels"][1:]]
     return {
         "mode": mode.name,
         "bytes": 16 * n,
+        "block_bytes": 16 * n / grid[0],
         "inner": inner,
         "outer": outer,
         "kernel_first": median(part["kernels"][0] for part in rounds),
@@ -90,6 +119,9 @@ def measure(session: Session, mode: Mode, size: int, inner: int, outer: int) -> 
         "touch_first": rounds[0]["touch"],
         "touch_later": median(part["touch"] for part in rounds[1:]) if outer > 1 else None,
         "moving": median(part["moving"] for part in rounds),
+        "back": median(part["back"] for part in rounds),
+        "allocation": allocation,
+        "whole": whole,
         "total_first": rounds[0]["total"],
         "total_later": median(part["total"] for part in rounds[1:]) if outer > 1 else None,
         "totals": [sum(part["total"] for part in rounds[: turns + 1]) for turns in range(outer)],
@@ -113,20 +145,30 @@ def sizes(session: Session) -> list[int]:
 def run(session: Session) -> None:
     """Measures all cases in the order of size, the smallest first, so that only the largest are left out if time runs short."""
     inners, outer = ((1, 4, 16), 3) if session.quick else ((1, 4, 16, 64), 4)
+    inners, outer = session.inners or inners, session.outer or outer
     session.device.prepare(DAXPY)
     for mode in MODES:
-        if reason := mode.why_not(session.device):
+        if session.wants(mode) and (reason := mode.why_not(session.device)):
             session.note_cannot(mode.name, reason)
-    for size in sizes(session):
-        session.say(f"daxpy, {quantities.size(size)}")
-        for inner in inners:
-            for mode in MODES:
-                if mode.why_not(session.device):
-                    continue
-                what = f"{mode.name}, {quantities.size(size)}, {inner} launches per touch"
-                case = partial(measure, session, mode, size, inner, outer)
-                session.attempt(("daxpy", mode.name, inner), size, what, case)
-    session.results().rules = rules(session.results().rows)
+    cases = [(size, inners, outer) for size in sizes(session)]
+    if not session.quick and not session.inners:
+        cases.append((min(session.largest, SWEPT_BYTES) // 16 * 16, SWEPT, session.outer or max(SWEPT)))
+    for case in sorted(cases):
+        measure_size(session, *case)
+    rows = session.results().rows
+    session.results().rules = rules(rows) + crossovers(rows)
+
+
+def measure_size(session: Session, size: int, inners: tuple[int, ...], outer: int) -> None:
+    """Measures one size with each number of launches per touch, in all modes."""
+    session.say(f"daxpy, {quantities.size(size)}")
+    for inner in inners:
+        for mode in MODES:
+            if not session.wants(mode) or mode.why_not(session.device):
+                continue
+            what = f"{mode.name}, {quantities.size(size)}, {inner} launches per touch"
+            case = partial(measure, session, mode, size, inner, outer)
+            session.attempt(("daxpy", mode.name, inner, outer), size, what, case)
 
 
 def best(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -151,4 +193,41 @@ def rules(rows: list[dict[str, Any]]) -> list[str]:
             previous = winner
         if phrases:
             lines.append(f"{quantities.size(size)}: {', '.join(phrases)}")
+    return lines
+
+
+STAY, MOVE = ("system", "managed remote", "page-locked"), ("managed", "managed prefetch", "system prefetch", "explicit")
+"""Modes whose data stays where the CPU put it, and modes whose data moves to the device."""
+
+
+def crossover(rows: list[dict[str, Any]]) -> float | None:
+    """The launches per touch from which on moving the data beats leaving it, by the best mode of either kind; between two measured numbers on
+    the straight line. Infinite if moving never pays; None if one kind was not measured. `rows` are of one size."""
+    before: tuple[int, float] | None = None
+    for inner in sorted({row["inner"] for row in rows}):
+        of_this = [row for row in rows if row["inner"] == inner and row["total_later"] is not None]
+        stays, moves = ([row["total_later"] for row in of_this if row["mode"] in kind] for kind in (STAY, MOVE))
+        if not stays or not moves:
+            continue
+        gain = min(stays) - min(moves)
+        if gain > 0:
+            return float(inner) if before is None else before[0] + (inner - before[0]) * -before[1] / (gain - before[1])
+        before = inner, gain
+    return None if before is None else float("inf")
+
+
+def crossovers(rows: list[dict[str, Any]]) -> list[str]:
+    """The crossover of each size, as a number."""
+    lines = []
+    for size in sorted({row["bytes"] for row in rows}):
+        of_this = [row for row in rows if row["bytes"] == size]
+        found, counts = crossover(of_this), [row["inner"] for row in of_this]
+        if found is None:
+            continue
+        if found > max(counts):
+            words = f"moving does not pay up to {max(counts)} launches per touch"
+        else:
+            least = "or fewer " if found == min(counts) else ""
+            words = f"moving pays from {found:.3g} {least}launches per touch on"
+        lines.append(f"{quantities.size(size)}: {words} ({PUBLISHED})")
     return lines

@@ -14,6 +14,7 @@ import numpy as np
 from blastoff import quantities
 from blastoff.lab.blocks import Blocks, open_blocks
 from blastoff.lab.failures import Cannot
+from blastoff.lab.host import available
 from blastoff.lab.kernels.table import Kernel
 
 
@@ -52,6 +53,7 @@ class Device(ABC):
 
     def __init__(self) -> None:
         self.held: dict[int, Held] = {}
+        self.page_locked: set[int] = set()
         self._blocks: Blocks | None = None
 
     def __enter__(self) -> Device:
@@ -77,6 +79,12 @@ class Device(ABC):
 
     @abstractmethod
     def _release(self, address: int, managed: bool) -> None: ...
+
+    @abstractmethod
+    def _allocate_on_host(self, size: int) -> int: ...
+
+    @abstractmethod
+    def _release_on_host(self, address: int) -> None: ...
 
     @abstractmethod
     def upload(self, address: int, source: np.ndarray) -> None:
@@ -163,8 +171,22 @@ class Device(ABC):
         held = self.held.pop(address)
         self._release(address, held.managed)
 
+    def allocate_on_host(self, size: int) -> int:
+        """The address of new page-locked host memory, which kernels reach at the same address; raises Cannot if it does not fit."""
+        if size > available():
+            raise Cannot(f"{quantities.size(size)} of host memory do not fit: {quantities.size(available())} may be used")
+        address = self._allocate_on_host(size)
+        self.page_locked.add(address)
+        return address
+
+    def release_on_host(self, address: int) -> None:
+        self.page_locked.remove(address)
+        self._release_on_host(address)
+
     def close(self) -> None:
         """Releases all memory."""
+        for address in list(self.page_locked):
+            self.release_on_host(address)
         for address in list(self.held):
             self.release(address)
 

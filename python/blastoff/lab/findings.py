@@ -105,6 +105,23 @@ def slow_touch(rows: Rows) -> Verdict:
     return compare("the CPU's next touch of system memory, with against without prefetch", pair, "touch_later")
 
 
+def fastest_back(rows: Rows) -> Verdict:
+    """Compares the ways back to the CPU: the prefetch to the host, if there is one, and the CPU's next touch."""
+    kinds = dict.fromkeys(("managed", "system"), ("", " prefetch", " prefetch back"))
+    inner = max((row["inner"] for row in rows), default=0)
+    chosen = [row for row in rows if row["inner"] == inner and "back" in row and row["touch_later"] is not None]
+    size = max((row["bytes"] for row in chosen), default=0)
+    back = {row["mode"]: row["back"] + row["touch_later"] for row in chosen if row["bytes"] == size}
+    managed = {mode: seconds for mode, seconds in back.items() if mode.startswith("managed prefetch")}
+    others = {mode: back[mode] for mode in (name + end for name, ends in kinds.items() for end in ends) if mode in back and mode not in managed}
+    if not managed or not any(mode.startswith("system") for mode in others):
+        return NO_SYSTEM, UNKNOWN
+    best, other = min(managed, key=managed.__getitem__), min(others, key=others.__getitem__)
+    times = f"{quantities.duration(others[other])} against {quantities.duration(managed[best])}"
+    here = f"back to the CPU and its touch, {other} against {best}, {quantities.size(size)}: {times}"
+    return here, AGREES if others[other] > CLEAR * managed[best] else DIFFERS
+
+
 def cpu_initialised(rows: Rows) -> Verdict:
     totals: dict[tuple[str, str], dict[str, float]] = {}
     for row in rows:
@@ -148,6 +165,7 @@ CLAIMS: tuple[tuple[str, str, str, Callable[[Rows], Verdict]], ...] = (
     ("daxpy", GAYATRI, "With many launches per touch, moving the data pays.", partial(staying_against_moving, few=False)),
     ("daxpy", GAYATRI, "Prefetch helps.", prefetch_helps),
     ("daxpy", GAYATRI, "Prefetch makes the CPU's next touch slow.", slow_touch),
+    ("daxpy", GAYATRI, "Back on the CPU, managed memory with prefetch is fastest.", fastest_back),
     ("daxpy", ACES4, "Page-locked memory makes copies of large blocks faster.", page_locked_copies),
     ("oversubscription", ACES4, "Blocks whose copies overlap with kernels beat copies that are waited for.", blocks_against_copies),
     ("applications", SCHIEFFER, "System memory suits data that the CPU initialises.", cpu_initialised),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from blastoff.lab.buffers import BlockBuffer, BlockOverBuffer, Buffer, ExplicitBuffer, HostBuffer, ManagedBuffer, SystemBuffer
+from blastoff.lab.buffers import BlockBuffer, BlockOverBuffer, Buffer, ExplicitBuffer, HostBuffer, ManagedBuffer, PageLockedBuffer, SystemBuffer
 from blastoff.lab.device import Device
 from blastoff.lab.failures import Cannot
 
@@ -16,12 +16,13 @@ class Mode:
         self.name = name
         words = name.split()
         self.kind, self.prefetched, self.remote, self.over = words[0], "prefetch" in words, "remote" in words, "over" in words
+        self.back = "back" in words
 
     def why_not(self, device: Device) -> str:
         """Why the device cannot use this mode; "" if it can."""
         if self.kind == "blocks":
             return device.why_no_blocks()
-        return "" if self.kind in ("explicit", "chunks") else device.why_not(self.name)
+        return "" if self.kind in ("explicit", "chunks", "page-locked") else device.why_not(self.name)
 
     def allocate(self, device: Device, size: int, stack: ExitStack) -> Buffer:
         """A new buffer, which `stack` releases."""
@@ -37,15 +38,31 @@ class Mode:
         if self.kind == "chunks":
             return HostBuffer(device, size)
         if self.kind == "managed":
-            return ManagedBuffer(device, size, self.prefetched, self.remote)
+            return ManagedBuffer(device, size, self.prefetched, self.remote, self.back)
+        if self.kind == "page-locked":
+            return PageLockedBuffer(device, size)
         if self.kind == "blocks":
             return BlockOverBuffer(device, size) if self.over else BlockBuffer(device, size)
-        return SystemBuffer(device, size, self.prefetched)
+        return SystemBuffer(device, size, self.prefetched, back=self.back)
 
 
 EXPLICIT, MANAGED, MANAGED_PREFETCH = Mode("explicit"), Mode("managed"), Mode("managed prefetch")
 MANAGED_REMOTE = Mode("managed remote")
 SYSTEM, SYSTEM_PREFETCH = Mode("system"), Mode("system prefetch")
+MANAGED_BACK, SYSTEM_BACK = Mode("managed prefetch back"), Mode("system prefetch back")
+PAGE_LOCKED = Mode("page-locked")
 BLOCKS, BLOCKS_OVER = Mode("blocks"), Mode("blocks over malloc")
 CHUNKS = Mode("chunks")
-MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, SYSTEM_PREFETCH, BLOCKS, BLOCKS_OVER)
+MODES = (
+    EXPLICIT,
+    MANAGED,
+    MANAGED_PREFETCH,
+    MANAGED_BACK,
+    MANAGED_REMOTE,
+    SYSTEM,
+    SYSTEM_PREFETCH,
+    SYSTEM_BACK,
+    PAGE_LOCKED,
+    BLOCKS,
+    BLOCKS_OVER,
+)

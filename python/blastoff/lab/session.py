@@ -11,6 +11,7 @@ from blastoff import quantities
 from blastoff.lab.device import Device
 from blastoff.lab.failures import Cannot
 from blastoff.lab.host import available
+from blastoff.lab.modes import Mode
 
 LARGEST_SHARE = 0.25
 """Largest share of the free memory of the device, and of the host, that the data of one experiment takes."""
@@ -33,10 +34,16 @@ class Results:
 
 @dataclass
 class Session:
-    """The state of one run. `until`: when the present set's share of the time ends, on the clock of time.perf_counter."""
+    """The state of one run. `until`: when the present set's share of the time ends, on the clock of time.perf_counter. `inners`, `outer`: the
+    launches per touch and the rounds of DAXPY that were asked for. `only`,
+    `memory`: the applications and the kinds of memory that were asked for; all if empty."""
 
     device: Device
     quick: bool = False
+    inners: tuple[int, ...] = ()
+    outer: int = 0
+    only: tuple[str, ...] = ()
+    memory: tuple[str, ...] = ()
     until: float = float("inf")
     largest: int = 0
     sets: dict[str, Results] = field(default_factory=dict)
@@ -49,6 +56,9 @@ class Session:
     def __post_init__(self) -> None:
         if not self.largest:
             self.largest = int(LARGEST_SHARE * min(self.device.room(), available()))
+
+    def wants(self, mode: Mode) -> bool:
+        return not self.memory or mode.name in self.memory
 
     def results(self) -> Results:
         """The results of the present set."""

@@ -49,6 +49,12 @@ class SimulatedDevice(Device):
     def _release(self, address: int, managed: bool) -> None:
         del self.arrays[address]
 
+    def _allocate_on_host(self, size: int) -> int:
+        return self._allocate(size, managed=False)
+
+    def _release_on_host(self, address: int) -> None:
+        self._release(address, managed=False)
+
     def _check(self, address: int, size: int) -> None:
         """Copies stay within one allocation, as a GPU's driver demands."""
         if not any(start <= address and address + size <= start + array.nbytes for start, array in self.arrays.items()):

@@ -186,6 +186,7 @@ int retained = 0;
 bool context_is_current = false;
 std::size_t total_memory = std::size_t{256} << 20;
 std::map<CUdeviceptr, Allocation> allocations;
+std::set<void*> page_locked;
 std::set<std::string*> modules;
 std::set<const std::pair<const std::string, std::function<void(void**)>>*> functions;
 std::map<CUevent, std::unique_ptr<Event>> events;
@@ -255,7 +256,7 @@ void fake_work_again() {
 }
 /// Number of allocations, modules, events and references to the context that have not been released.
 int fake_leaks() {
-  return static_cast<int>(allocations.size() + modules.size() + events.size()) + retained;
+  return static_cast<int>(allocations.size() + page_locked.size() + modules.size() + events.size()) + retained;
 }
 
 // ---- libcuda.so.1
@@ -339,6 +340,21 @@ CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t size) {
 CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t size, unsigned int flags) {
   CHECK();
   RETURN(flags == 1 ? allocate(address, size, true) : invalid_value);
+}
+
+CUresult cuMemHostAlloc(void** address, std::size_t size, unsigned int flags) {
+  CHECK();
+  *address = std::malloc(size);
+  if (flags != 3 || *address == nullptr) RETURN(invalid_value);
+  page_locked.insert(*address);
+  RETURN(ok);
+}
+
+CUresult cuMemFreeHost(void* address) {
+  CHECK();
+  if (page_locked.erase(address) == 0) RETURN(invalid_value);
+  std::free(address);
+  RETURN(ok);
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {

@@ -18,10 +18,11 @@ from blastoff.lab.applications.quantum_volume import QuantumVolume
 from blastoff.lab.applications.srad import Srad
 from blastoff.lab.host import available
 from blastoff.lab.kernels.table import Intent
-from blastoff.lab.modes import BLOCKS, CHUNKS, EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, Mode
+from blastoff.lab.modes import BLOCKS, CHUNKS, EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, SYSTEM_PREFETCH, Mode
 from blastoff.lab.session import Session, seconds_of
 
-MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, BLOCKS)
+MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, MANAGED_REMOTE, SYSTEM, SYSTEM_PREFETCH, BLOCKS)
+NAMES = ("quantum volume", "needle", "pathfinder", "bfs", "hotspot", "srad")
 HOST_SHARE = 4
 HOST_SHARES = {"bfs": 8, "hotspot": 9, "srad": 9}
 """Host memory that a problem needs, as a multiple of the size of its arrays: for their contents, for copies, and for the CPU's computation,
@@ -145,6 +146,8 @@ def make(session: Session, name: str, size: int, maker: Callable[[], Application
 
 def run(session: Session) -> None:
     for name, size, maker in problems(session):
+        if session.only and name not in session.only:
+            continue
         if size > session.largest:
             limit = quantities.size(session.largest)
             why = f"one experiment takes at most {limit}: a quarter of what is free on the device or the host, whichever is less"
@@ -155,7 +158,7 @@ def run(session: Session) -> None:
         if application is None:
             continue
         session.device.prepare(*application.kernels)
-        for mode in modes_of(application):
+        for mode in filter(session.wants, modes_of(application)):
             what = f"{name}, {application.size_text}, {mode.name}"
             key = ("applications", name, mode.name)
             session.attempt(key, size, what, lambda application=application, mode=mode: measure(session, application, mode))

@@ -14,6 +14,7 @@ from blastoff.lab.cuda.driver import (
     ATTACH_GLOBAL,
     ATTRIBUTES,
     CPU,
+    FOR_DEVICES,
     HANDLE,
     ON_DEVICE,
     ON_HOST,
@@ -95,6 +96,12 @@ class CudaDevice(Device):
     def _release(self, address: int, managed: bool) -> None:
         self.driver.call("cuMemFree_v2", address)
 
+    def _allocate_on_host(self, size: int) -> int:
+        return self.driver.number("cuMemHostAlloc", size, FOR_DEVICES, kind=ctypes.c_void_p)
+
+    def _release_on_host(self, address: int) -> None:
+        self.driver.call("cuMemFreeHost", address)
+
     def upload(self, address: int, source: np.ndarray) -> None:
         self.driver.call("cuMemcpyHtoD_v2", address, pointer_to(source), source.nbytes)
         self.synchronize()  # a small copy from pageable memory may return before it has arrived
@@ -171,6 +178,9 @@ class CudaDevice(Device):
         for address in self.held:
             self.driver.status("cuMemFree_v2", address)
         self.held.clear()
+        for address in self.page_locked:
+            self.driver.status("cuMemFreeHost", address)
+        self.page_locked.clear()
         for event in self.events:
             self.driver.status("cuEventDestroy_v2", event)
         for module in self.modules.values():

@@ -10,6 +10,7 @@ ADDRESS = c_uint64  # CUdeviceptr
 HANDLE = c_void_p  # CUcontext, CUmodule, CUfunction, CUstream, CUevent
 
 ATTACH_GLOBAL = 1
+FOR_DEVICES = 1 | 2  # CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP
 ON_DEVICE, ON_HOST = 1, 2  # CUmemLocationType
 CPU = -1  # CU_DEVICE_CPU
 PREFER, ACCESSED_BY = 3, 5  # CUmem_advise
@@ -52,6 +53,8 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuMemAlloc_v2": (POINTER(ADDRESS), c_size_t),
     "cuMemAllocManaged": (POINTER(ADDRESS), c_size_t, c_uint),
     "cuMemFree_v2": (ADDRESS,),
+    "cuMemHostAlloc": (POINTER(c_void_p), c_size_t, c_uint),
+    "cuMemFreeHost": (c_void_p,),
     "cuMemcpyHtoD_v2": (ADDRESS, c_void_p, c_size_t),
     "cuMemcpyDtoH_v2": (c_void_p, ADDRESS, c_size_t),
     "cuMemcpyDtoDAsync_v2": (ADDRESS, ADDRESS, c_size_t, HANDLE),

@@ -11,7 +11,13 @@ from blastoff.lab.view.words import MODES
 from blastoff.view.bars import legend, scale, tick
 from blastoff.view.figures import FAINT, draw
 
-COLOURS = dict(zip(MODES, ("#8d99ae", "#c8553d", "#e09f3e", "#a44a9c", "#0f7b6c", "#4f7cac", "#b07d62", "#6aa84f", "#c06c9e"), strict=True))
+COLOURS = dict(
+    zip(
+        MODES,
+        ("#8d99ae", "#c8553d", "#e09f3e", "#f2c14e", "#a44a9c", "#0f7b6c", "#4f7cac", "#2f4b7c", "#555555", "#b07d62", "#6aa84f", "#c06c9e"),
+        strict=True,
+    )
+)
 PHASES = {
     "allocation": "#8d99ae",
     "initialisation": "#4f7cac",
@@ -70,12 +76,41 @@ DAXPY_TIMES: tuple[tuple[str, Callable[[dict[str, Any]], float | None]], ...] = 
 
 
 def daxpy(rows: Rows) -> list[Plot]:
-    """Eight figures: kernels, touch, moving and total, for few and for many launches per touch."""
+    """Kernels, touch, moving and total by size, for few and for many launches per touch, and the sweeps of one size."""
     found = []
-    for inner in sorted({min(row["inner"] for row in rows), max(row["inner"] for row in rows)}):
+    for inner in few_and_many(rows):
         chosen = [row for row in rows if row["inner"] == inner]
         launches = f"{inner} launch{'' if inner == 1 else 'es'} per touch"
         found += [(f"{name[0].upper()}{name[1:]}, {launches}", curves(chosen, "bytes", value, "size")) for name, value in DAXPY_TIMES]
+    return found + sweeps(rows)
+
+
+def few_and_many(rows: Rows) -> list[int]:
+    counts = {row["inner"] for row in rows}
+    return sorted({min(counts), max(counts)})
+
+
+def sweeps(rows: Rows) -> list[Plot]:
+    """By launches per touch and by rounds, for the size with most numbers of launches (the largest of these); and what a program would notice:
+    all rounds with allocation and initialisation."""
+    size = max((len({row["inner"] for row in rows if row["bytes"] == size}), size) for size in {row["bytes"] for row in rows})[1]
+    chosen, where = [row for row in rows if row["bytes"] == size], quantities.size(size)
+    label = "launches per touch"
+    found = [
+        (f"Kernels of a round, {where}", curves(chosen, "inner", lambda row: row["kernel"], label, logarithmic=False)),
+        (f"Whole round, {where}", curves(chosen, "inner", lambda row: row["total_later"], label, logarithmic=False)),
+    ]
+    for inner in few_and_many(chosen):
+        of_this = [row for row in chosen if row["inner"] == inner]
+        grown = [{"mode": row["mode"], "rounds": k, "total": total} for row in of_this for k, total in enumerate(row["totals"], start=1)]
+        launches = f"{inner} launch{'' if inner == 1 else 'es'} per touch"
+        found.append((f"All rounds, {where}, {launches}", curves(grown, "rounds", lambda row: row["total"], "rounds", logarithmic=False)))
+    for inner in few_and_many(rows):
+        of_this = [row for row in rows if row["inner"] == inner and "whole" in row]
+        if of_this:
+            launches = f"{inner} launch{'' if inner == 1 else 'es'} per touch"
+            title = f"All rounds with allocation and initialisation, {launches}"
+            found.append((title, curves(of_this, "block_bytes", lambda row: row["whole"], "size per thread block")))
     return found
 
 

@@ -4,7 +4,20 @@ from typing import Any
 
 from blastoff import quantities
 
-MODES = ("explicit", "managed", "managed prefetch", "managed remote", "system", "system prefetch", "blocks", "blocks over malloc", "chunks")
+MODES = (
+    "explicit",
+    "managed",
+    "managed prefetch",
+    "managed prefetch back",
+    "managed remote",
+    "system",
+    "system prefetch",
+    "system prefetch back",
+    "page-locked",
+    "blocks",
+    "blocks over malloc",
+    "chunks",
+)
 Table = tuple[list[str], list[list[str]]]
 """Headings and rows."""
 
@@ -73,7 +86,7 @@ def applications(rows: list[dict[str, Any]]) -> Table:
 TABLES = {"daxpy": daxpy, "pages": pages, "oversubscription": oversubscription, "applications": applications}
 
 TITLES = {
-    "daxpy": ("DAXPY", "One round: the CPU touches two arrays, then kernels use them. Rounds after the first; medians."),
+    "daxpy": ("DAXPY", "One round: the CPU touches an array, then kernels use it. Rounds after the first; medians."),
     "pages": ("Pages", "What the first touch costs, how far a touch moves its neighbours, and what page sizes change."),
     "oversubscription": ("Oversubscription", "Kernels pass over data; a ballast leaves less or more than its size free on the device."),
     "applications": ("Applications", "Each phase timed apart. Moving: copies or prefetch. Reading: the CPU reads the result."),
