@@ -12,6 +12,7 @@ from blastoff.parser import hint
 from blastoff.printable import PLAIN_ERRORS, lines
 
 USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
+       blastoff try [--machine NAME[,NAME...]] [--trace DIRECTORY] [--] PROGRAM [ARGUMENT...]
        blastoff env [options] [--shell sh|csh|fish] [--unset] [--json]
        blastoff inspect [--json] PROGRAM [ARGUMENT...]
        blastoff inspect [--json] --pid PID
@@ -30,6 +31,7 @@ USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
 Runs the dense linear algebra of unmodified programs on the GPU.
 
   run         run a program, offload its BLAS calls, and sum them up when it has ended, however it ends
+  try         run a program once without a GPU, and say whether one would help, how much, and what stands in the way
   env         print the environment of `run`, as lines for a shell
   inspect     show how a program or a running process gets its BLAS, and which functions can be intercepted
   doctor      show what works on this machine, what does not, and how to fix it
@@ -49,6 +51,12 @@ def run(arguments: Sequence[str]) -> int:
     from blastoff.run import command
 
     return command.run(arguments)
+
+
+def attempt(arguments: Sequence[str]) -> int:
+    from blastoff.predict import command
+
+    return command.attempt(arguments)
 
 
 def env(arguments: Sequence[str]) -> int:
@@ -119,6 +127,7 @@ def completion(arguments: Sequence[str]) -> int:
 
 COMMANDS = {
     "run": run,
+    "try": attempt,
     "env": env,
     "inspect": inspect,
     "doctor": doctor,

@@ -29,6 +29,7 @@ CpuTimes::CpuTimes(const Machine& machine, const decide::ModelFile* source, cons
     }
   }
   for (const auto& [routine, sum] : sums) seconds_per_flop_[routine] = sum.ratio();
+  has_calls_ = !trace.calls.empty();
   fallback_ = all.ratio();
   if (source == nullptr || machine.simulated || source->cpu_rates.empty() || machine.file.cpu_rates.empty()) return;
   // A process that left cores idle would leave cores idle on the machine, too.

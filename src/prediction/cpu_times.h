@@ -17,8 +17,8 @@ class CpuTimes {
   /// `source` as in replay().
   CpuTimes(const Machine& machine, const decide::ModelFile* source, const Trace& trace);
 
-  /// False if no call of the trace ran on the CPU, so that nothing is known.
-  bool known() const { return machine_.simulated || fallback_ > 0; }
+  /// False if the trace has calls and none of them ran on the CPU, so that nothing is known.
+  bool known() const { return machine_.simulated || fallback_ > 0 || !has_calls_; }
 
   /// Whether predicted times differ from the traced ones.
   bool scaled() const { return scaled_; }
@@ -41,6 +41,7 @@ class CpuTimes {
   decide::MachineModel here_;   ///< CPU rates of the trace's machine
   decide::MachineModel there_;  ///< CPU rates of the predicted machine
   std::map<operation::RoutineId, double> seconds_per_flop_;
+  bool has_calls_ = false;
   double fallback_ = 0;  ///< seconds per operation over all routines
 };
 

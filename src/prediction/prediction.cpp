@@ -126,9 +126,15 @@ tl::expected<Json, std::string> predict(const config::Settings& settings, const 
   auto& lasting = *new Machine(std::move(*machine));
   auto& settled = *new config::Settings(settings);
   const Layout layout{.gpus = request.value("gpus", 1), .ranks_per_gpu = request.value("ranks_per_gpu", 1)};
-  const auto prediction = replay(traces, lasting, source ? &*source : nullptr, layout, settled);
-  if (!prediction) return tl::unexpected(prediction.error());
-  Json result = json_of(*prediction, lasting, settled);
+  const decide::ModelFile* const measured = source ? &*source : nullptr;
+  const auto first = replay(traces, lasting, measured, layout, settled, History::none);
+  if (!first) return tl::unexpected(first.error());
+  const auto later = replay(traces, lasting, measured, layout, settled, History::gains);
+  if (!later) return tl::unexpected(later.error());
+  const bool at_once = opens_at_once(*later, lasting.open_seconds());
+  Json result = json_of(*first, lasting, settled);
+  result["later_seconds"] = (at_once ? *later : *first).predicted_seconds;
+  result["opens_at_once"] = at_once;
   result.update(remarks_of(traces));
   return result;
 }

@@ -10,6 +10,7 @@
 #include "residency/footprint.h"
 #include "runtime/decision_record.h"
 #include "runtime/offload.h"
+#include "runtime/run_history.h"
 
 namespace blastoff::prediction {
 namespace {
@@ -69,7 +70,7 @@ config::DecideBy decide_by(const config::Settings& settings, const Machine& mach
 }
 
 Process::Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source,
-                 const config::Settings& settings)
+                 const config::Settings& settings, History history)
     : trace_(trace),
       machine_(machine),
       settings_(settings),
@@ -78,6 +79,7 @@ Process::Process(const Trace& trace, const Machine& machine, const decide::Model
       decider_(decider_of(settings, machine, model_)),
       open_policy_(start_mode(settings, machine)) {
   open_policy_.expect(machine.open_seconds());
+  if (history == History::gains) open_policy_.foresee(runtime::OpenPolicy::Foresight::gains, 0);
 }
 
 tl::expected<void, std::string> Process::add_gpu(Engines& engines, std::size_t memory) {
@@ -162,6 +164,10 @@ void Process::choose_gpu(const Operation& operation) {
 
 /// Whether the device is open; see runtime/process_opening.cpp, open_for().
 bool Process::open(const Operation& operation) {
+  if (lead_seconds_ == 0) lead_seconds_ = clock_.now;
+  // A later run opens the device ahead of a first call that comes soon (runtime/run_history.h).
+  if (!open_at_ && open_policy_.foresees_gain() && clock_.now <= runtime::longest_lead)
+    open_at_ = opening_seconds_ = machine_.open_seconds();
   if (open_at_ && *open_at_ <= clock_.now) return true;
   const auto answer = open_policy_.answer(expected_cpu_seconds(operation), [] { return true; });
   if (answer == runtime::OpenPolicy::Answer::not_yet) return false;
@@ -230,6 +236,7 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
   });
   results_written(operation, chosen_);
   sums.on_device += call.weight;
+  sums.replaced_seconds += call.weight * cpu_times_.predicted(call);
   sums.device_seconds += loading + call.weight * seconds;
   sums.moving_seconds += call.weight * moving;
   sums.bytes_to_device += call.weight * static_cast<double>(record.bytes_to_device);

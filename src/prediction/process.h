@@ -27,8 +27,8 @@ config::DecideBy decide_by(const config::Settings& settings, const Machine& mach
 /// Never destroyed, like the devices that it owns.
 class Process final : public operation::Estimator {
  public:
-  Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source,
-          const config::Settings& settings);
+  Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source, const config::Settings& settings,
+          History history);
 
   /// Adds a GPU that the process may use. `memory`: the process's share, in bytes. The error is one line.
   tl::expected<void, std::string> add_gpu(Engines& engines, std::size_t memory);
@@ -44,6 +44,7 @@ class Process final : public operation::Estimator {
   /// When the program ends if the CPU of the trace makes all calls.
   double traced_end() const { return traced_course_.end_of(trace_.elapsed); }
   double opening_seconds() const { return opening_seconds_; }
+  double lead_seconds() const { return lead_seconds_; }
   const CpuTimes& cpu_times() const { return cpu_times_; }
   const char* policy() const;
   std::vector<std::uint64_t> peak_memory() const;
@@ -88,6 +89,7 @@ class Process final : public operation::Estimator {
   Course course_;
   Course traced_course_;  ///< times of a simulated CPU differ from the trace's
   double opening_seconds_ = 0;
+  double lead_seconds_ = 0;
 };
 
 }  // namespace blastoff::prediction

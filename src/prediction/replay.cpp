@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "prediction/process.h"
+#include "runtime/run_history.h"
 
 namespace blastoff::prediction {
 namespace {
@@ -16,9 +17,9 @@ const Trace& trace_of(const std::vector<Trace>& traces, std::size_t rank) {
 /// Scales the sums to the number of processes that were traced.
 void scale(Prediction& prediction, double factor) {
   for (auto& [name, routine] : prediction.routines)
-    for (double* const sum :
-         {&routine.calls, &routine.on_device, &routine.traced_seconds, &routine.cpu_seconds, &routine.device_seconds,
-          &routine.moving_seconds, &routine.bytes_to_device, &routine.bytes_from_device, &routine.bytes_reused})
+    for (double* const sum : {&routine.calls, &routine.on_device, &routine.traced_seconds, &routine.cpu_seconds,
+                              &routine.device_seconds, &routine.moving_seconds, &routine.replaced_seconds,
+                              &routine.bytes_to_device, &routine.bytes_from_device, &routine.bytes_reused})
       *sum *= factor;
   for (auto& [reason, calls] : prediction.refusals) calls *= factor;
 }
@@ -29,6 +30,7 @@ void add_up(Prediction& prediction, const std::vector<Process*>& processes, std:
     prediction.traced_seconds = std::max(prediction.traced_seconds, process.traced_end());
     prediction.predicted_seconds = std::max(prediction.predicted_seconds, process.end());
     prediction.opening_seconds = std::max(prediction.opening_seconds, process.opening_seconds());
+    prediction.lead_seconds = std::max(prediction.lead_seconds, process.lead_seconds());
     prediction.cpu_scaled = prediction.cpu_scaled || process.cpu_times().scaled();
     if (i >= traced) continue;
     process.add_copied(prediction.copied);
@@ -41,13 +43,13 @@ void add_up(Prediction& prediction, const std::vector<Process*>& processes, std:
 
 tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, const Machine& machine,
                                              const decide::ModelFile* source, const Layout& layout,
-                                             const config::Settings& settings) {
+                                             const config::Settings& settings, History history) {
   // Each group of ranks has its own GPUs; the last group is filled up with more ranks.
   const auto share = static_cast<std::size_t>(layout.ranks_per_gpu);
   const std::size_t ranks = (traces.size() + share - 1) / share * share;
   std::vector<Process*> processes;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    processes.push_back(new Process(trace_of(traces, rank), machine, source, settings));
+    processes.push_back(new Process(trace_of(traces, rank), machine, source, settings, history));
     if (!processes.back()->cpu_times().known())
       return tl::unexpected(std::string("the trace holds no seconds of the CPU: take it with --device none"));
   }
@@ -69,6 +71,17 @@ tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, c
   scale(prediction, static_cast<double>(traces.size()) / static_cast<double>(ranks));
   add_up(prediction, processes, traces.size());
   return prediction;
+}
+
+bool opens_at_once(const Prediction& later, double open_seconds) {
+  runtime::RunTimes times;
+  for (const auto& [name, routine] : later.routines) {
+    times.cpu += routine.replaced_seconds;
+    times.device += routine.device_seconds;
+  }
+  times.opening = open_seconds;
+  times.lead = later.lead_seconds;
+  return runtime::foresight(times, {.own = open_seconds, .job = open_seconds}) == runtime::OpenPolicy::Foresight::gains;
 }
 
 }  // namespace blastoff::prediction

@@ -25,10 +25,11 @@ struct Layout {
 struct RoutinePrediction {
   double calls = 0;
   double on_device = 0;
-  double traced_seconds = 0;  ///< on the CPU of the machine of the trace
-  double cpu_seconds = 0;     ///< of the calls that stay on the CPU
-  double device_seconds = 0;  ///< of the calls on the device, moving included
-  double moving_seconds = 0;  ///< part of device_seconds in which calls wait for data
+  double traced_seconds = 0;    ///< on the CPU of the machine of the trace
+  double cpu_seconds = 0;       ///< of the calls that stay on the CPU
+  double device_seconds = 0;    ///< of the calls on the device, moving included
+  double moving_seconds = 0;    ///< part of device_seconds in which calls wait for data
+  double replaced_seconds = 0;  ///< what the CPU would take for the calls on the device
   double bytes_to_device = 0, bytes_from_device = 0, bytes_reused = 0;
   double min_size = 0;  ///< average size of the smallest call on the device; 0: none
 };
@@ -37,6 +38,7 @@ struct Prediction {
   double traced_seconds = 0;     ///< of the longest process, as it was traced
   double predicted_seconds = 0;  ///< of the longest process, on this machine
   double opening_seconds = 0;    ///< part of these until the device was open
+  double lead_seconds = 0;       ///< until the first call that was worth the device; 0: there was none
   std::string policy;            ///< in force: "first-use"
   bool cpu_scaled = false;       ///< the CPU's seconds are scaled to the machine's own CPU
   std::map<std::string, RoutinePrediction> routines;
@@ -45,10 +47,20 @@ struct Prediction {
   std::vector<std::uint64_t> peak_memory;  ///< bytes that mirrors and copies took, by process and GPU
 };
 
+/// What the program's run history tells (runtime/run_history.h).
+enum class History : std::uint8_t {
+  none,   ///< a first run: the device is opened when the program has lost about as much without it
+  gains,  ///< a later run, which knows that the device gains more than opening it takes
+};
+
 /// `source`: the CPU on which the traces were taken; nullptr if no model describes it, then the CPU's seconds are those
 /// of the traces. The error is one line.
 tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, const Machine& machine,
                                              const decide::ModelFile* source, const Layout& layout,
-                                             const config::Settings& settings);
+                                             const config::Settings& settings, History history);
+
+/// Whether a later run would open the device at once: by the rule of the run history, with the times of a replay with
+/// History::gains.
+bool opens_at_once(const Prediction& later, double open_seconds);
 
 }  // namespace blastoff::prediction

@@ -46,9 +46,6 @@ constexpr double worth_no_trial = 2;
 /// memory, locks of the kernel, and the clock of the cores.
 constexpr double min_visible = 0.25;
 
-/// Seconds. A device that is open for longer before its first use takes memory from others for nothing.
-constexpr double longest_lead = 5;
-
 /// Runs that spend a smaller share of the price on calls that are worth the device never come near opening it. They
 /// leave no file.
 constexpr double min_share = 0.5;

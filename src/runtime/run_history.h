@@ -56,6 +56,10 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
 /// less. Until both are known, a gain of twice the price is enough.
 OpenPolicy::Foresight foresight(const RunTimes& run, OpeningPrice price);
 
+/// Seconds. If the first call comes later, the device is not opened ahead: it would take memory from others for
+/// nothing.
+constexpr double longest_lead = 5;
+
 /// Whether to open the device when the library is loaded, beside what the program does before its first call.
 bool opens_ahead(const RunTimes& run, OpeningPrice price);
 

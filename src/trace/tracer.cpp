@@ -1,5 +1,6 @@
 #include "trace/tracer.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -26,10 +27,10 @@ void Tracer::give_up() {
 }
 
 /// To be called with the lock held. Returns false if there is no file.
-bool Tracer::begin_file() {
+bool Tracer::begin_file(bool may_track) {
   if (file_) return true;
   std::unique_ptr<tracking::PageTracker> tracker;
-  if (setup_.may_track)
+  if (may_track)
     if (auto opened = tracking::open_page_tracker(setup_.tracker)) tracker = std::move(*opened);
   writes_ = std::make_unique<Writes>(std::move(tracker));
   const std::string header = header_line(setup_, writes_->method()) + "\n";
@@ -47,7 +48,7 @@ Tracer::Call* Tracer::begin(const operation::Operation& operation, const void* c
   if (given_up_) return nullptr;
   const std::lock_guard lock(mutex_);
   try {
-    if (!begin_file()) return nullptr;
+    if (!begin_file(setup_.may_track)) return nullptr;
     if (!file_->takes_next()) {
       writes_->pass_over(operation);
       return nullptr;
@@ -79,9 +80,15 @@ void Tracer::end(Call* call, const operation::Operation& operation, std::optiona
 void Tracer::finish(const report::Totals& totals) {
   if (given_up_) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);  // does not wait for a thread that is still recording
-  if (!lock || !file_) return;
-  file_->append(end_line(totals, seconds()));
-  file_->flush();
+  if (!lock) return;
+  try {
+    const auto called = [](const report::RoutineTotals& routine) { return routine.calls > 0; };
+    if (!file_ && (std::ranges::none_of(totals.routines, called) || !begin_file(false))) return;
+    file_->append(end_line(totals, seconds()));
+    file_->flush();
+  } catch (const std::bad_alloc&) {
+    give_up();
+  }
 }
 
 }  // namespace blastoff::trace

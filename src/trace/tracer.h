@@ -54,11 +54,11 @@ class Tracer {
   /// including calls inside.
   void end(Call* call, const operation::Operation& operation, std::optional<double> seconds, double elapsed);
 
-  /// Called when the process ends. Writes the totals of all calls.
+  /// Called when the process ends. Writes the totals of all calls, also if all of them were small.
   void finish(const report::Totals& totals);
 
  private:
-  bool begin_file();
+  bool begin_file(bool may_track);
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - setup_.start).count();
   }

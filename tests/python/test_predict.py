@@ -9,7 +9,7 @@ import jsonschema
 import offload
 import pytest
 from blastoff.predict import machines
-from blastoff.predict.view import words
+from blastoff.predict.view import trial_words, words
 from command_rig import clean_environment
 
 SCHEMA = json.loads((offload.ROOT / "share" / "prediction.schema.json").read_text())
@@ -100,8 +100,13 @@ def test_seconds_of_the_cpu_by_the_simulated_clock(tmp_path, products):
 
 def test_the_machines_that_come_with_blastoff(products):
     result = predicted(products)
-    assert {machine["label"] for machine in result["machines"]} == {path.stem for path in (offload.ROOT / "share" / "machines").glob("*.json")}
-    seconds = [machine["predicted_seconds"] for machine in result["machines"]]
+    known = {path.stem for path in (offload.ROOT / "share" / "machines").glob("*.json")}
+    assert {machine["label"] for machine in result["machines"]} == known - {"mi300a"}, "Blastoff has no device for AMD's GPUs"
+    bases = {machine["label"]: machine["model"] for machine in result["machines"]}
+    assert bases["h100-sxm-pcie5"] == "measured" and bases["a100-pcie4"] == "data sheet"
+    measured = [machine["model"] == "measured" for machine in result["machines"]]
+    assert measured == sorted(measured, reverse=True), "measured models come first"
+    seconds = [machine["later_seconds"] for machine, was in zip(result["machines"], measured, strict=True) if was]
     assert seconds == sorted(seconds) and min(seconds) > 0
     assert result["traces"][0]["program"] == "products" and result["traces"][0]["min_size"] == 48
 
@@ -359,12 +364,82 @@ def test_names():
 
 
 def test_the_answer():
-    def machine(label, before, after, moving):
-        return {"label": label, "traced_seconds": before, "predicted_seconds": after, "speedup": before / after, "totals": {"moving_seconds": moving}}
+    def machine(label, before, after, moving, later=None):
+        seconds = {"traced_seconds": before, "predicted_seconds": after, "later_seconds": later or after}
+        gains = {"speedup": before / after, "later_speedup": before / (later or after)}
+        return {"label": label, "totals": {"calls": 9, "moving_seconds": moving}} | seconds | gains
 
     several = {"machines": [machine("h200", 124.0, 49.0, 3.1), machine("a100", 124.0, 60.0, 3.1), machine("b", 124.0, 62.0, 3.1)]}
     assert words.answer(several) == "h200: 124 s would become 49.0 s (2.5x), of which 3.10 s moving; best of 3 machines"
     assert words.answer({"machines": several["machines"][:1]}) == "h200: 124 s would become 49.0 s (2.5x), of which 3.10 s moving"
+    again = {"machines": [machine("h200", 124.0, 49.0, 3.1, later=31.0)]}
+    assert words.answer(again) == "h200: 124 s would become 49.0 s (2.5x), of which 3.10 s moving, 31.0 s in later runs (4.0x)"
     none = {"machines": [machine("h200", 124.0, 124.0, 0.0), machine("a100", 124.0, 125.0, 0.0)]}
     assert words.answer(none) == "none of 2 machines would help: 124 s would be 124 s (1.00x) on h200"
     assert words.answer({"machines": none["machines"][:1]}) == "h200 would not help: 124 s would be 124 s (1.00x)"
+
+
+def test_later_runs_open_the_device_at_once(tmp_path):
+    """The CPU takes 1.6 ms for a product, and opening the device 20 ms: a first run opens it after some calls."""
+    path = traced(tmp_path / "many.trace", "products", 200, 100)
+    arguments = ["--decide=size", "--min-size=48", "--policy=copy", "--start=background"]
+    rates = "link=1e11,device=1e13,cpu=1e10,launch=0,start=0.02"
+    (machine,) = predicted(path, f"--machine=simulated:{rates}", *arguments)["machines"]
+    assert machine["opens_at_once"] and machine["later_seconds"] < machine["predicted_seconds"] - 0.005
+    dear = rates.replace("start=0.02", "start=2")  # more than all calls take
+    (machine,) = predicted(path, f"--machine=simulated:{dear}", *arguments)["machines"]
+    assert not machine["opens_at_once"] and machine["later_seconds"] == machine["predicted_seconds"]
+
+
+def attempt(*arguments, status=0):
+    return blastoff("try", "--machine=h200", *arguments, status=status).stderr.splitlines()
+
+
+def test_try_answers_in_a_few_lines():
+    lines = attempt("--", offload.PROGRAMS / "products", 320, 10)
+    assert lines[0].startswith("blastoff: A GPU would ") and len(lines) < 12
+    assert any("h200-pcie5" in line and "(measured)" in line for line in lines[1:])
+    assert lines[-1].lstrip().startswith("basis")
+
+
+def test_the_answer_of_try():
+    totals = {"calls": 50, "on_device": 46, "traced_seconds": 60.0, "moving_seconds": 0.5}
+    seconds = {"traced_seconds": 100.0, "predicted_seconds": 50.0, "later_seconds": 45.0, "opening_seconds": 0.35, "small_seconds": 0.0}
+    refusals = [{"calls": 4, "reason": words.NOT_READY}]
+    best = {"label": "h200", "name": "H200", "model": "measured", "speedup": 2.0, "later_speedup": 100 / 45, "cpu": "as traced"}
+    best |= seconds | {"totals": totals, "refusals": refusals, "copied": []}
+    other = best | {"label": "a100", "model": "data sheet", "later_speedup": 1.5}
+    text = trial_words.text({"machines": [best, other], "traces": [{"cpu": "EPYC", "threads": 2}]}, ["./a.out"], 0)
+    assert text.startswith("blastoff: A GPU would help: 100 s would become 50.0 s (2.0x) in the first run, 45.0 s (2.2x) in later ones.\n")
+    for told in (
+        "46 of 50 calls",
+        "a100 1.5x (data sheet)",
+        "40.0 s (40 %) are outside",
+        "4 calls: made before the GPU was open, which takes 350 ms",
+    ):
+        assert told in text
+    none = best | {"predicted_seconds": 100.0, "later_seconds": 100.0, "speedup": 1.0, "later_speedup": 1.0}
+    assert "A GPU would not help: 100 s would be 100 s (1.00x) on h200." in trial_words.headline(none)
+
+
+def test_try_calls_that_are_too_small(tmp_path):
+    folder = tmp_path / "kept"
+    (line,) = attempt(f"--trace={folder}", "--", offload.PROGRAMS / "products", 32, 4)
+    assert line.startswith("blastoff: Too small for a GPU: all 6 calls (")
+    (path,) = folder.iterdir()
+    assert blastoff("predict", path).stdout.startswith("too small for a GPU: all 6 calls")
+    (line,) = attempt(f"--trace={folder}", "--", "true", status=2)
+    assert line.endswith("holds traces already; accepted: an empty or a new directory")
+
+
+def test_no_package_is_needed_but_the_standard_library(tmp_path, products):
+    """-S leaves out the installed packages."""
+    for arguments in (["doctor"], ["inspect", "/bin/true"], ["predict", "--machine=h200", str(products)], ["--version"], ["run", "--help"]):
+        done = subprocess.run([sys.executable, "-S", "-m", "blastoff", *arguments], env=environment(), capture_output=True, text=True, timeout=60)
+        assert done.stdout and "Traceback" not in done.stderr and "needs the Python package" not in done.stderr, (arguments, done.stderr)
+
+
+def test_try_a_program_without_calls():
+    assert attempt("--", "true") == ["blastoff: no call of BLAS, LAPACK or FFTW was seen, so a GPU would not help: try blastoff inspect true"]
+    assert "ended with status 3" in attempt("--", "sh", "-c", "exit 3", status=3)[0]
+    assert attempt(status=2) == ["blastoff: try: no program is given; blastoff try -- PROGRAM"]

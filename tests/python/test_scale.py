@@ -235,3 +235,14 @@ def test_wrong_descriptions(tmp_path, content, said):
 def test_more_serial_seconds_than_there_are(tmp_path, traces):
     job = described(tmp_path, serial={"seconds": 1e6, "source": "a test"})
     assert "accepted: less than the whole run" in blastoff("predict", *traces, *SETTINGS, "--nodes=1", "--job", job, status=2).stderr
+
+
+def test_the_headline_is_about_nodes_on_which_gpus_gain():
+    def machine(label, *seconds):
+        rows = [{"nodes": nodes, "seconds": after, "gain": 8 / nodes / after} for nodes, after in zip((1, 2, 4), seconds, strict=True)]
+        return {"label": label, "rows": rows}
+
+    best, row = nodes.headline({"machines": [machine("one", 3, 3, 2), machine("other", 4, 2, 2)]})
+    assert best["label"] == "other" and row["nodes"] == 2
+    best, row = nodes.headline({"machines": [machine("one", 9, 9, 9)]})
+    assert row["nodes"] == 4, "without any gain, the largest number"

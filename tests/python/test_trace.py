@@ -61,7 +61,8 @@ def test_a_trace(tmp_path):
 def test_small_calls_are_counted_only(tmp_path):
     path = tmp_path / "small.trace"
     trace(path, PRODUCTS, 32, 4)
-    assert not path.exists(), "there is no call to be recorded"
+    header, end = map(json.loads, path.read_text().splitlines())
+    assert header["blastoff_trace"] == 1 and end["routines"]["dgemm"]["calls"] == 6
 
 
 def test_a_process_that_is_killed(tmp_path):

@@ -3,10 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-from rich.console import RenderableType
-from rich.padding import Padding
-from rich.text import Text
-
 from blastoff import terminal
 from blastoff.inspect.inspection import Document
 
@@ -156,13 +152,18 @@ def print_document(found: Document) -> None:
         held = f"; the {functions} BLAS functions in it cannot be intercepted" if functions else ""
         print(f"{found['target']}: {found['refused']}{held}")
         return
-    parts: list[RenderableType] = []
+    shown: list[str] = []
     if lines := facts(found):
-        parts += [terminal.pairs(lines), ""]
+        shown += [*terminal.pairs(lines), ""]
     for one in found["objects"]:
         lines = object_lines(one) or [("BLAS", "none defined, none called")]
-        parts += [Text(heading(one), "bold"), Padding(terminal.pairs(lines), (0, 0, 0, 2)), ""]
+        shown += [*in_bold(heading(one)), *terminal.pairs(lines, "  "), ""]
     if found["process"] is None and not found["refused"] and found["objects"][0]["linkage"] != "shared_object":
         later = SCRIPTS if found["scripts"] else LATER
-        parts += [Text(f"Other {later[0].lower()}{later[1:]}" if any("loaded_by" in one for one in found["objects"]) else later), ""]
-    terminal.show(*parts, Text(found["verdict"], "bold"))
+        others = any("loaded_by" in one for one in found["objects"])
+        shown += [*terminal.wrapped(f"Other {later[0].lower()}{later[1:]}" if others else later), ""]
+    terminal.show([*shown, *in_bold(found["verdict"])])
+
+
+def in_bold(text: str) -> list[str]:
+    return [terminal.styled(line, "bold") for line in terminal.wrapped(text)]

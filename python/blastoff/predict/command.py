@@ -1,14 +1,17 @@
 """`blastoff predict`: the command line."""
 
 import json
+import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from blastoff import files, library, options, printable
 from blastoff.errors import CommandError
 from blastoff.parser import Parser
 from blastoff.predict import job as jobs
-from blastoff.predict import machines, nodes, prediction
+from blastoff.predict import machines, nodes, prediction, trial
 from blastoff.predict.scale import Nodes
 
 SETTINGS = ("policy", "min-size", "decide", "start", "device-memory", "simulated-memory")
@@ -24,7 +27,7 @@ def parser() -> Parser:
         "the processes of one job.",
     )
     result.add_argument("files", metavar="FILE", nargs="*", help="the trace of a process")
-    named = "machine models by name, or by path; simulated:RATES is the simulated device. Default: all that come with Blastoff"
+    named = "machine models by name, or by path; simulated:RATES is the simulated device. Default: all that come with Blastoff and that it can use"
     result.add_argument("--machine", metavar="NAME[,NAME...]", help=named)
     result.add_argument("--gpus", metavar="N", help="GPUs of each process: a call goes to the one that has its matrices. Default: 1")
     result.add_argument("--ranks-per-gpu", metavar="N", help="processes that share a GPU, its memory and its link. Default: 1")
@@ -124,3 +127,20 @@ def run(arguments: Sequence[str]) -> int:
 
         files.write(parsed.html, (page.render_nodes if many else page.render)(result))
     return 0
+
+
+def attempt(arguments: Sequence[str]) -> int:
+    """`blastoff try`."""
+    parsed = trial.parser().parse_args(arguments)
+    program = parsed.command[1:] if parsed.command[:1] == ["--"] else parsed.command
+    if not program:
+        raise CommandError("try: no program is given; blastoff try -- PROGRAM")
+    chosen = machines.chosen(parsed.machine)
+    with tempfile.TemporaryDirectory(prefix="blastoff-try-") as temporary:
+        folder = trial.folder_for_traces(parsed.trace) if parsed.trace else Path(temporary)
+        status = trial.traced(program, folder)
+        result = trial.answer(folder, chosen)
+    from blastoff.predict.view import trial_words
+
+    print(trial_words.text(printable.values(result), program, status), file=sys.stderr)
+    return status

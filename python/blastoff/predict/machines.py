@@ -12,6 +12,18 @@ from blastoff.errors import CommandError
 SIMULATED = "simulated:"
 """Prefix of the name of the simulated device with a clock. Its rates follow, in the form of --simulated-rates."""
 
+DATA_SHEET = "data sheet"
+"""Where the figures of a model come from that was not measured."""
+
+
+def part(model: str, name: str) -> dict[str, Any]:
+    """A part of the text of a model; {} if it has none, or if the text is no model: the library says what is wrong with it."""
+    try:
+        found = json.loads(model)[name]
+    except (ValueError, LookupError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -22,6 +34,13 @@ class Machine:
     """The text of the model, or ""."""
     rates: str = ""
     """The rates of the simulated device, or ""."""
+
+    @property
+    def basis(self) -> str:
+        """Where the model's figures come from: "measured" on such a machine, "data sheet", or "simulated"."""
+        if self.rates:
+            return "simulated"
+        return "measured" if part(self.model, "source").get("kind") == "measured" else DATA_SHEET
 
     def request(self) -> dict[str, str]:
         """The machine's part of the request to the library (src/prediction/prediction.h)."""
@@ -69,10 +88,16 @@ def find(name: str) -> Machine:
     return Machine(matching[0], read(models[matching[0]]))
 
 
+def is_usable(model: str) -> bool:
+    """Whether Blastoff has a device for the machine's GPU: it has one for NVIDIA's."""
+    return any(str(name).startswith("NVIDIA") for name in part(model, "gpu").get("names", []))
+
+
 def chosen(names: str | None) -> list[Machine]:
-    """The machines in a list of names; without a list, all shipped ones."""
-    wanted = [path.stem for path in sorted(shipped().glob("*.json"))] if names is None else split(names)
-    return [find(name) for name in wanted]
+    """The machines in a list of names; without a list, all shipped ones that Blastoff can use."""
+    if names is not None:
+        return [find(name) for name in split(names)]
+    return [machine for path in sorted(shipped().glob("*.json")) if is_usable((machine := find(path.stem)).model)]
 
 
 def split(names: str) -> list[str]:

@@ -9,7 +9,7 @@ from blastoff.errors import CommandError
 from blastoff.predict import prediction, scale
 from blastoff.predict.job import Job
 from blastoff.predict.machines import Machine
-from blastoff.predict.prediction import Layout
+from blastoff.predict.prediction import WORTH_NAMING, Layout
 from blastoff.predict.scale import Basis, Nodes
 
 ALL_ON_CPU = {"BLASTOFF_MIN_SIZE": "1000000000"}
@@ -42,6 +42,16 @@ def result(basis: Basis, asked: Nodes, measured: Mapping[str, Any], machines: Se
         "references": dict(basis.job.references or {}),
         "machines": sorted(machines, key=lambda machine: machine["rows"][-1]["seconds"]),
     }
+
+
+def headline(result: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The machine and the row of the largest number of nodes on which GPUs gain; without such a number, those of the largest number."""
+    machines = result["machines"]
+    for place in reversed(range(len(machines[0]["rows"]))):
+        best = min(machines, key=lambda machine: machine["rows"][place]["seconds"])
+        if best["rows"][place]["gain"] >= WORTH_NAMING:
+            return best, best["rows"][place]
+    return machines[0], machines[0]["rows"][-1]
 
 
 def basis_of(headers: Sequence[Mapping[str, Any]], job: Job) -> Basis:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from blastoff import quantities
+from blastoff.predict.nodes import headline
 from blastoff.predict.view.words import times
 
 COMPARISON_COLUMNS = ("nodes", "with", "published", "computed", "off by", "source")
@@ -14,13 +15,14 @@ POLICIES = {"none": "CPUs"}
 
 
 def answer(result: Mapping[str, Any]) -> str:
-    """One line about the largest number of nodes on the best machine."""
-    best = result["machines"][0]
-    last = best["rows"][-1]
+    """One line about the largest number of nodes on which GPUs gain, on the machine that is best there."""
+    best, last = headline(result)
+    most = best["rows"][-1]["nodes"]
     among = f"; best of {len(result['machines'])} machines" if len(result["machines"]) > 1 else ""
     on = "" if result["measured"]["from"] == "published" else f" of {best['label']}"
+    without = f"; no gain on {most} nodes" if last["nodes"] != most else ""
     took, would = quantities.duration(last["cpu_seconds"]), quantities.duration(last["seconds"])
-    return f"{last['nodes']} nodes{on}: {took} on CPUs would be {would} with GPUs ({times(last['gain'])}){among}. Computed"
+    return f"{last['nodes']} nodes{on}: {took} on CPUs would be {would} with GPUs ({times(last['gain'])}){among}{without}. Computed"
 
 
 def title(result: Mapping[str, Any], machine: Mapping[str, Any]) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from blastoff import quantities
-from blastoff.predict.prediction import helps
+from blastoff.predict.prediction import WORTH_NAMING, helps
 
-MACHINE_COLUMNS = ("machine", "program", "gain", "CPU s", "device s", "moving s", "offloaded", "policy", "least size")
+MACHINE_COLUMNS = ("machine", "model", "first run", "gain", "later", "gain", "CPU s", "device s", "moving s", "offloaded", "policy", "least size")
 ROUTINE_COLUMNS = ("routine", "calls", "traced s", "CPU s", "device s", "moving s", "offloaded", "to device", "from device", "least size")
 DROPPED_MACHINE_COLUMNS = ("least size", "moving s", "policy", "device s", "CPU s")
 DROPPED_ROUTINE_COLUMNS = ("from device", "to device", "least size", "moving s", "traced s")
@@ -21,6 +21,8 @@ def answer(prediction: Mapping[str, Any]) -> str:
     """One line that says whether a GPU node would help, which one, and how much."""
     machines = prediction["machines"]
     best = machines[0]
+    if is_too_small(best):
+        return f"too small for a GPU: {small_calls(best)}"
     before, after = quantities.duration(best["traced_seconds"]), quantities.duration(best["predicted_seconds"])
     among = f"; best of {len(machines)} machines" if len(machines) > 1 else ""
     if not helps(best):
@@ -28,7 +30,23 @@ def answer(prediction: Mapping[str, Any]) -> str:
         none = f"none of {len(machines)} machines would help" if several else f"{best['label']} would not help"
         return f"{none}: {before} would be {after} ({times(best['speedup'])}){' on ' + best['label'] if several else ''}"
     moving = quantities.duration(best["totals"]["moving_seconds"])
-    return f"{best['label']}: {before} would become {after} ({times(best['speedup'])}), of which {moving} moving{among}"
+    later = f", {quantities.duration(best['later_seconds'])} in later runs ({times(best['later_speedup'])})" if gains_later(best) else ""
+    return f"{best['label']}: {before} would become {after} ({times(best['speedup'])}), of which {moving} moving{later}{among}"
+
+
+def gains_later(machine: Mapping[str, Any]) -> bool:
+    """Whether later runs are clearly shorter than the first."""
+    return machine["later_seconds"] * WORTH_NAMING <= machine["predicted_seconds"]
+
+
+def is_too_small(machine: Mapping[str, Any]) -> bool:
+    """Whether the trace holds no call that was large enough to be recorded."""
+    return not machine["totals"]["calls"]
+
+
+def small_calls(machine: Mapping[str, Any]) -> str:
+    took = f" ({quantities.duration(machine['small_seconds'])} of {quantities.duration(machine['traced_seconds'])})"
+    return f"all {quantities.count(machine['small_calls'])} calls{took if machine['complete'] else ''} were below the threshold of the trace"
 
 
 def size(least: float) -> str:
@@ -40,8 +58,11 @@ def machine_cells(machine: Mapping[str, Any]) -> list[str]:
     share = f"{100 * totals['on_device'] / totals['calls']:.0f} %" if totals["calls"] else "-"
     return [
         machine["label"],
+        machine["model"],
         quantities.duration(machine["predicted_seconds"]),
         times(machine["speedup"]),
+        quantities.duration(machine["later_seconds"]),
+        times(machine["later_speedup"]),
         quantities.seconds(totals["cpu_seconds"]),
         quantities.seconds(totals["device_seconds"]),
         quantities.seconds(totals["moving_seconds"]),
@@ -90,7 +111,7 @@ def facts(prediction: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines.append(("threshold", f"{least}; the trace holds calls from {trace['min_size']} on"))
     if best["opening_seconds"]:
         lines.append(("device", f"open after {quantities.duration(best['opening_seconds'])}; {peak(best)}"))
-    lines += [("on the CPU", counted(each)) for each in best["refusals"]]
+    lines += [("on the CPU", refused(best, each)) for each in best["refusals"]]
     lines += [("copied", counted(each)) for each in best["copied"]]
     return lines
 
@@ -116,6 +137,19 @@ def counted(row: Mapping[str, Any]) -> str:
     """The number of calls, and the reason."""
     calls = round(row["calls"])
     return f"{quantities.count(calls)} call{'s' * (calls != 1)}: {row['reason']}"
+
+
+NOT_READY = "the device was not ready yet"
+"""A reason of src/report/refusals.def."""
+
+
+def refused(machine: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    """The number of calls that stay on the CPU, and why."""
+    if row["reason"] != NOT_READY:
+        return counted(row)
+    opening = machine["opening_seconds"]
+    why = f"made before the GPU was open, which takes {quantities.duration(opening)}" if opening else "too little work to open a GPU for"
+    return counted({"calls": row["calls"], "reason": why})
 
 
 def peak(machine: Mapping[str, Any]) -> str:
