@@ -1,5 +1,7 @@
 """Quantities as people read them: three significant digits, as src/platform/quantity.cpp writes them in the library's summary."""
 
+from collections.abc import Callable, Sequence
+
 
 def _three_digits(value: float) -> str:
     """A number from 1 to 1000 with three significant digits, also where it is rounded up; larger numbers with all digits."""
@@ -62,6 +64,17 @@ def energy(joules: float) -> str:
             return f"{_three_digits(joules)} {unit}"
         joules /= 1000
     return f"{_three_digits(joules)} TJ"
+
+
+def counted(value: int, one: str, many: str = "") -> str:
+    """A number of things: "1 call", "2 calls"."""
+    return f"{count(value)} {one if value == 1 else many or one + 's'}"
+
+
+def span(values: Sequence[float], shown: Callable[[float], str]) -> str:
+    """Values in words: one, or the least and the largest."""
+    least, most = shown(min(values)), shown(max(values))
+    return least if least == most else f"{least} to {most}"
 
 
 def count(value: int) -> str:

@@ -29,6 +29,11 @@ using Text = std::back_insert_iterator<std::string>;
 constexpr std::size_t min_name_width = 9;
 
 // The formats of report/counters.def.
+/// "1 call", "2 calls".
+std::string counted(std::uint64_t number, std::string_view one) {
+  return fmt::format("{} {}{}", number, one, number == 1 ? "" : "s");
+}
+
 std::string count(std::uint64_t value, const RoutineTotals&) {
   return std::to_string(value);
 }
@@ -104,8 +109,8 @@ void write_header(Text out, const Context& context) {
 void write_devices(Text out, const Context& context) {
   const char* title = "devices";
   for (const DeviceUse& each : context.devices) {
-    fmt::format_to(out, "  {:9} {} {}: {} calls, ", title, printable(each.name), each.index, each.calls);
-    if (each.parts > 0) fmt::format_to(out, "{} parts of calls, ", each.parts);
+    fmt::format_to(out, "  {:9} {} {}: {}, ", title, printable(each.name), each.index, counted(each.calls, "call"));
+    if (each.parts > 0) fmt::format_to(out, "{} of calls, ", counted(each.parts, "part"));
     fmt::format_to(out, "{} to it, {} back, ", format_bytes(each.bytes_to_device),
                    format_bytes(each.bytes_from_device));
     if (each.bytes_between_devices > 0)
@@ -198,8 +203,8 @@ void write_interception(Text out, const Interception& interception) {
     refused += object.refused.size();
   }
   if (patched + refused == 0) return;
-  fmt::format_to(out, "  patched   {} functions in {}", patched, format_duration(interception.seconds));
-  if (refused > 0) fmt::format_to(out, ", {} others could not be patched (--report names them)", refused);
+  fmt::format_to(out, "  patched   {} in {}", counted(patched, "function"), format_duration(interception.seconds));
+  if (refused > 0) fmt::format_to(out, ", {} could not be patched (--report names them)", counted(refused, "other"));
   *out++ = '\n';
 }
 
@@ -266,15 +271,15 @@ void write_verdict(Text out, const Totals& totals, const RoutineTotals& sums, do
   else
     fmt::format_to(out, "saved: not known (its threads may overlap otherwise on the CPU); ");
   if (sums.lost_seconds >= 1e-3)
-    fmt::format_to(out, "{} lost in {} calls; ", format_duration(sums.lost_seconds), sums.lost);
+    fmt::format_to(out, "{} lost in {}; ", format_duration(sums.lost_seconds), counted(sums.lost, "call"));
   fmt::format_to(out, "{:.0f} % of the operations seen ran on the device\n", share);
 }
 
 void write_verification(Text out, const Verification& verification) {
   if (verification.checked == 0 && verification.stale_pages == 0) return;
-  fmt::format_to(out, "  verified  {} calls, {} violations, worst relative error {:.1e}, {} stale pages\n",
-                 verification.checked, verification.violations, verification.worst_relative_error,
-                 verification.stale_pages);
+  fmt::format_to(out, "  verified  {}, {}, worst relative error {:.1e}, {}\n", counted(verification.checked, "call"),
+                 counted(verification.violations, "violation"), verification.worst_relative_error,
+                 counted(verification.stale_pages, "stale page"));
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ def test_block_sizes_of_scalapack(job):
 
 def test_no_room_on_the_device(job):
     (one,) = found(job, site(calls=10, offloaded=6, cpu_seconds=8, refusals={"not enough device memory": 1}))
-    assert one.seconds == 2 and "no room on the device for 1 calls" in one.what
+    assert one.seconds == 2 and "no room on the device for 1 call" in one.what
     assert said(job, site(calls=10, offloaded=6, cpu_seconds=8, refusals={"the device was not ready yet": 0})) == []
 
 

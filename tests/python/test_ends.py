@@ -447,7 +447,7 @@ a, x, y = (ctypes.c_double * (n * n))(), (ctypes.c_double * n)(), (ctypes.c_doub
 blas.dgemv_(b"N", size, size, one, a, size, x, step, one, y, step)
 """
     done = blastoff("run", "--", *script(body), env=place)
-    assert done.stderr == "blastoff: level-1 and level-2 calls only (1 calls of dgemv)\n"
+    assert done.stderr == "blastoff: level-1 and level-2 calls only (1 call of dgemv)\n"
 
 
 def test_only_the_job_gets_a_line(blastoff, place):

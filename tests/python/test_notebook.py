@@ -51,7 +51,7 @@ def test_a_cell(ipython):
     assert "200.0" in shown and "after 8000000.0" in shown
     assert "blastoff: 1 of 2 calls offloaded, 100 % of the arithmetic seen" in shown
     assert next(line for line in shown.splitlines() if line.startswith("line 4")).split()[2:4] == ["1", "1"]  # calls, offloaded
-    assert "dgemm" in shown and "on the CPU  1 calls: average size below the threshold" in shown
+    assert "dgemm" in shown and "on the CPU  1 call: average size below the threshold" in shown
 
 
 def test_reasons_by_line(ipython):
@@ -92,12 +92,12 @@ def test_each_line_has_reasons_of_its_own():
 
 def test_a_cell_that_fails(ipython):
     shown = ipython("%%blastoff\nimport numpy\na = numpy.ones((200, 200))\na @ a\nraise ValueError('as it is')", "print('and on')")
-    assert "ValueError: as it is" in shown and "1 of 1 calls offloaded" in shown and "and on" in shown
+    assert "ValueError: as it is" in shown and "1 of 1 call offloaded" in shown and "and on" in shown
 
 
 def test_a_statement(ipython):
     shown = ipython("import numpy\na = numpy.ones((200, 200))", "%blastoff b = a @ a; d = {'{a}': 1}", "print(b[0, 0], d)")
-    assert "1 of 1 calls offloaded" in shown and "200.0 {'{a}': 1}" in shown
+    assert "1 of 1 call offloaded" in shown and "200.0 {'{a}': 1}" in shown
 
 
 def test_switches(ipython):

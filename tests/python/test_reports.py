@@ -1,5 +1,6 @@
 """`blastoff report`: reading, refusing and merging reports, and the page."""
 
+import copy
 import json
 import re
 from html.parser import HTMLParser
@@ -7,10 +8,12 @@ from html.parser import HTMLParser
 import jsonschema
 import offload
 import pytest
+from blastoff import quantities
 from blastoff.errors import CommandError
 from blastoff.job import check, reading, schema
 from blastoff.job import processes as job
 from blastoff.job.processes import Job
+from blastoff.job.view import words
 from blastoff.report.view import page as view
 
 
@@ -286,3 +289,22 @@ def test_a_page_of_many_processes_draws_the_time_lines_of_some(blastoff, report,
     files = write(*(with_timeline(ranked(report, rank), 2) for rank in range(70)))
     assert "on average. Small" in page(blastoff, tmp_path, *files[:3]).text
     assert "on average, of 24 of the 70 processes." in page(blastoff, tmp_path, *files).text
+
+
+def test_nearly_equal_devices_of_ranks_have_one_line(report, write):
+    ranks = []
+    for rank in range(16):
+        one = copy.deepcopy(ranked(report, rank))
+        one["device"]["opening"] = {"after_seconds": 1 + rank / 100, "seconds": 0.3 + rank / 1000}
+        one["device"]["memory_budget"] = 4_000_000_000 + rank * 10_000_000
+        one["device"]["state"] = "the GPU fell off the bus" if rank == 5 else "working"
+        ranks.append(one)
+    lines = [text for label, text in words.facts(job_of(write, *ranks)) if label == "device"]
+    assert lines == [
+        "NVIDIA H100 (driver 580), 4.00 GB to 4.15 GB of 85.0 GB for matrices, opened after 1.00 s to 1.15 s in 300 ms to 315 ms  (15 of 16 processes)",
+        "NVIDIA H100 (driver 580), 4.05 GB of 85.0 GB for matrices, opened after 1.05 s in 305 ms, the GPU fell off the bus  (1 of 16 processes)",
+    ]
+
+
+def test_one_of_a_thing_is_singular():
+    assert [quantities.counted(number, "call") for number in (0, 1, 2)] == ["0 calls", "1 call", "2 calls"]

@@ -80,7 +80,7 @@ def moved_again(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         sums = site.sums
         if sums.offloaded < 2 or not sums.bytes_to_device or sums.operand_reuse >= LITTLE_REUSE:
             continue
-        calls = f"{quantities.count(sums.offloaded)} calls of {at(site)}"
+        calls = f"{quantities.counted(sums.offloaded, 'call')} of {at(site)}"
         if 2 * sums.bytes_rewritten >= sums.bytes_to_device:
             yield Advice(
                 site.wall.transfer_seconds,
@@ -103,7 +103,7 @@ def copied(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     for reason, calls in job.copied().items():
         yield Advice(
             None,
-            f"{quantities.count(calls)} calls copied a matrix each time: {reason}",
+            f"{quantities.counted(calls, 'call')} copied a matrix each time: {reason}",
             "docs/troubleshooting.md says which memory can be tracked, so that matrices stay on the device: that of malloc, new and ALLOCATE can.",
         )
 
@@ -131,14 +131,14 @@ def many_small(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         if site.threads >= SOME_THREADS and whole >= LARGE_PRODUCT / 2 and site.refusals[SMALL] < MANY_CALLS:
             yield Advice(
                 site.wall.cpu_seconds,
-                f"{quantities.count(left)} calls of {size(site)} by {at(site)}, from {site.threads} threads: each is too small for the device",
+                f"{quantities.counted(left, 'call')} of {size(site)} by {at(site)}, from {site.threads} threads: each is too small for the device",
                 "If they are parts of one product, let one thread make the whole product outside the parallel region: the device computes it at "
                 "once, and so does a BLAS with threads of its own.",
             )
         elif left >= MANY_CALLS:
             yield Advice(
                 site.wall.cpu_seconds,
-                f"{quantities.count(left)} calls of {size(site)} by {at(site)}: each is too small for the device",
+                f"{quantities.counted(left, 'call')} of {size(site)} by {at(site)}: each is too small for the device",
                 "Batch them: make one product of many (stack the matrices, or reorder the loops), or use a batched routine.",
             )
 
@@ -156,7 +156,7 @@ def blocks(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         routines = ", ".join(dict.fromkeys(site.routine for site in small))
         yield Advice(
             sum(cpu_seconds(site, SMALL) + cpu_seconds(site, SHALLOW) for site in small),
-            f"{quantities.count(calls)} calls of {routines} by ScaLAPACK are too shallow or too small for the device",
+            f"{quantities.counted(calls, 'call')} of {routines} by ScaLAPACK are too shallow or too small for the device",
             "The products of ScaLAPACK's factorizations are as deep as the blocks are wide (MB and NB of the descriptor): try larger ones, and as "
             "few ranks as keep the CPUs busy.",
         )
@@ -169,7 +169,7 @@ def memory(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         if calls:
             yield Advice(
                 cpu_seconds(site, MEMORY),
-                f"no room on the device for {quantities.count(calls)} calls of {at(site)}",
+                f"no room on the device for {quantities.counted(calls, 'call')} of {at(site)}",
                 "Use fewer ranks on each GPU, raise --device-memory, or use a GPU with more memory.",
             )
 
@@ -182,7 +182,7 @@ def opening(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         when = "before the device was ready" if opened else "and the device was not opened"
         yield Advice(
             sum(cpu_seconds(site, NOT_READY) for site in sites),
-            f"{quantities.count(calls)} calls ran on the CPU, {when}",
+            f"{quantities.counted(calls, 'call')} ran on the CPU, {when}",
             "A long program does not notice. For a short one, --start now opens the device with the first call, and waits for it.",
         )
 
@@ -222,7 +222,7 @@ def no_device(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
             states = [text for text, _ in job.distinct(lambda report: report["device"]["state"]) if text not in WITHOUT_FAULT]
             why = f": {states[0]}" if states else ""
             seconds = sum(cpu_seconds(site, reason) for site in sites)
-            yield Advice(seconds, f"{quantities.count(calls)} calls: {reason}{why}", "`blastoff doctor` says what is missing.")
+            yield Advice(seconds, f"{quantities.counted(calls, 'call')}: {reason}{why}", "`blastoff doctor` says what is missing.")
 
 
 FFTW = {"fftw_": "fftw_", "dfftw_": "fftw_", "fftwf_": "fftwf_", "sfftw_": "fftwf_"}
@@ -273,7 +273,7 @@ def verification(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     checked = job.verification()["checked"]
     sampled = any(str(process.report["settings"].get("verify", "")).startswith("sample") for process in job.processes)
     if checked and not sampled and 2 * checked >= job.totals.offloaded:
-        yield Advice(None, f"--verify has computed {quantities.count(int(checked))} calls on the CPU, too", "Use --verify=sample in production.")
+        yield Advice(None, f"--verify has computed {quantities.counted(int(checked), 'call')} on the CPU, too", "Use --verify=sample in production.")
 
 
 RULES: tuple[Callable[[Job, list[CallSite]], Iterator[Advice]], ...] = (

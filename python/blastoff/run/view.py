@@ -38,7 +38,7 @@ def nothing_called(processes: Sequence[Process], command: Sequence[str]) -> str:
     if missed := unseen(in_order(processes).printable()):
         return f"no call was seen that Blastoff takes; {missed}"
     if functions:
-        return f"{quantities.count(functions)} functions of BLAS, LAPACK or FFTW found, but no call of one that can be offloaded"
+        return f"{quantities.counted(functions, 'function')} of BLAS, LAPACK or FFTW found, but no call of one that can be offloaded"
     where = f"no BLAS found in {objects} objects" if objects else "no call of BLAS, LAPACK or FFTW was seen"
     return f"{where}: try blastoff inspect {printable(shlex.join(command))}"
 
@@ -47,7 +47,7 @@ def nothing_offloaded(processes: Sequence[Process]) -> str:
     """The line for a run whose calls all stayed on the CPU."""
     job = in_order(processes).printable()
     missed = f"; {unseen(job)}" if unseen(job) else ""
-    calls = f"{quantities.count(job.totals.calls)} calls"
+    calls = quantities.counted(job.totals.calls, "call")
     if all(LEVEL_2.fullmatch(name) for name in job.routines):
         return f"level-1 and level-2 calls only ({calls} of {', '.join(job.routines)}){missed}"
     reasons = refusals(job)

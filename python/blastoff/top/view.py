@@ -69,7 +69,7 @@ def numbers(processes: Iterable[Process]) -> int:
 def headline(frame: Frame) -> list[tuple[str, str]]:
     """Where the arithmetic runs, and what moves: label and text."""
     totals = frame.job.totals
-    calls = f"{quantities.count(totals.offloaded)} of {quantities.count(totals.calls)} calls"
+    calls = f"{quantities.count(totals.offloaded)} of {quantities.counted(totals.calls, 'call')}"
     to_device, from_device = frame.rate("bytes_to_device"), frame.rate("bytes_from_device")
     moving = "" if to_device is None or from_device is None else f" ({quantities.size(to_device + from_device)}/s now)"
     moved = f"{quantities.size(totals.bytes_to_device)} to the device, {quantities.size(totals.bytes_from_device)} from it{moving}"
@@ -117,5 +117,5 @@ def line(frame: Frame) -> str:
     """The moment in one line, for a file or a pipe."""
     totals = frame.job.totals
     moved = quantities.size(totals.bytes_to_device + totals.bytes_from_device)
-    calls = f"{quantities.count(totals.offloaded)} of {quantities.count(totals.calls)} calls offloaded"
+    calls = f"{quantities.count(totals.offloaded)} of {quantities.counted(totals.calls, 'call')} offloaded"
     return f"{frame.running} running, {calls}, {percent(share(totals))} of the arithmetic seen, {rate(frame.rate('flops'))} now, {moved} moved"

@@ -1,11 +1,13 @@
 """A job in words and numbers, for all views."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import getitem
 
 from blastoff import quantities
 from blastoff.job import metering
 from blastoff.job.call_sites import seconds_by_reason
-from blastoff.job.processes import Job, Sums
+from blastoff.job.processes import Job, Process, Sums
 from blastoff.job.wall import MIN_KNOWN_SHARE, Verdict
 
 
@@ -14,18 +16,36 @@ def letter(number: int) -> str:
     return chr(ord("a") + number)
 
 
-def describe_device(report: dict) -> str:
-    """The device of one process in a line."""
-    device, several = report["device"], len(report.get("devices", []))
-    name = device["name"] or device["kind"]
-    software = f" ({device['software']})" if device["software"] else ""
-    state = "" if device["state"] == "working" else f", {device['state']}"
-    memory = f", {quantities.size(device['memory_budget'])} of {quantities.size(device['memory'])} for matrices" if device["memory_budget"] else ""
-    opening = device.get("opening")
-    opened = f", opened after {quantities.duration(opening['after_seconds'])} in {quantities.duration(opening['seconds'])}" if opening else ""
-    if opening and opening.get("foreseen"):
-        opened += ", since earlier runs gained"
-    return f"{f'{several} x ' * (several > 0)}{name}{software}{memory}{opened}{state}"
+def device_kind(report: dict) -> tuple:
+    """What processes have in common whose devices are told in one line."""
+    device, opening = report["device"], report["device"].get("opening")
+    several, foreseen = len(report.get("devices", [])), bool(opening and opening.get("foreseen"))
+    return several, device["name"] or device["kind"], device["software"], device["state"], bool(device["memory_budget"]), bool(opening), foreseen
+
+
+def describe_devices(reports: Sequence[dict]) -> str:
+    """The devices of processes of one kind in a line, with the least and the largest of figures that differ."""
+    several, name, software, state, has_memory, opened, foreseen = device_kind(reports[0])
+    text = f"{f'{several} x ' * (several > 0)}{name}{f' ({software})' * bool(software)}"
+
+    def span(shown: Callable[[float], str], *path: str) -> str:
+        return quantities.span([reduce(getitem, path, report["device"]) for report in reports], shown)
+
+    if has_memory:
+        text += f", {span(quantities.size, 'memory_budget')} of {span(quantities.size, 'memory')} for matrices"
+    if opened:
+        after, took = (span(quantities.duration, "opening", key) for key in ("after_seconds", "seconds"))
+        text += f", opened after {after} in {took}{', since earlier runs gained' * foreseen}"
+    return text + ("" if state == "working" else f", {state}")
+
+
+def device_lines(job: Job) -> list[tuple[str, int]]:
+    """A line for each kind of device, and the number of processes with it; the kind of most processes first."""
+    kinds: dict[tuple, list[Process]] = {}
+    for process in job.processes:
+        kinds.setdefault(device_kind(process.report), []).append(process)
+    lines = [(describe_devices([process.report for process in those]), sum(process.number for process in those)) for those in kinds.values()]
+    return sorted(lines, key=lambda line: -line[1])
 
 
 def devices(job: Job) -> list[str]:
@@ -46,7 +66,7 @@ def devices(job: Job) -> list[str]:
         moved = f"{quantities.size(sums['bytes_to_device'])} to it, {quantities.size(sums['bytes_from_device'])} from it"
         if sums["bytes_between_devices"]:
             moved += f", {quantities.size(sums['bytes_between_devices'])} from other devices"
-        calls = f"{sums['calls']} calls" + (f", {sums['parts']} parts of calls" if sums["parts"] else "")
+        calls = quantities.counted(sums["calls"], "call") + (f", {quantities.counted(sums['parts'], 'part')} of calls" if sums["parts"] else "")
         lines.append("; ".join([f"{where}: {calls}, {quantities.duration(sums['seconds'])}, {moved}", *states]))
     return lines
 
@@ -95,9 +115,9 @@ def blocks(job: Job) -> list[tuple[str, str]]:
         moved += f", {quantities.size(sums['bytes_between_devices'])} between devices"
     parts = [f"{quantities.count(int(sums['acquisitions']))} acquired, {quantities.count(int(sums['found_current']))} without a copy", moved]
     if sums["evictions"]:
-        parts.append(f"{quantities.count(int(sums['evictions']))} evictions")
+        parts.append(quantities.counted(int(sums["evictions"]), "eviction"))
     if sums["contractions"]:
-        parts.append(f"{quantities.count(int(sums['contractions']))} contractions of {quantities.number(sums['flops'] / 1e9)} GFLOP")
+        parts.append(f"{quantities.counted(int(sums['contractions']), 'contraction')} of {quantities.number(sums['flops'] / 1e9)} GFLOP")
     pools = [f"{share} on the {side}" for side in ("host", "device") if (share := served(sums, f"{side}_pool"))]
     if pools:
         parts.append(f"pools served {', '.join(pools)}")
@@ -107,9 +127,9 @@ def blocks(job: Job) -> list[tuple[str, str]]:
 def facts(job: Job) -> list[tuple[str, str]]:
     """Facts about the run besides its sums: label and text."""
     lines = []
-    descriptions = (("program", describe_run), ("device", describe_device), ("policy", describe_policy))
-    for label, describe in descriptions:
-        for text, processes in job.distinct(describe):
+    told = (("program", job.distinct(describe_run)), ("device", device_lines(job)), ("policy", job.distinct(describe_policy)))
+    for label, described in told:
+        for text, processes in described:
             shared = "" if processes == job.number else f"  ({processes} of {job.number} processes)"
             lines.append((label, f"{text}{shared}"))
         if label == "device":
@@ -118,8 +138,8 @@ def facts(job: Job) -> list[tuple[str, str]]:
     lines += blocks(job)
     patched, refused = job.patched()
     if patched or refused:
-        others = f", {refused} others could not be patched (--report names them)" if refused else ""
-        lines.append(("patched", f"{patched} functions{others}"))
+        others = f", {quantities.counted(refused, 'other')} could not be patched (--report names them)" if refused else ""
+        lines.append(("patched", f"{quantities.counted(patched, 'function')}{others}"))
     elapsed = quantities.duration(max(process.report["process"]["elapsed_seconds"] for process in job.processes))
     in_blas = quantities.duration(job.totals.seconds)
     if job.number > 1:
@@ -199,7 +219,7 @@ def endings(job: Job) -> list[tuple[str, str]]:
     """How processes ended that did not end by exit."""
     lines = []
     for how, count in job.endings().items():
-        number = "1 process" if count == 1 else f"{count} processes"
+        number = quantities.counted(count, "process", "processes")
         lines.append(("ended", f"{number}: {ENDINGS.get(how, how)}"))
     return lines
 
@@ -226,7 +246,7 @@ def verdict(job: Job) -> str:
     parts = [saving(job.verdict)]
     if sums.lost_seconds >= LOST_AT_LEAST:
         together = ", all processes together" if job.number > 1 else ""
-        parts.append(f"{quantities.duration(sums.lost_seconds)} lost in {quantities.count(sums.lost)} calls{together}")
+        parts.append(f"{quantities.duration(sums.lost_seconds)} lost in {quantities.counted(sums.lost, 'call')}{together}")
     return "; ".join([*parts, f"{100 * sums.offloaded_share:.0f} % of the operations seen ran on the device"])
 
 
@@ -234,10 +254,6 @@ def unseen(job: Job) -> str:
     """The calls that the counts lack; "" if there are none. src/report/text.cpp says the same of one process."""
     families = ", ".join(f"{family} ({function} from {file})" for family, (function, file) in job.unseen().items())
     return f"not taken and not counted here, if called: {families}" if families else ""
-
-
-def counted(calls: int) -> str:
-    return f"{quantities.count(calls)} call{'s' * (calls != 1)}"
 
 
 def refusals(job: Job) -> dict[str, tuple[int, float | None]]:
@@ -250,7 +266,7 @@ def refusals(job: Job) -> dict[str, tuple[int, float | None]]:
 
 def stayed(reason: str, calls: int, seconds: float | None) -> str:
     """One reason in words."""
-    return f"{counted(calls)}{f', {quantities.duration(seconds)}' if seconds else ''}: {reason}"
+    return f"{quantities.counted(calls, 'call')}{f', {quantities.duration(seconds)}' if seconds else ''}: {reason}"
 
 
 def conclusions(job: Job) -> list[tuple[str, str]]:
@@ -274,9 +290,15 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
         to_node = f"; {quantities.size(bound)} bound to the device's NUMA node" if bound else ""
         lines.append(("allocated", f"{quantities.count(blocks)} large blocks, {quantities.size(size)}, on pages of their own{to_node}"))
     lines.extend(("on the CPU", stayed(reason, calls, seconds)) for reason, (calls, seconds) in refusals(job).items())
-    lines.extend(("copied", f"{counted(calls)}: {reason}") for reason, calls in job.copied().items())
+    lines.extend(("copied", f"{quantities.counted(calls, 'call')}: {reason}") for reason, calls in job.copied().items())
     checked = job.verification()
     if checked["checked"] or checked["stale_pages"]:
         worst = f"worst relative error {checked['worst_relative_error']:.1e}"
-        lines.append(("verified", f"{checked['checked']} calls, {checked['violations']} violations, {worst}, {checked['stale_pages']} stale pages"))
+        lines.append(
+            (
+                "verified",
+                f"{quantities.counted(checked['checked'], 'call')}, {quantities.counted(checked['violations'], 'violation')}, {worst}, "
+                f"{quantities.counted(checked['stale_pages'], 'stale page')}",
+            )
+        )
     return [*lines, *turns(job), *balance(job), *endings(job)]

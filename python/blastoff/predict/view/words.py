@@ -124,10 +124,10 @@ def remarks(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
         assumed = "assumed to be those seen before other calls from the same place"
         lines.append(("writes", f"were not looked for before {unknown} calls, to save time: {assumed}"))
     if machine["small_calls"]:
-        small = f"{quantities.count(machine['small_calls'])} calls, {quantities.duration(machine['small_seconds'])}"
+        small = f"{quantities.counted(machine['small_calls'], 'call')}, {quantities.duration(machine['small_seconds'])}"
         lines.append(("small", f"{small} below the threshold of the trace: as they were"))
     if machine["unread_calls"]:
-        lines.append(("trace", f"{quantities.count(machine['unread_calls'])} calls of unknown routines are left out"))
+        lines.append(("trace", f"{quantities.counted(machine['unread_calls'], 'call')} of unknown routines are left out"))
     if not machine["complete"]:
         lines.append(("trace", "a process was killed: what it did after its last recorded call is not known"))
     return lines

@@ -6,7 +6,7 @@ from blastoff import columns, quantities
 from blastoff.job.processes import Job, Sums
 from blastoff.job.view import words
 
-COLUMNS = ("calls", "calls", "offloaded", "offloaded", "seconds", "seconds", "ratio", "moved", "moved")
+COLUMNS = ("calls 1", "calls 2", "offloaded 1", "offloaded 2", "seconds 1", "seconds 2", "ratio 2:1", "moved 1", "moved 2")
 
 
 def elapsed(job: Job) -> float:
@@ -36,14 +36,16 @@ def rows(before: Job, after: Job) -> list[list[str]]:
 
 
 def text(before: Job, after: Job, names: Sequence[str], width: int | None = None) -> str:
-    """Columns in pairs: the first job's, then the second's."""
+    """Columns in pairs, numbered as the jobs are."""
     facts = []
-    for label, name, job in zip(("first", "second"), names, (before, after), strict=True):
+    for label, name, job in zip(("1", "2"), names, (before, after), strict=True):
         facts.append(
             (label, f"{name}: {quantities.duration(elapsed(job))}, of which {quantities.duration(job.totals.seconds)} in BLAS, all threads together")
         )
         if words.verdict(job):
             facts.append((label, words.verdict(job)))
-    facts.append(("ratio", f"{ratio(elapsed(before), elapsed(after))} in wall time, {ratio(before.totals.seconds, after.totals.seconds)} in BLAS"))
-    compared = columns.table(["routine", *COLUMNS], rows(before, after), ("moved", "offloaded"), width, total=True)
+    facts.append(
+        ("ratio 2:1", f"{ratio(elapsed(before), elapsed(after))} in wall time, {ratio(before.totals.seconds, after.totals.seconds)} in BLAS")
+    )
+    compared = columns.table(["routine", *COLUMNS], rows(before, after), ("moved 1", "moved 2", "offloaded 1", "offloaded 2"), width, total=True)
     return "\n".join([*columns.pairs(facts, width), "", *compared, ""])

@@ -58,7 +58,7 @@ def headline(job: Job) -> list[tuple[str, str]]:
     numbers = [
         ("not known" if saved is None else f"{'' if job.verdict.alike else 'over '}{quantities.duration(abs(saved))}", wall),
         (f"{100 * totals.offloaded_share:.0f} %", "of the arithmetic seen ran on the device"),
-        (quantities.count(totals.offloaded), f"of {quantities.count(totals.calls)} calls offloaded"),
+        (quantities.count(totals.offloaded), f"of {quantities.counted(totals.calls, 'call')} offloaded"),
     ]
     if totals.gflops_offloaded is not None:
         numbers.append((quantities.rate(1e9 * totals.gflops_offloaded), "on the device, transfers included"))

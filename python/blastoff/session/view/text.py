@@ -14,14 +14,14 @@ def headline(counts: Counts) -> str:
         return f"no call of BLAS, LAPACK or FFTW in {quantities.duration(counts.seconds)}"
     gain = f"; saved about {saved(totals)} of wall time" if (totals.verdict.saved or 0) > 0 else ""
     return (
-        f"{quantities.count(totals.offloaded)} of {quantities.count(totals.calls)} calls offloaded, {100 * counts.offloaded_share:.0f} % of the "
+        f"{quantities.count(totals.offloaded)} of {quantities.counted(totals.calls, 'call')} offloaded, {100 * counts.offloaded_share:.0f} % of the "
         f"arithmetic seen; {quantities.duration(totals.seconds)} in calls, {quantities.duration(counts.seconds)} in all{gain}"
     )
 
 
 def reasons(counts: Counts) -> list[tuple[str, str]]:
     """Why calls stayed on the CPU: label and text."""
-    return [("on the CPU", f"{quantities.count(calls)} calls: {reason}") for reason, calls in counts.reasons.items()]
+    return [("on the CPU", f"{quantities.counted(calls, 'call')}: {reason}") for reason, calls in counts.reasons.items()]
 
 
 MAX_LINES = 12
@@ -35,7 +35,7 @@ def longest_lines(counts: Counts) -> dict[str, Sums]:
 def line_reasons(counts: Counts, line: str) -> str:
     """Why the calls of a line stayed on the CPU; "" if none did."""
     known = counts.reasons_by_line.get(line, {})
-    return ", ".join(f"{quantities.count(calls)} calls: {reason}" for reason, calls in known.items())
+    return ", ".join(f"{quantities.counted(calls, 'call')}: {reason}" for reason, calls in known.items())
 
 
 def saved(sums: Sums) -> str:
