@@ -8,6 +8,7 @@
 #include "report/json.h"
 #include "report/recorder.h"
 #include "runtime/process.h"
+#include "runtime/python_transforms.h"
 
 namespace blastoff::api {
 
@@ -22,6 +23,7 @@ bool acts() {
 bool switch_on() {
   if (!acts()) return false;
   runtime::Process::switch_on();
+  runtime::take_python_transforms();
   return true;
 }
 

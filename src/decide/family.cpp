@@ -68,6 +68,12 @@ std::optional<RateKey> rate_key_of(std::string_view routine) {
   if (routine.starts_with("fftwf_"))
     return RateKey{Family::fft, routine.ends_with("dft") ? Precision::c : Precision::s};
   if (routine.starts_with("fftw_")) return RateKey{Family::fft, routine.ends_with("dft") ? Precision::z : Precision::d};
+  if (routine.starts_with("pocketfft_")) {
+    const bool narrow = routine.ends_with("c2c") || routine.ends_with("r2c") || routine.ends_with("c2r");
+    if (routine.ends_with("c2c") || routine.ends_with("z2z"))
+      return RateKey{Family::fft, narrow ? Precision::c : Precision::z};
+    return RateKey{Family::fft, narrow ? Precision::s : Precision::d};
+  }
   if (routine.empty()) return std::nullopt;
   const auto precision = precision_named(routine.substr(0, 1));
   const auto* const member = std::ranges::find(members, routine.substr(1), &Member::name);

@@ -38,8 +38,8 @@ bool Execution::supported() const {
 operation::Operation Execution::operation() const {
   using operation::Intent;
   const auto routine =
-      static_cast<operation::RoutineId>(fftw().first_routine() + front_end_routine(plan->transform.request));
-  operation::Operation made(fftw(), routine, Payload{plan});
+      static_cast<operation::RoutineId>(front_end().first_routine() + front_end_routine(plan->transform.request));
+  operation::Operation made(front_end(), routine, Payload{plan});
   made.work = plan->work;
   made.shape = plan->shape;
   const bool one = plan->in_place();

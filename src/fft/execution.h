@@ -10,8 +10,10 @@
 namespace blastoff::fft {
 
 operation::FrontEnd& fftw();
+/// Transforms of NumPy and SciPy, which have plans of ours.
+operation::FrontEnd& pocketfft();
 
-/// The front end has one routine for each kind and precision, whichever function of FFTW executes it.
+/// Each front end has one routine for each kind and precision, whichever function executes it.
 inline constexpr std::size_t front_end_routines = 6;
 constexpr std::size_t front_end_routine(const Request& request) {
   return static_cast<std::size_t>(request.kind) + 3 * static_cast<std::size_t>(request.precision);
@@ -22,6 +24,7 @@ struct Execution {
   const Plan* plan = nullptr;
   void* in = nullptr;
   void* out = nullptr;
+  operation::FrontEnd& (*front_end)() = &fftw;
 
   /// Whether the arrays fit the plan: one array for a plan in place, two disjoint arrays for another plan.
   bool supported() const;

@@ -10,16 +10,20 @@ namespace {
 
 /// Indexed by front_end_routine(). An fftw_execute() counts as the function that executes the same plan on other
 /// arrays.
-constexpr const char* names[front_end_routines] = {"fftw_execute_dft",      "fftw_execute_dft_r2c",
-                                                   "fftw_execute_dft_c2r",  "fftwf_execute_dft",
-                                                   "fftwf_execute_dft_r2c", "fftwf_execute_dft_c2r"};
+constexpr const char* fftw_names[front_end_routines] = {"fftw_execute_dft",      "fftw_execute_dft_r2c",
+                                                        "fftw_execute_dft_c2r",  "fftwf_execute_dft",
+                                                        "fftwf_execute_dft_r2c", "fftwf_execute_dft_c2r"};
 
-class FftwFrontEnd final : public operation::FrontEnd {
+/// By the kinds of numbers in and out, as in the names of cuFFT.
+constexpr const char* pocketfft_names[front_end_routines] = {"pocketfft_z2z", "pocketfft_d2z", "pocketfft_z2d",
+                                                             "pocketfft_c2c", "pocketfft_r2c", "pocketfft_c2r"};
+
+class FftFrontEnd final : public operation::FrontEnd {
  public:
-  constexpr FftwFrontEnd() = default;
+  constexpr explicit FftFrontEnd(const char* const (&names)[front_end_routines]) : names_(names) {}
 
   std::size_t routine_count() const override { return front_end_routines; }
-  const char* routine_name(std::size_t routine) const override { return names[routine]; }
+  const char* routine_name(std::size_t routine) const override { return names_[routine]; }
   std::string arguments(const operation::Operation& operation) const override {
     return text(plan_of(operation).transform);
   }
@@ -32,14 +36,22 @@ class FftwFrontEnd final : public operation::FrontEnd {
                                                         operation::Effort effort) const override {
     return effort == operation::Effort::quick ? check_by_functional(operation) : verify(operation, host);
   }
+
+ private:
+  const char* const* names_;
 };
 
-constinit FftwFrontEnd the_front_end;
+constinit FftFrontEnd fftw_front_end{fftw_names};
+constinit FftFrontEnd pocketfft_front_end{pocketfft_names};
 
 }  // namespace
 
 operation::FrontEnd& fftw() {
-  return the_front_end;
+  return fftw_front_end;
+}
+
+operation::FrontEnd& pocketfft() {
+  return pocketfft_front_end;
 }
 
 }  // namespace blastoff::fft

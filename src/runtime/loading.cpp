@@ -22,6 +22,7 @@
 #include "platform/threads.h"
 #include "report/counter_file.h"
 #include "runtime/process.h"
+#include "runtime/python_transforms.h"
 #include "tracking/system_calls/next.h"
 
 namespace blastoff::runtime {
@@ -41,6 +42,8 @@ intercept::Mode mode_named(config::InterceptName name) {
 }
 
 void note_library(const intercept::ObservedLibrary& library) {
+  // The core of NumPy, which Python is about to load.
+  if (!library.requested_by.empty() && library.name.starts_with("_multiarray_umath.")) take_python_transforms();
   if (!device::note_library({library.name, library.requested_by, library.needed})) return;
   if (Process* process = Process::existing()) process->share_driver();
 }
@@ -62,6 +65,7 @@ void prepare() {
   platform::remember_cpu_set();
   platform::remember_stderr();
   for (const intercept::RoutineTable* table : intercept::front_ends()) operation::add_front_end(table->front_end());
+  add_python_transforms();
   if (!intercept::this_copy_acts()) {
     intercept::deactivate();
     return;

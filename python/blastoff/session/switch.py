@@ -12,7 +12,7 @@ _lock = threading.Lock()
 
 
 def enable(**given: Any) -> None:
-    """Offloads the BLAS, LAPACK and FFTW calls of this process from now on, also those of libraries that are loaded later.
+    """Offloads the BLAS, LAPACK, FFTW and pocketfft calls of this process from now on, also those of libraries that are loaded later.
 
     Options are those of `blastoff run`, with underscores: enable(min_size=500, policy="copy", verify=True). The BLASTOFF_* variables count too.
     Settings are read once in a process: later calls may repeat the options, and switch on again after disable(). Under `blastoff run`
