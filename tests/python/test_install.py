@@ -35,6 +35,7 @@ share/bash-completion/completions/blastoff
 share/blastoff/inspect.schema.json
 share/blastoff/job.schema.json
 share/blastoff/jobs/must-lsms.json
+share/blastoff/jobs/parsec.json
 share/blastoff/lab.schema.json
 share/blastoff/machine.schema.json
 share/blastoff/memory.schema.json

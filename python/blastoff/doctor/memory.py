@@ -14,6 +14,8 @@ ACCESS = {
     "unified": "device and CPU share one memory: nothing is moved",
 }
 
+CDMM = "the driver manages it alone (CDMM, coherent driver-based memory management, in drivers from 580 on)"
+
 
 def gigabytes(count: int) -> str:
     return f"{count / 1e9:.1f} GB"
@@ -45,6 +47,11 @@ def memory_map(probed: dict[str, Any]) -> Finding:
     return Finding("memory", State.NOTE, "; ".join([*nodes, pages] if nodes else ["no NUMA nodes", pages]))
 
 
+def hides_memory(probed: dict[str, Any]) -> bool:
+    """Whether no node can be the memory of a coherent device: every node with memory has CPUs."""
+    return all(node["has_cpus"] or not node["bytes"] for node in probed["memory"]["nodes"])
+
+
 def access(probed: dict[str, Any]) -> Finding:
     """How the device reaches the program's memory, and what follows for the policy."""
     device = probed["device"]
@@ -54,6 +61,14 @@ def access(probed: dict[str, Any]) -> Finding:
     if device["host_access"] != COHERENT:
         return Finding("host memory", State.NOTE, text)
     node = device["memory_node"]
+    if node is None and hides_memory(probed):
+        return Finding(
+            "host memory",
+            State.WARNING,
+            f"the device uses the program's memory, but its own is no NUMA node: {CDMM}",
+            "Pages cannot move there. --mechanism mirrors keeps matrices in the device's memory. Or the administrator makes it a node again: "
+            "options nvidia NVreg_CoherentGPUMemoryMode=numa.",
+        )
     if node is None:
         return Finding(
             "host memory",

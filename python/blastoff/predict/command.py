@@ -51,7 +51,7 @@ def add_nodes(result: Parser) -> None:
     result.add_argument(
         "--job",
         metavar="FILE",
-        help="with --nodes: what traces do not tell, or published times (share/job.schema.json); must-lsms comes with Blastoff",
+        help="with --nodes: what traces do not tell, or published times (share/job.schema.json); must-lsms and parsec come with Blastoff",
     )
 
 

@@ -22,7 +22,8 @@ def answer(result: Mapping[str, Any]) -> str:
     on = "" if result["measured"]["from"] == "published" else f" of {best['label']}"
     without = f"; no gain on {most} nodes" if last["nodes"] != most else ""
     took, would = quantities.duration(last["cpu_seconds"]), quantities.duration(last["seconds"])
-    return f"{last['nodes']} nodes{on}: {took} on CPUs would be {would} with GPUs ({times(last['gain'])}){among}{without}. Computed"
+    nodes = f"{last['nodes']} node{'s' if last['nodes'] > 1 else ''}"
+    return f"{nodes}{on}: {took} on CPUs would be {would} with GPUs ({times(last['gain'])}){among}{without}. Computed"
 
 
 def title(result: Mapping[str, Any], machine: Mapping[str, Any]) -> str:
