@@ -1,4 +1,4 @@
-# Installs the files that `pip install .` (scikit-build-core) puts beside the Python files: libraries, schemas, machine models and published jobs;
+# Installs the files that `pip install .` (scikit-build-core) puts beside the Python files: libraries, schemas, machine models, published jobs and pages of the documentation;
 # and manual pages and completions into the Python environment. Only files of the component `wheel` are installed. In install(TARGETS), each
 # COMPONENT applies only to the kind of file before it.
 if(NOT SKBUILD)
@@ -11,6 +11,7 @@ install(PROGRAMS $<TARGET_FILE:blastoff-command> DESTINATION ${SKBUILD_SCRIPTS_D
 file(GLOB schemas ${PROJECT_SOURCE_DIR}/share/*.schema.json)
 install(FILES ${schemas} DESTINATION blastoff COMPONENT wheel)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/machines ${PROJECT_SOURCE_DIR}/share/jobs DESTINATION blastoff COMPONENT wheel)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION blastoff/docs COMPONENT wheel FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
 if(TARGET blastoff-manual)
   install(DIRECTORY ${manual}/man ${manual}/bash-completion ${manual}/zsh ${manual}/fish DESTINATION ${SKBUILD_DATA_DIR}/share COMPONENT wheel)
 endif()

@@ -16,6 +16,8 @@ foreach(place ${CMAKE_INSTALL_LIBDIR}/blastoff/python/blastoff ${CMAKE_INSTALL_D
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES ${PROJECT_SOURCE_DIR}/CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
+
 # The prefix is known only at installation, since cmake --install --prefix may choose another one.
 file(RELATIVE_PATH prefix_from_module ${CMAKE_INSTALL_FULL_DATADIR}/modulefiles/blastoff ${CMAKE_INSTALL_PREFIX})
 foreach(name blastoff blastoff-preload)

@@ -8,8 +8,8 @@
 // Integrals v with more virtual orbitals are made on the fly. The v(c,k,b,j) are made once and fetched from the rank
 // that has them. (The integrals are simple functions, since this program only shows how data moves.)
 //
-//   mpicxx -std=c++17 -O2 examples/ccsd.cpp -o ccsd -lblastoff
-//   g++ -DWITHOUT_MPI -std=c++17 -O2 examples/ccsd.cpp -o ccsd -lblastoff     one rank
+//   mpicxx -std=c++17 -O2 examples/ccsd.cpp -o ccsd $(pkg-config --cflags --libs blastoff) -lblas
+//   g++ -DWITHOUT_MPI, and the same options: one rank, without MPI
 //   mpirun -n 4 ./ccsd [--occupied=N] [--virtual=N] [--tile=N] [--iterations=N] [--without=FEATURE] [--compare]
 //   [--check]
 //

@@ -82,7 +82,7 @@ def test_files(moved):
     assert [name for name in everything if str(offload.ROOT) in name] == []
     # All other files must be of these kinds.
     package = f"{library}/blastoff/python"
-    kinds = (f"{package}/blastoff/", "share/man/man1/blastoff-", "share/blastoff/machines/")
+    kinds = (f"{package}/blastoff/", "share/man/man1/blastoff-", "share/blastoff/machines/", "share/doc/blastoff/")
     assert [name for name in sorted(everything - set(expected)) if not name.startswith(kinds)] == []
 
 

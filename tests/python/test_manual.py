@@ -10,7 +10,7 @@ import time
 
 import pytest
 from blastoff.command import COMMANDS, USAGE
-from blastoff.manual import completion, syntax
+from blastoff.manual import completion, examples, syntax
 from blastoff.manual.command import write
 
 
@@ -178,3 +178,17 @@ def test_completion_is_printed(blastoff, share):
         printed = blastoff("completion", shell).stdout
         assert printed and printed in [path.read_text() for path in share.rglob("*blastoff*") if path.is_file()]
     assert blastoff("completion", "tcsh").returncode == 2
+
+
+def test_examples_name_options_that_exist():
+    commands = {command.name: command for command in syntax.read_commands(COMMANDS, USAGE)}
+    assert examples.EXAMPLES.keys() == commands.keys()
+    for name, lines in examples.EXAMPLES.items():
+        known = {spelled for argument in commands[name].arguments for spelled in argument.names}
+        words = [word for line, _ in lines for word in re.split(r"[ )\"]+", line.partition(f"blastoff {name}")[2].partition(" -- ")[0])]
+        assert {word.split("=")[0] for word in words if word.startswith("--")} - {"--"} <= known, name
+
+
+def test_pages_show_examples_and_files(blastoff):
+    page = blastoff("help", "--man", "top").stdout
+    assert ".SH EXAMPLES" in page and ".SH FILES" in page and "/etc/blastoff.conf" in page

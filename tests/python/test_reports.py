@@ -301,7 +301,8 @@ def test_nearly_equal_devices_of_ranks_have_one_line(report, write):
         ranks.append(one)
     lines = [text for label, text in words.facts(job_of(write, *ranks)) if label == "device"]
     assert lines == [
-        "NVIDIA H100 (driver 580), 4.00 GB to 4.15 GB of 85.0 GB for matrices, opened after 1.00 s to 1.15 s in 300 ms to 315 ms  (15 of 16 processes)",
+        "NVIDIA H100 (driver 580), 4.00 GB to 4.15 GB of 85.0 GB for matrices, opened after 1.00 s to 1.15 s in 300 ms to 315 ms"
+        "  (15 of 16 processes)",
         "NVIDIA H100 (driver 580), 4.05 GB of 85.0 GB for matrices, opened after 1.05 s in 305 ms, the GPU fell off the bus  (1 of 16 processes)",
     ]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from blastoff import quantities
+from blastoff import documents, quantities
 from blastoff.job.call_sites import CallSite, cpu_share
 from blastoff.job.processes import Job
 from blastoff.job.wall import MIN_KNOWN_SHARE
@@ -104,7 +104,8 @@ def copied(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         yield Advice(
             None,
             f"{quantities.counted(calls, 'call')} copied a matrix each time: {reason}",
-            "docs/troubleshooting.md says which memory can be tracked, so that matrices stay on the device: that of malloc, new and ALLOCATE can.",
+            f"{documents.page('troubleshooting.md')} says which memory can be tracked, so that matrices stay on the device: "
+            "that of malloc, new and ALLOCATE can.",
         )
 
 

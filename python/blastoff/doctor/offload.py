@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from blastoff import documents
 from blastoff.doctor.finding import Finding, State
 from blastoff.doctor.memory import COHERENT, MEMORY
 from blastoff.mps import daemon
@@ -90,7 +91,8 @@ def results_finding(probed: dict[str, Any]) -> Finding:
         "results",
         State.NOTE,
         "go to host memory at every call: this user may not fill pages for the kernel's own accesses",
-        f"A site allows it by the udev rule {RESULTS_RULE} or by sysctl vm.unprivileged_userfaultfd=1 (Linux 6.7 or newer; docs/results.md).",
+        f"A site allows it by the udev rule {RESULTS_RULE} or by sysctl vm.unprivileged_userfaultfd=1 "
+        f"(Linux 6.7 or newer; {documents.page('results.md')}).",
     )
 
 

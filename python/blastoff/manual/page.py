@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from blastoff.manual.examples import EXAMPLES, FILES
 from blastoff.manual.syntax import Argument, Command
 from blastoff.options import Option
 
@@ -63,6 +64,16 @@ def variables(table: Sequence[Option]) -> list[str]:
     return lines
 
 
+def examples(name: str) -> list[str]:
+    """Command lines of a command, and what they do."""
+    lines = [line for command, what in EXAMPLES.get(name, ()) for line in (".TP", f"\\fB{escaped(command)}\\fR", prose(what))]
+    return section("EXAMPLES", *lines) if lines else []
+
+
+def files(*first: tuple[str, str]) -> list[str]:
+    return section("FILES", *(line for path, what in (*first, *FILES) for line in (".TP", f"\\fI{escaped(path)}\\fR", prose(what))))
+
+
 def command_page(command: Command, table: Sequence[Option], version: str) -> str:
     """blastoff-COMMAND(1)."""
     name = f"blastoff-{command.name}"
@@ -78,6 +89,7 @@ def command_page(command: Command, table: Sequence[Option], version: str) -> str
     if command.epilog:
         title, _, text = command.epilog.partition(": ")
         lines += section(title.upper(), prose(text[:1].upper() + text[1:]))
+    lines += [*examples(command.name), *files()]
     lines += section("SEE ALSO", "\\fBblastoff\\fR(1)")
     return "\n".join(lines) + "\n"
 
@@ -91,6 +103,6 @@ def overview(commands: Sequence[Command], usage: str, version: str) -> str:
     lines += section("COMMANDS")
     for command in commands:
         lines += [".TP", f"\\fB{command.name}\\fR", prose(command.summary)]
-    lines += section("FILES", ".TP", "\\fIlibblastoff.so\\fR", "The library that is preloaded.")
+    lines += files(("libblastoff.so", "The library that is preloaded."))
     lines += section("SEE ALSO", ", ".join(f"\\fBblastoff\\-{command.name}\\fR(1)" for command in commands))
     return "\n".join(lines) + "\n"

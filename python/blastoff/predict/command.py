@@ -42,7 +42,7 @@ def parser() -> Parser:
 
 def add_nodes(result: Parser) -> None:
     """The options of a job on many nodes."""
-    several = "a job on so many nodes, for each number: the traced ranks' work is shared out among more of them (docs/scale.md)"
+    several = "a job on so many nodes, for each number: the traced ranks' work is shared out among more of them"
     result.add_argument("--nodes", metavar="N[,N...]", help=several)
     result.add_argument("--ranks-per-node", metavar="N", help="with --nodes. Default: as traced")
     result.add_argument("--gpus-per-node", metavar="N", help="with --nodes: ranks of a node share them. Default: 1")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blastoff import options
+from blastoff import documents, options
 from blastoff.errors import CommandError
 from blastoff.options import Option
 from blastoff.parser import hint
@@ -57,7 +57,7 @@ def texts(table: Sequence[Option], given: Mapping[str, Any], active: Library) ->
     for keyword, value in given.items():
         if keyword not in known:
             accepted = [name for name, option in known.items() if option.scope == "library"]
-            raise CommandError(f"enable: unknown option {keyword}{hint(keyword, accepted, 'docs/sessions.md lists the options')}")
+            raise CommandError(f"enable: unknown option {keyword}{hint(keyword, accepted, documents.page('sessions.md') + ' lists the options')}")
         if value is not None:
             option = known[keyword]
             refuse_early_options(keyword, option)
