@@ -21,10 +21,13 @@ namespace blastoff::runtime {
 
 namespace {
 
-/// The text of python/blastoff/session/transforms.py. The library carries it, since the program's interpreter may know
-/// nothing of the package `blastoff`.
-constexpr const char* python_text =
-#include "python_transforms.inc"
+/// The texts of python/blastoff/session/transforms.py and transform_engine.py. The library carries them, since the
+/// program's interpreter may know nothing of the package `blastoff`.
+constexpr const char* taking_text =
+#include "transforms.inc"
+    ;
+constexpr const char* engine_text =
+#include "transform_engine.inc"
     ;
 
 /// Transforms of fewer elements are left alone unless every call is to go to the device: a call through our path costs
@@ -128,6 +131,7 @@ struct Python {
   int (*holds_lock)() = nullptr;
   void* (*builtins)() = nullptr;
   void* (*new_dictionary)() = nullptr;
+  void* (*new_text)(const char* text) = nullptr;
   int (*set_item)(void* dictionary, const char* key, void* value) = nullptr;
   void* (*compile)(const char* text, const char* file, int start) = nullptr;
   void* (*evaluate)(void* code, void* globals, void* locals) = nullptr;
@@ -143,21 +147,25 @@ struct Python {
   bool found() {
     return find(this_thread, "PyGILState_GetThisThreadState") && find(holds_lock, "PyGILState_Check") &&
            find(builtins, "PyEval_GetBuiltins") && find(new_dictionary, "PyDict_New") &&
-           find(set_item, "PyDict_SetItemString") && find(compile, "Py_CompileString") &&
-           find(evaluate, "PyEval_EvalCode") && find(release, "Py_DecRef") && find(forget_error, "PyErr_Clear");
+           find(new_text, "PyUnicode_FromString") && find(set_item, "PyDict_SetItemString") &&
+           find(compile, "Py_CompileString") && find(evaluate, "PyEval_EvalCode") && find(release, "Py_DecRef") &&
+           find(forget_error, "PyErr_Clear");
   }
 
-  /// Runs Python code in a namespace of its own. An error ends the code and nothing else.
+  /// Runs Python code in a namespace of its own, in which ENGINE is the engine's text. An error ends the code and
+  /// nothing else.
   void run(const std::string& text) const {
     constexpr int file_input = 257;  // Py_file_input
     void* const globals = new_dictionary();
+    void* const engine = new_text(engine_text);
     // "<frozen": a line of this file is never taken for the line of a call.
-    void* const code = globals != nullptr && set_item(globals, "__builtins__", builtins()) == 0
+    void* const code = globals != nullptr && engine != nullptr && set_item(globals, "ENGINE", engine) == 0 &&
+                               set_item(globals, "__builtins__", builtins()) == 0
                            ? compile(text.c_str(), "<frozen blastoff.session.transforms>", file_input)
                            : nullptr;
     void* const result = code != nullptr ? evaluate(code, globals, globals) : nullptr;
     if (result == nullptr) forget_error();
-    for (void* const object : {result, code, globals})
+    for (void* const object : {result, code, engine, globals})
       if (object != nullptr) release(object);
   }
 };
@@ -175,7 +183,7 @@ void take_python_transforms() {
   Python python;
   if (!python.found() || python.this_thread() == nullptr || python.holds_lock() == 0) return;
   const bool everything = offloads_everything();
-  python.run(python_text + fmt::format("\nbegin({}, {})\n", reinterpret_cast<std::uintptr_t>(&transform),
+  python.run(taking_text + fmt::format("\nbegin({}, {}, ENGINE)\n", reinterpret_cast<std::uintptr_t>(&transform),
                                        everything ? 1 : floor_elements));
 }
 
