@@ -15,7 +15,7 @@ from blastoff.errors import CommandError
 
 np = pytest.importorskip("numpy")
 
-from blastoff.lab import command, daxpy, findings, oversubscription, pages  # noqa: E402
+from blastoff.lab import command, daxpy, findings, oversubscription, pages, stream  # noqa: E402
 from blastoff.lab.applications import experiment, quantum_volume  # noqa: E402
 from blastoff.lab.blocks import open_blocks  # noqa: E402
 from blastoff.lab.cuda import search  # noqa: E402
@@ -45,7 +45,7 @@ SCHEMA = json.loads((offload.ROOT / "share" / "lab.schema.json").read_text())
 FAKE = offload.ROOT / "tests" / "python" / "lab" / "fake_cuda.cpp"
 KERNEL_FOLDER = offload.ROOT / "python" / "blastoff" / "lab" / "kernels"
 COMPILE = ["g++", "-std=c++20", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", f"-I{KERNEL_FOLDER}", str(FAKE)]
-SETS = {"daxpy": daxpy.run, "pages": pages.run, "oversubscription": oversubscription.run, "applications": experiment.run}
+SETS = {"daxpy": daxpy.run, "pages": pages.run, "stream": stream.run, "oversubscription": oversubscription.run, "applications": experiment.run}
 LAUNCH_FAILED, OUT_OF_MEMORY = 719, 2
 
 
@@ -157,6 +157,13 @@ def test_everything_on_a_gpu_that_reaches_no_system_memory(blastoff, cuda, bare)
     reasons = {entry["why"] for entry in document["cannot"]}
     assert any("neither ATS nor HMM" in reason for reason in reasons)
     assert any(reason.startswith("blocks need Blastoff's library: libblastoff.so was not found at /nowhere") for reason in reasons)
+    rates = document["sets"]["stream"]["rows"]
+    assert {(row["by"], row["memory"], row["mode"]) for row in rates} == {
+        ("cpu", "host", "explicit"),
+        ("gpu", "host", "page-locked"),
+        ("gpu", "device", "explicit"),
+    }
+    assert any(reason.startswith("the CPU cannot reach the device's memory") for reason in reasons)
     assert all(row["ratio"] <= 1 for row in document["sets"]["oversubscription"]["rows"] if row["mode"].startswith("managed"))
 
 
@@ -270,6 +277,7 @@ def test_a_wrong_result_is_the_exit_status(monkeypatch, tmp_path):
     ("name", "kernel"),
     [
         ("daxpy", "daxpy"),
+        ("stream", "stream_triad"),
         ("oversubscription", "daxpy"),
         ("pages", "fill"),
         ("pages", "walk"),

@@ -14,7 +14,7 @@ from typing import Any
 from blastoff.errors import CommandError
 from blastoff.parser import Parser
 
-SHARES = {"daxpy": 0.35, "pages": 0.1, "oversubscription": 0.15, "applications": 0.4}
+SHARES = {"daxpy": 0.35, "pages": 0.1, "stream": 0.05, "oversubscription": 0.15, "applications": 0.4}
 """The sets of experiments, and the share of the time that each gets in `all`."""
 
 KEPT = 0.08
@@ -55,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
         raise CommandError(f"lab: --inner and --outer are of daxpy, not of {parsed.set}")
     if parsed.only and parsed.set not in ("applications", "all"):
         raise CommandError(f"lab: --only is of applications, not of {parsed.set}")
-    if parsed.memory and parsed.set in ("pages", "oversubscription"):
+    if parsed.memory and parsed.set not in ("daxpy", "applications", "all"):
         raise CommandError(f"lab: --memory is of daxpy and applications, not of {parsed.set}")
     if parsed.earlier:
         return show_again(Path(parsed.earlier), parsed)
@@ -139,10 +139,10 @@ def open_device(name: str, cuda_path: str) -> Any:
 
 def run_sets(session: Any, names: Sequence[str], end: float) -> None:
     """Runs the sets; each gets its share of the time that is left."""
-    from blastoff.lab import daxpy, oversubscription, pages
+    from blastoff.lab import daxpy, oversubscription, pages, stream
     from blastoff.lab.applications import experiment
 
-    runs = {"daxpy": daxpy.run, "pages": pages.run, "oversubscription": oversubscription.run, "applications": experiment.run}
+    runs = {"daxpy": daxpy.run, "pages": pages.run, "stream": stream.run, "oversubscription": oversubscription.run, "applications": experiment.run}
     for number, name in enumerate(names):
         now = time.perf_counter()
         session.until = now + (end - now) * SHARES[name] / sum(SHARES[later] for later in names[number:])

@@ -71,6 +71,10 @@ class Device(ABC):
         """Why the device lacks an ability ("managed", "managed prefetch", "managed remote", "system", "system prefetch"); "" if it has it."""
 
     @abstractmethod
+    def cpu_reaches_its_memory(self) -> bool:
+        """Whether pages that moved to the device stay there while the CPU uses them."""
+
+    @abstractmethod
     def attributes(self) -> dict[str, Any]:
         """What the device says about its memory."""
 

@@ -37,6 +37,9 @@ class SimulatedDevice(Device):
     def why_not(self, ability: str) -> str:
         return ""
 
+    def cpu_reaches_its_memory(self) -> bool:
+        return True
+
     def attributes(self) -> dict[str, Any]:
         return {"coherent": True}
 

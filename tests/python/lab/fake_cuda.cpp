@@ -138,6 +138,7 @@ void run_grid(const std::function<void()>& kernel, bool in_turns) {
 #include "pathfinder.cu"
 #include "srad.cu"
 #include "statevector.cu"
+#include "stream.cu"
 
 namespace {
 
@@ -155,6 +156,10 @@ std::function<void(void**)> launcher(void (*kernel)(P...), bool in_turns = false
 
 const std::map<std::string, std::function<void(void**)>> kernels = {
     {"daxpy", launcher(daxpy)},
+    {"stream_copy", launcher(stream_copy)},
+    {"stream_mul", launcher(stream_mul)},
+    {"stream_add", launcher(stream_add)},
+    {"stream_triad", launcher(stream_triad)},
     {"fill", launcher(fill)},
     {"walk", launcher(walk)},
     {"gate", launcher(gate)},

@@ -85,6 +85,9 @@ class CudaDevice(Device):
             return "this device moves no pages on demand (concurrent managed access is 0)"
         return ""
 
+    def cpu_reaches_its_memory(self) -> bool:
+        return bool(self.properties["host_page_tables"])
+
     def attributes(self) -> dict[str, Any]:
         return {**self.properties, "nvrtc": self.compiler.path}
 

@@ -17,6 +17,22 @@ def daxpy(_grid: Pair, _block: Pair, n: int, a: float, x: int, y: int) -> None:
     result += a * array_at(x, np.float64, n)
 
 
+def stream_copy(_grid: Pair, _block: Pair, n: int, a: int, c: int) -> None:
+    array_at(c, np.float64, n)[:] = array_at(a, np.float64, n)
+
+
+def stream_mul(_grid: Pair, _block: Pair, n: int, s: float, c: int, b: int) -> None:
+    array_at(b, np.float64, n)[:] = s * array_at(c, np.float64, n)
+
+
+def stream_add(_grid: Pair, _block: Pair, n: int, a: int, b: int, c: int) -> None:
+    array_at(c, np.float64, n)[:] = array_at(a, np.float64, n) + array_at(b, np.float64, n)
+
+
+def stream_triad(_grid: Pair, _block: Pair, n: int, s: float, b: int, c: int, a: int) -> None:
+    array_at(a, np.float64, n)[:] = array_at(b, np.float64, n) + s * array_at(c, np.float64, n)
+
+
 def fill(_grid: Pair, _block: Pair, words: int, value: int, data: int) -> None:
     array_at(data, np.int64, words)[:] = np.arange(value, value + words)
 

@@ -71,6 +71,10 @@ class Kernel:
 GATE_MATRIX = FLOAT * 32
 
 DAXPY = Kernel("daxpy", "daxpy.cu", (LONG, DOUBLE, Read, Update), references.daxpy)
+STREAM_COPY = Kernel("stream_copy", "stream.cu", (LONG, Read, Write), references.stream_copy)
+STREAM_MUL = Kernel("stream_mul", "stream.cu", (LONG, DOUBLE, Read, Write), references.stream_mul)
+STREAM_ADD = Kernel("stream_add", "stream.cu", (LONG, Read, Read, Write), references.stream_add)
+STREAM_TRIAD = Kernel("stream_triad", "stream.cu", (LONG, DOUBLE, Read, Read, Write), references.stream_triad)
 FILL = Kernel("fill", "pages.cu", (LONG, LONG, Write), references.fill)
 WALK = Kernel("walk", "pages.cu", (LONG, LONG, Read, Write, Write), references.walk)
 GATE = Kernel("gate", "statevector.cu", (LONG, INT, INT, INT, INT, GATE_MATRIX, Update), references.gate)
@@ -84,4 +88,5 @@ HEAT = Kernel("heat", "hotspot.cu", (INT, FLOAT, FLOAT, FLOAT, FLOAT, Read, Read
 COEFFICIENT = Kernel("coefficient", "srad.cu", (INT, FLOAT, Read, Write), references.coefficient)
 DIFFUSE = Kernel("diffuse", "srad.cu", (INT, FLOAT, Read, Read, Write), references.diffuse)
 
-KERNELS = (DAXPY, FILL, WALK, GATE, GATE_ON_PARTS, ALIGN, DESCEND, EXPAND, HEAT, COEFFICIENT, DIFFUSE)
+STREAM = (STREAM_COPY, STREAM_MUL, STREAM_ADD, STREAM_TRIAD)
+KERNELS = (DAXPY, *STREAM, FILL, WALK, GATE, GATE_ON_PARTS, ALIGN, DESCEND, EXPAND, HEAT, COEFFICIENT, DIFFUSE)

@@ -164,4 +164,9 @@ def applications(rows: Rows) -> list[Plot]:
     return found
 
 
-FIGURES = {"daxpy": daxpy, "pages": pages, "oversubscription": oversubscription, "applications": applications}
+def stream(_: Rows) -> list[Plot]:
+    """None: the table of rates is small."""
+    return []
+
+
+FIGURES = {"daxpy": daxpy, "pages": pages, "stream": stream, "oversubscription": oversubscription, "applications": applications}

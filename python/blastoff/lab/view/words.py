@@ -69,6 +69,17 @@ def pages(rows: list[dict[str, Any]]) -> Table:
     return ["experiment", "memory", "by", "size", "first", "later"], body
 
 
+def stream(rows: list[dict[str, Any]]) -> Table:
+    """The rates, one line for each side and memory."""
+    lines: dict[tuple[str, str, str, int], dict[str, str]] = {}
+    for row in rows:
+        key = row["by"], row["memory"], row["mode"], row["bytes"]
+        lines.setdefault(key, {})[row["operation"]] = f"{quantities.size(row['rate'])}/s"
+    loops = ("copy", "mul", "add", "triad")
+    body = [[by, memory, mode, quantities.size(size), *[rates[loop] for loop in loops]] for (by, memory, mode, size), rates in lines.items()]
+    return ["by", "memory", "kind", "array", *loops], body
+
+
 def oversubscription(rows: list[dict[str, Any]]) -> Table:
     body = []
     for row in sorted(rows, key=lambda row: (row["ratio"], MODES.index(row["mode"]))):
@@ -83,11 +94,12 @@ def applications(rows: list[dict[str, Any]]) -> Table:
     return ["application", "problem", "memory", *phases], body
 
 
-TABLES = {"daxpy": daxpy, "pages": pages, "oversubscription": oversubscription, "applications": applications}
+TABLES = {"daxpy": daxpy, "pages": pages, "stream": stream, "oversubscription": oversubscription, "applications": applications}
 
 TITLES = {
     "daxpy": ("DAXPY", "One round: the CPU touches an array, then kernels use it. Rounds after the first; medians."),
     "pages": ("Pages", "What the first touch costs, how far a touch moves its neighbours, and what page sizes change."),
+    "stream": ("STREAM", "Best rates of loops over large arrays; the CPU uses all its cores."),
     "oversubscription": ("Oversubscription", "Kernels pass over data; a ballast leaves less or more than its size free on the device."),
     "applications": ("Applications", "Each phase timed apart. Moving: copies or prefetch. Reading: the CPU reads the result."),
 }
