@@ -8,6 +8,7 @@
 #include "decide/measured_times.h"
 #include "decide/predicted_times.h"
 #include "decide/reuse.h"
+#include "operation/movement.h"
 
 namespace blastoff::decide {
 
@@ -41,6 +42,13 @@ std::uint64_t bytes_to_move(const operation::Operation& operation) {
   return bytes;
 }
 
+/// Such an operation is left to the CPU if the device lacks more than this share of its matrices.
+constexpr double max_missing = 1.0 / 16;
+
+bool is_there(const operation::Estimate& found) {
+  return static_cast<double>(found.missing + found.dirty) <= max_missing * static_cast<double>(found.resident);
+}
+
 class SizeAndDepthDecider : public Decider {
  public:
   explicit SizeAndDepthDecider(double min_size, double depth = depth_by_size)
@@ -58,6 +66,7 @@ class SizeAndDepthDecider : public Decider {
   }
 
   double cpu_seconds(const operation::Operation& operation, double device_seconds) const override {
+    if (only_moves(operation)) return 0;
     if (operation.work.memory_bound) return matrices_.cpu_seconds(operation);
     return operation.shape != 0 ? measured_times_.cpu_seconds(operation.shape)
                                 : cpu_seconds_of_large(operation, device_seconds);
@@ -76,6 +85,7 @@ class SizeAndDepthDecider : public Decider {
   void observe(const operation::Operation& operation, const Observation& observation) override {
     link_.learn(observation);
     if (observation.on_device) matrices_.device_is_open();
+    if (only_moves(operation)) return;
     if (operation.shape != 0) return measured_times_.learn(operation.shape, observation.on_device, observation.seconds);
     if (operation.work.memory_bound) {
       if (!takes_all_ && operation.work.volume >= floor_volume()) matrices_.observe(operation, observation);
@@ -107,6 +117,10 @@ class SizeAndDepthDecider : public Decider {
  private:
   Verdict judge_memory_bound(const operation::Operation& operation, operation::Estimator& residency) {
     if (takes_all_) return Verdict::device;
+    if (only_moves(operation)) {
+      const auto found = residency.estimate(operation);
+      return found && found->resident > 0 && is_there(*found) ? Verdict::device : Verdict::not_there;
+    }
     if (matrices_.cannot_gain(operation)) return Verdict::not_there;
     return matrices_.worth_device(operation, residency.estimate(operation)) ? Verdict::device : Verdict::not_there;
   }

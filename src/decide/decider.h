@@ -16,8 +16,8 @@ enum class Verdict : std::uint8_t {
   too_small,    ///< its average size is too small
   too_shallow,  ///< its depth is too small
   not_reused,   ///< pays only with resident operands, and recent calls of this kind found none
-  not_there,    ///< a product of a matrix and a vector: the matrix is not on the device, and has not been used enough
-                ///< to bring it
+  not_there,    ///< a product of a matrix and a vector, or a movement of numbers: the matrix is not on the device, and
+                ///< has not been used enough to bring it
   not_timed,    ///< judged by measured times, and the CPU's time is not known yet
   cpu_faster,   ///< judged by measured times, and the CPU takes less
 };
@@ -108,7 +108,8 @@ class Decider {
 /// intervals.
 ///
 /// A product of a matrix and a vector (Work::memory_bound) runs where its matrix is. The matrix is copied to the device
-/// when it has been used enough: see MatrixHistory. Operations with a shape are judged by measured times: see
+/// when it has been used enough: see MatrixHistory. An operation that only moves numbers runs where its matrix is, too;
+/// none is ever copied to the device for it. Operations with a shape are judged by measured times: see
 /// MeasuredTimes.
 std::unique_ptr<Decider> by_size_and_depth(std::int64_t min_size);
 

@@ -28,8 +28,9 @@ enum class Argument : std::uint8_t {
   n,
   k,
   nrhs,
-  il,
-  iu,
+  il,  ///< also k1 of laswp
+  iu,  ///< also k2 of laswp
+  incx,
   lda,
   ldb,       ///< also ldc
   ldz,       ///< also ldu, ldvl
@@ -126,6 +127,7 @@ constexpr ArgumentList argument_list(Kind kind, bool complex) {
     case Kind::getrs: add(trans, n, nrhs, a, lda, ipiv, b, ldb, info); break;
     case Kind::gesv: add(n, nrhs, a, lda, ipiv, b, ldb, info); break;
     case Kind::getri: add(n, a, lda, ipiv, work, lwork, info); break;
+    case Kind::laswp: add(n, a, lda, il, iu, ipiv, incx); break;
     case Kind::trtri: add(uplo, diag, n, a, lda, info); break;
     case Kind::trtrs: add(uplo, trans, diag, n, nrhs, a, lda, b, ldb, info); break;
     case Kind::geqrf: add(m, n, a, lda, tau, work, lwork, info); break;

@@ -155,6 +155,35 @@ Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_b
   problem_.lwork = integer(Argument::lwork);
   problem_.lrwork = integer(Argument::lrwork);
   problem_.liwork = integer(Argument::liwork);
+  if (problem_.only_moves()) find_exchanged_rows();
+}
+
+std::int64_t Call::pivot(std::int64_t index) const {
+  const char* const at = static_cast<const char*>(address(Argument::ipiv)) + (index - 1) * problem_.integer_bytes;
+  std::int64_t wide = 0;
+  std::int32_t narrow = 0;
+  std::memcpy(problem_.integer_bytes == sizeof wide ? static_cast<void*>(&wide) : &narrow, at, problem_.integer_bytes);
+  return problem_.integer_bytes == sizeof wide ? wide : narrow;
+}
+
+// With other strides of the pivots, releases of LAPACK differ in which of them they take.
+void Call::find_exchanged_rows() {
+  const std::int64_t incx = integer(Argument::incx);
+  problem_.il = integer(Argument::il);
+  problem_.iu = integer(Argument::iu);
+  problem_.m = 0;
+  problem_.incx = static_cast<std::int8_t>(incx == 1 || incx == -1 ? incx : 0);
+  if (problem_.incx == 0 || problem_.n <= 0 || problem_.il < 1 || problem_.iu < problem_.il) return;
+  std::int64_t first = problem_.il;
+  std::int64_t last = problem_.iu;
+  for (std::int64_t i = problem_.il; i <= problem_.iu; ++i) {
+    const std::int64_t row = pivot(i);
+    first = std::min(first, row);
+    last = std::max(last, row);
+  }
+  if (first < 1) return;
+  problem_.k = first - 1;
+  problem_.m = last - first + 1;
 }
 
 std::int64_t Call::integer(Argument argument) const {
@@ -212,6 +241,8 @@ bool Call::letters_valid() const {
 bool Call::sizes_valid() const {
   const Problem& p = problem_;
   if (p.m < 0 || p.n < 0 || p.k < 0) return false;
+  // LAPACK looks at nothing here. A call for which no rows were found has nothing to exchange, or stays as it is.
+  if (p.only_moves() && p.m > 0) return integer(Argument::lda) >= p.k + p.m;
   if (p.kind() == Kind::orgqr && (p.n > p.m || p.k > p.n)) return false;
   if (p.kind() == Kind::ormqr && p.k > (p.side == 'l' ? p.m : p.n)) return false;
   if (p.range == 'i' && p.n > 0 && (p.il < 1 || p.il > p.n || p.iu < p.il || p.iu > p.n)) return false;
@@ -233,6 +264,7 @@ bool Call::work_sizes_valid() const {
 
 bool Call::trivial() const {
   const Problem& p = problem_;
+  if (p.only_moves()) return p.n == 0 || p.iu < p.il || integer(Argument::incx) == 0;
   return asks_for_work_size() || p.m == 0 || p.n == 0 || ((has(Argument::nrhs) || has(Argument::k)) && p.k == 0);
 }
 
@@ -243,6 +275,7 @@ bool Call::supported() const {
     case Kind::gesdd:
     case Kind::gesvd: return p.job != 'o' && p.job_right != 'o';
     case Kind::geev: return p.job == 'n';
+    case Kind::laswp: return p.m > 0;
     default: return true;
   }
 }
@@ -252,11 +285,13 @@ operation::Operation Call::operation() const {
       static_cast<operation::RoutineId>(lapack().first_routine() + static_cast<std::size_t>(problem_.routine));
   operation::Operation result(lapack(), id, problem_);
   result.work = work(problem_);
-  result.may_fail = true;
+  result.may_fail = !problem_.only_moves();
+  const std::size_t rows_above = problem_.only_moves() ? static_cast<std::size_t>(problem_.k) : 0;
+  const std::size_t first_pivot = problem_.only_moves() ? static_cast<std::size_t>(problem_.il - 1) : 0;
   const auto add_matrix = [&](Argument matrix, Argument leading_dimension) {
     if (!arguments_.has(matrix)) return;
     const MatrixShape shape = matrix_shape(problem_, matrix);
-    result.add({.address = address(matrix),
+    result.add({.address = static_cast<char*>(address(matrix)) + rows_above * problem_.element_bytes(),
                 .rows = shape.columns == 0 ? 0 : shape.rows,
                 .columns = shape.columns,
                 .leading_dimension =
@@ -272,7 +307,8 @@ operation::Operation Call::operation() const {
   for (const Argument argument : arguments_) {
     if (!is_vector(argument)) continue;
     const VectorShape shape = vector_shape(problem_, argument);
-    result.add(operation::HostVector{.address = address(argument),
+    const std::size_t before = argument == Argument::ipiv ? first_pivot * shape.element_bytes : 0;
+    result.add(operation::HostVector{.address = static_cast<char*>(address(argument)) + before,
                                      .bytes = shape.element_bytes * static_cast<std::size_t>(shape.count),
                                      .intent = shape.intent});
   }

@@ -37,6 +37,10 @@ class Call {
   std::int64_t integer(Argument argument) const;
   char letter(Argument argument) const;
   double real(Argument argument) const;
+  /// Element `index` of ipiv, from 1.
+  std::int64_t pivot(std::int64_t index) const;
+  /// For laswp: sets m and k, which depend on the pivots. `m` stays 0 where a pivot is not the number of a row.
+  void find_exchanged_rows();
   bool letters_valid() const;
   bool sizes_valid() const;
   bool work_sizes_valid() const;

@@ -96,7 +96,7 @@ class Invocation {
   bool run(void* function) {
     if (dangerous()) return false;
     call(function);
-    return info() == 0 && results_finite();
+    return problem_.only_moves() || (info() == 0 && results_finite());
   }
 
   void return_vectors() {
@@ -171,8 +171,9 @@ class Invocation {
       case Argument::n: return problem_.n;
       case Argument::k:
       case Argument::nrhs: return problem_.k;
-      case Argument::il: return problem_.il;
-      case Argument::iu: return problem_.iu;
+      case Argument::il: return problem_.il - rows_above();
+      case Argument::iu: return problem_.iu - rows_above();
+      case Argument::incx: return problem_.incx;
       case Argument::lda: return leading_dimension(Argument::a);
       case Argument::ldb: return leading_dimension(Argument::b);
       case Argument::ldz: return leading_dimension(Argument::z);
@@ -236,11 +237,33 @@ class Invocation {
   /// returns.
   void place_vector(Argument argument) {
     const operation::HostVector& vector = operation_.vectors()[vector_index(problem_.routine, argument)];
+    if (problem_.only_moves()) return place_pivots(vector);
     if (operation::writes(vector.intent)) {
       resize(argument, 2 * std::max(problem_.m, problem_.n) + 1);
     } else {
       word(argument) = vector.address;
     }
+  }
+
+  /// The operand of laswp begins with the first row that is exchanged.
+  std::int64_t rows_above() const { return problem_.only_moves() ? problem_.k : 0; }
+
+  void place_pivots(const operation::HostVector& given) {
+    const auto before = static_cast<std::size_t>(problem_.il - rows_above() - 1);
+    const auto count = static_cast<std::size_t>(problem_.iu - problem_.il + 1);
+    const std::size_t bytes = problem_.integer_bytes;
+    buffer(Argument::ipiv).assign((before + count) * bytes, '\0');
+    for (std::size_t i = 0; i < count; ++i) {
+      std::int64_t row = 0;
+      std::int32_t narrow = 0;
+      std::memcpy(bytes == sizeof row ? static_cast<void*>(&row) : &narrow,
+                  static_cast<const char*>(given.address) + i * bytes, bytes);
+      row = (bytes == sizeof row ? row : narrow) - rows_above();
+      narrow = static_cast<std::int32_t>(row);
+      std::memcpy(buffer(Argument::ipiv).data() + (before + i) * bytes,
+                  bytes == sizeof row ? static_cast<const void*>(&row) : &narrow, bytes);
+    }
+    word(Argument::ipiv) = buffer(Argument::ipiv).data();
   }
 
   /// Copies only the columns that were found: the program's memory may hold no more.

@@ -62,7 +62,8 @@ MatrixShape matrix_a(const Problem& problem) {
     case Kind::getrf:
     case Kind::geqrf:
     case Kind::gels:
-    case Kind::orgqr: return {problem.m, n, Part::full, Intent::update};
+    case Kind::orgqr:
+    case Kind::laswp: return {problem.m, n, Part::full, Intent::update};
     case Kind::ormqr: return {problem.side == 'l' ? problem.m : n, problem.k, Part::full, Intent::read};
     case Kind::syev:
     case Kind::syevd:
@@ -154,6 +155,7 @@ double real_flops(const Problem& problem) {
     case Kind::getrf: return low * low * (high - low / 3);
     case Kind::gesv: return 2 * cube / 3 + 2 * n * n * k;
     case Kind::getri: return 4 * cube / 3;
+    case Kind::laswp: return 0;
     case Kind::geqrf: return 2 * low * low * (high - low / 3);
     case Kind::orgqr: return 4 * m * n * k - 2 * (m + n) * k * k + 4 * k * k * k / 3;
     case Kind::ormqr: return problem.side == 'l' ? 2 * n * k * (2 * m - k) : 2 * m * k * (2 * n - k);
@@ -217,6 +219,7 @@ VectorShape vector_shape(const Problem& problem, Argument argument) {
   const bool all = problem.eigenvalues() == problem.n && !problem.counts_afterwards();
   switch (argument) {
     case Argument::ipiv: {
+      if (kind == Kind::laswp) return {integer, problem.iu - problem.il + 1, Intent::read};
       const bool given = kind == Kind::getrs || kind == Kind::getri;
       return {integer, problem.min_side(), given ? Intent::read : Intent::write};
     }
@@ -269,11 +272,16 @@ double flops(const Problem& problem) {
 }
 
 double volume(const Problem& problem) {
+  // As for a product of a matrix and a vector: half the bytes of the matrix.
+  if (problem.only_moves())
+    return 0.5 * static_cast<double>(problem.element_bytes()) * static_cast<double>(problem.m) *
+           static_cast<double>(problem.n);
   const double relative = relative_size(problem.kind());
   return relative * relative * relative * product_of_sides(problem);
 }
 
 operation::Work work(const Problem& problem) {
+  if (problem.only_moves()) return {.volume = volume(problem), .memory_bound = true};
   return {.flops = flops(problem), .volume = volume(problem), .depth = std::cbrt(volume(problem))};
 }
 
@@ -299,10 +307,13 @@ std::string text(const Problem& problem) {
       case Argument::nrhs: add(fmt::format("nrhs={}", problem.k)); break;
       case Argument::il:
         if (problem.range == 'i') add(fmt::format("il={}", problem.il));
+        if (problem.only_moves()) add(fmt::format("k1={}", problem.il));
         break;
       case Argument::iu:
         if (problem.range == 'i') add(fmt::format("iu={}", problem.iu));
+        if (problem.only_moves()) add(fmt::format("k2={}", problem.iu));
         break;
+      case Argument::incx: add(fmt::format("incx={}", problem.incx)); break;
       case Argument::vl:
         if (problem.range == 'v') add(fmt::format("vl={}", problem.vl));
         break;

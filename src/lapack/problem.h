@@ -21,10 +21,12 @@ struct Problem {
   char job = 0;
   char job_right = 0;
   char range = 0;
-  std::int64_t m = 0;  ///< rows; equal to n for routines of a square matrix
+  std::int8_t incx = 0;  ///< laswp: 1, or -1 for the exchanges in reverse order; 0: another one
+  std::int64_t m = 0;    ///< rows; equal to n for routines of a square matrix. laswp: those from the first row that is
+                         ///< exchanged to the last one
   std::int64_t n = 0;
-  std::int64_t k = 0;   ///< right-hand sides, or reflectors
-  std::int64_t il = 0;  ///< range i: the numbers of the first and the last eigenvalue, from 1
+  std::int64_t k = 0;   ///< right-hand sides, or reflectors. laswp: the rows above those that are exchanged
+  std::int64_t il = 0;  ///< range i: the numbers of the first and the last eigenvalue, from 1. laswp: k1 and k2
   std::int64_t iu = 0;
   double vl = 0;  ///< range v: eigenvalues in (vl, vu]
   double vu = 0;
@@ -43,6 +45,8 @@ struct Problem {
   bool wants_vectors() const { return job == 'v'; }
   bool wants_singular_vectors() const { return job != 'n' || job_right != 'n'; }
   bool upper() const { return uplo == 'u'; }
+  /// Whether the routine moves numbers and computes none. It cannot fail then, and its flops are 0.
+  bool only_moves() const { return kind() == Kind::laswp; }
   bool packed() const { return is_packed(kind()); }
   /// The number of eigenvalues that are computed. For range v, where the number is known only afterwards, the largest
   /// possible number.

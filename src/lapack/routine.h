@@ -20,6 +20,7 @@ enum class Kind : std::uint8_t {
   getrs,
   gesv,
   getri,
+  laswp,
   trtri,
   trtrs,
   geqrf,

@@ -18,6 +18,7 @@ std::unique_ptr<operation::Verification> verify(const operation::Operation& oper
     case Kind::potri:
     case Kind::getri:
     case Kind::trtri: return check::inverse(operation);
+    case Kind::laswp: return check::row_exchange(operation);
     case Kind::orgqr:
     case Kind::ormqr: return check::orthogonal_factor(operation);
     case Kind::gels: return check::least_squares(operation);

@@ -30,6 +30,21 @@ def test_results_go_home_where_they_are_to(unharmed, device, tmp_path, results):
         assert outcome.total("bytes_left") == 0
 
 
+def test_rows_are_exchanged_where_the_matrix_is(unharmed):
+    """A matrix that stays does not come home for it, and no matrix is brought to the device for it."""
+    outcome = unharmed("exchange", settings=["--results=stay", "--decide=size"], min_size=100, verify="off")
+    skip_where_none_stays(outcome)
+    exchanges = outcome.routine("dlaswp")
+    assert (exchanges["calls"], exchanges["offloaded"]) == (4, 2)
+    assert exchanges["bytes_to_device"] == exchanges["bytes_from_device"] == 0
+
+
+def test_rows_are_exchanged_on_the_cpu_where_results_go_home(unharmed):
+    outcome = unharmed("exchange", settings=["--results=home", "--decide=size"], min_size=100, verify="off")
+    assert outcome.routine("dlaswp")["offloaded"] == 0
+    assert outcome.routine("dgemm")["offloaded"] == 3
+
+
 def test_the_summary_tells_how_much_stayed(device, tmp_path):
     command = offload.program("results", "thread", tmp_path / "result")
     outcome = offload.offloaded(command, device=device, settings=["--results=stay", "--summary=always"], verify="off")

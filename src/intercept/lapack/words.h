@@ -13,6 +13,7 @@
 #define BLASTOFF_WORDS_OF_getrs (10, 10)
 #define BLASTOFF_WORDS_OF_gesv (8, 8)
 #define BLASTOFF_WORDS_OF_getri (7, 7)
+#define BLASTOFF_WORDS_OF_laswp (7, 7)
 #define BLASTOFF_WORDS_OF_trtri (8, 8)
 #define BLASTOFF_WORDS_OF_trtrs (13, 13)
 #define BLASTOFF_WORDS_OF_geqrf (8, 8)

@@ -144,14 +144,17 @@ operation::HostVector Check::vector(Argument argument) const {
 }
 
 std::vector<std::int64_t> Check::integers(Argument argument) const {
-  const operation::HostVector stored = vector(argument);
-  std::vector<std::int64_t> result(stored.bytes / problem_.integer_bytes);
+  return integers_of(problem_, vector(argument));
+}
+
+std::vector<std::int64_t> integers_of(const Problem& problem, const operation::HostVector& stored) {
+  std::vector<std::int64_t> result(stored.bytes / problem.integer_bytes);
   for (std::size_t i = 0; i < result.size(); ++i) {
-    const char* at = static_cast<const char*>(stored.address) + i * problem_.integer_bytes;
+    const char* at = static_cast<const char*>(stored.address) + i * problem.integer_bytes;
     std::int32_t narrow;
     std::memcpy(&narrow, at, sizeof narrow);
     result[i] = narrow;
-    if (problem_.integer_bytes == sizeof(std::int64_t)) std::memcpy(&result[i], at, sizeof(std::int64_t));
+    if (problem.integer_bytes == sizeof(std::int64_t)) std::memcpy(&result[i], at, sizeof(std::int64_t));
   }
   return result;
 }

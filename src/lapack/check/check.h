@@ -74,6 +74,9 @@ class Check : public operation::Verification {
   Problem problem_;
 };
 
+/// The integers of a vector in host memory.
+std::vector<std::int64_t> integers_of(const Problem& problem, const operation::HostVector& vector);
+
 /// A copy of the elements of an operand's part.
 class Copy {
  public:

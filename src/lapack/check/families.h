@@ -14,6 +14,8 @@ std::unique_ptr<operation::Verification> factorization(const operation::Operatio
 std::unique_ptr<operation::Verification> solution(const operation::Operation& operation);
 /// potri, getri, trtri
 std::unique_ptr<operation::Verification> inverse(const operation::Operation& operation);
+/// laswp
+std::unique_ptr<operation::Verification> row_exchange(const operation::Operation& operation);
 /// orgqr, ormqr
 std::unique_ptr<operation::Verification> orthogonal_factor(const operation::Operation& operation);
 /// gels

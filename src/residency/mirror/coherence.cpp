@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "operation/movement.h"
 #include "platform/contained.h"
 #include "platform/interval_set.h"
 #include "platform/log.h"
@@ -428,6 +429,10 @@ std::optional<operation::Estimate> Coherence::estimate(const operation::Operatio
     if (!operation::reads(operand.intent)) continue;
     const std::size_t left = place_.bytes_left(platform::outward_to_pages(bounds(operand)));
     result.only_there += std::min<std::uint64_t>(left, bytes);
+    if (only_moves(call) && !will_stay(call, i)) {
+      result.missing += bytes;
+      continue;
+    }
     if (heuristic_.copied(call, i)) {
       result.dirty += bytes;
       continue;

@@ -59,8 +59,9 @@ class Coherence {
   /// mirrored (the message says why). out_of_memory: the operands do not fit the budget.
   device::Result<PageAcquisition> acquire(const operation::Operation& call, Copied may_copy = Copied::any);
 
-  /// What is known about the operands without asking the kernel. Only a sample of the pages of large operands is
-  /// examined. Nothing if another thread holds the lock.
+  /// What is known about the operands without asking the kernel. A result of an operation that only moves numbers
+  /// counts as missing unless it will stay: bringing it home costs what the CPU would save. Only a sample of the pages
+  /// of large operands is examined. Nothing if another thread holds the lock.
   std::optional<operation::Estimate> estimate(const operation::Operation& call);
 
   /// Checks for writers that bypass the page table. To be called between acquire() and finish(), best while the device
@@ -181,6 +182,7 @@ class Coherence {
   void note_touched();
   Stay wanted_stay(const operation::Operation& call, std::size_t index);
   bool may_stay(const operation::Operation& call, std::size_t index);
+  bool will_stay(const operation::Operation& call, std::size_t index);
   bool has_a_region(const operation::Operation& call, const operation::Operand& result) const;
   bool bring_home(const operation::Operand& operand);
   bool leave(std::span<const platform::Span> runs);

@@ -82,6 +82,16 @@ bool Coherence::may_stay(const operation::Operation& call, std::size_t index) {
          !platform::in_malloc_arena(bounds(result));
 }
 
+/// Whether most of the operand stayed already; or a piece of it, which the program has not touched, so that the call
+/// would leave all of it. Under the lock.
+bool Coherence::will_stay(const operation::Operation& call, std::size_t index) {
+  if (!source_ || !may_stay(call, index)) return false;
+  if (mostly_left(call.operands()[index])) return true;
+  if (!place_.any_left(platform::outward_to_pages(bounds(call.operands()[index])))) return false;
+  note_touched();
+  return stays_.judge(call, index) == Stay::whole;
+}
+
 // What the device is about to overwrite, and the results of earlier calls that lie there, come home first where they
 // will not stay. So do vectors, which the driver may copy.
 void Coherence::choose_staying(PageAcquisition& acquisition) {

@@ -114,6 +114,14 @@ def lu(check: Checks) -> None:
     check.close("gesv", a @ x, b)
     inverse, _ = getri(factors, pivots, lwork=64 * n)
     check.close("getri", inverse @ a, np.eye(n))
+    for inc in (1, -1):
+        exchanged, rows = a.copy(), np.arange(4, 4 + n // 2)
+        chosen = rows + rows * 7 % (n - rows)
+        for i in rows[::inc]:
+            exchanged[[i, chosen[i - 4]]] = exchanged[[chosen[i - 4], i]]
+        given = np.concatenate([np.zeros(4, dtype=np.int32), chosen.astype(np.int32)])
+        result = check.function("laswp")(a, given, k1=4, k2=4 + n // 2 - 1, inc=inc)
+        check.report(f"laswp inc={inc}", bool((result == exchanged).all()))
     singular = a.copy()
     singular[:, n // 3] = 0
     factors, pivots, info = getrf(np.asfortranarray(singular))

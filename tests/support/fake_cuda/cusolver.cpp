@@ -493,6 +493,12 @@ cusolverStatus cusolverDnXgeev(cusolverHandle handle, cusolverParams, int, int j
 }
 
 // One exported function for each routine of the 32-bit interface, by signature.
+#define FAKE_Laswp(symbol, type)                                                                                       \
+  cusolverStatus symbol(cusolverHandle handle, int n, void* a, int lda, int k1, int k2, const int* pivots, int incx) { \
+    return post_run(handle, [=]() mutable {                                                                            \
+      call_fortran(name_of(type, "laswp", "laswp"), &n, a, &lda, &k1, &k2, pivots, &incx);                             \
+    });                                                                                                                \
+  }
 #define FAKE_PotriSize(symbol, type)                                           \
   cusolverStatus symbol(cusolverHandle, int, int, void*, int, int* elements) { \
     return size_of("potri", "potri", type, elements);                          \

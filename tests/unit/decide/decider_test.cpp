@@ -125,6 +125,41 @@ TEST(Decider, ByTimeAsksNobodyAboutVectorsForWhichTheDeviceTakesLonger) {
   EXPECT_EQ(decider->judge(product, not_asked), Verdict::not_there);
 }
 
+/// A matrix of which the device has this many of 1000 bytes.
+class PartlyThere final : public operation::Estimator {
+ public:
+  explicit PartlyThere(std::uint64_t resident) : resident_(resident) {}
+  std::optional<operation::Estimate> estimate(const operation::Operation&) override {
+    return operation::Estimate{.resident = resident_, .missing = 1000 - resident_};
+  }
+
+ private:
+  const std::uint64_t resident_;
+};
+
+TEST(Decider, OnlyMovesNumbersWhereTheyAre) {
+  operation::Operation exchange = call_of(blas::Routine::dgemv, 4000, 4000, 1);
+  exchange.work = {.volume = 6.4e7, .memory_bound = true};
+  const MachineModel model = machine(40e-6);
+  for (const bool timed : {true, false}) {
+    const auto decider = timed ? by_time({}, model) : by_size_and_depth(250);
+    const auto judged = [&](std::uint64_t resident) {
+      PartlyThere there(resident);
+      return decider->judge(exchange, there);
+    };
+    for (int call = 0; call < 200; ++call) {
+      EXPECT_EQ(judged(0), Verdict::not_there);
+      decider->observe(exchange, {.seconds = 0.1});  // it is never brought, however long the CPU takes
+    }
+    EXPECT_EQ(judged(900), Verdict::not_there);
+    EXPECT_EQ(judged(960), Verdict::device);
+    EXPECT_EQ(judged(1000), Verdict::device);
+    exchange.work.volume = 1000;
+    EXPECT_EQ(decider->judge(exchange, not_asked), Verdict::too_small);
+    exchange.work.volume = 6.4e7;
+  }
+}
+
 TEST(Decider, ByTimeDividesASharedDeviceAmongItsProcesses) {
   AllThere there;
   const MachineModel alone = machine(40e-6);

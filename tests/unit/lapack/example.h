@@ -387,7 +387,8 @@ inline std::vector<Options> all_options(Kind kind, bool complex) {
     case Kind::geqrf: result = shapes; break;
     case Kind::getrs: vary(&Options::trans, 'N', 'T', 'C'); break;
     case Kind::gesv:
-    case Kind::getri: break;
+    case Kind::getri:
+    case Kind::laswp: break;
     case Kind::orgqr: result = {{.m = 37, .n = 23, .k = 11}, {.k = 37}}; break;
     case Kind::ormqr:
       result = {{.m = 37, .n = 23, .k = 11}, {.m = 23, .n = 37, .k = 23}};

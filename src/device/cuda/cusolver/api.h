@@ -122,6 +122,7 @@ using SygvdSize = cusolverStatus(cusolverHandle, int itype, int job, int fill, i
                                  const void* b, int ldb, const void* w, int* work_size);
 using Sygvd = cusolverStatus(cusolverHandle, int itype, int job, int fill, int n, void* a, int lda, void* b, int ldb,
                              void* w, void* work, int work_size, int* info);
+using Laswp = cusolverStatus(cusolverHandle, int n, void* a, int lda, int k1, int k2, const int* pivots, int incx);
 template <class Real>
 using SygvdxSizeOf = cusolverStatus(cusolverHandle, int itype, int job, int range, int fill, int n, const void* a,
                                     int lda, const void* b, int ldb, Real vl, Real vu, int il, int iu, int* found,
@@ -136,7 +137,9 @@ using Sygvdx32 = SygvdxOf<float>;
 using Sygvdx64 = SygvdxOf<double>;
 
 // X(symbol, member of Cusolver, scalar, signature)
-#define BLASTOFF_CUSOLVER_ROUTINES_OF(X, scalar, precision, potri_name, orgqr_name, ormqr_name, sygvd_name) \
+#define BLASTOFF_CUSOLVER_ROUTINES_OF(X, scalar, precision, laswp_name, potri_name, orgqr_name, ormqr_name, \
+                                      sygvd_name)                                                           \
+  X(laswp_name, laswp, scalar, Laswp)                                                                       \
   X(potri_name##_bufferSize, potri_size, scalar, PotriSize)                                                 \
   X(potri_name, potri, scalar, Potri)                                                                       \
   X(orgqr_name##_bufferSize, orgqr_size, scalar, OrgqrSize)                                                 \
@@ -148,9 +151,13 @@ using Sygvdx64 = SygvdxOf<double>;
   X(sygvd_name##x_bufferSize, sygvdx_size_##precision, scalar, SygvdxSize##precision)                       \
   X(sygvd_name##x, sygvdx_##precision, scalar, Sygvdx##precision)
 #define BLASTOFF_CUSOLVER_ROUTINES(X)                                                                             \
-  BLASTOFF_CUSOLVER_ROUTINES_OF(X, s, 32, cusolverDnSpotri, cusolverDnSorgqr, cusolverDnSormqr, cusolverDnSsygvd) \
-  BLASTOFF_CUSOLVER_ROUTINES_OF(X, d, 64, cusolverDnDpotri, cusolverDnDorgqr, cusolverDnDormqr, cusolverDnDsygvd) \
-  BLASTOFF_CUSOLVER_ROUTINES_OF(X, c, 32, cusolverDnCpotri, cusolverDnCungqr, cusolverDnCunmqr, cusolverDnChegvd) \
-  BLASTOFF_CUSOLVER_ROUTINES_OF(X, z, 64, cusolverDnZpotri, cusolverDnZungqr, cusolverDnZunmqr, cusolverDnZhegvd)
+  BLASTOFF_CUSOLVER_ROUTINES_OF(X, s, 32, cusolverDnSlaswp, cusolverDnSpotri, cusolverDnSorgqr, cusolverDnSormqr, \
+                                cusolverDnSsygvd)                                                                 \
+  BLASTOFF_CUSOLVER_ROUTINES_OF(X, d, 64, cusolverDnDlaswp, cusolverDnDpotri, cusolverDnDorgqr, cusolverDnDormqr, \
+                                cusolverDnDsygvd)                                                                 \
+  BLASTOFF_CUSOLVER_ROUTINES_OF(X, c, 32, cusolverDnClaswp, cusolverDnCpotri, cusolverDnCungqr, cusolverDnCunmqr, \
+                                cusolverDnChegvd)                                                                 \
+  BLASTOFF_CUSOLVER_ROUTINES_OF(X, z, 64, cusolverDnZlaswp, cusolverDnZpotri, cusolverDnZungqr, cusolverDnZunmqr, \
+                                cusolverDnZhegvd)
 
 }  // namespace blastoff::device::cuda::api

@@ -30,6 +30,7 @@ Status run_family(const Task& task) {
     case Kind::getrs:
     case Kind::gesv:
     case Kind::getri: return run_factorization(task);
+    case Kind::laswp: return run_row_exchange(task);
     case Kind::potri:
     case Kind::trtri: return run_triangular_inverse(task);
     case Kind::trtrs: return run_triangular_solve(task);
@@ -119,6 +120,7 @@ Status check_output(const Task& task) {
 }
 
 Status run(const Task& task) {
+  if (task.problem.only_moves()) return run_family(task);
   if (auto ok = check_input(task); !ok) return ok;
   if (auto ok = run_family(task); !ok) return ok;
   return check_output(task);
@@ -137,7 +139,9 @@ class CusolverExecutor final : public Executor {
     return done;
   }
 
-  bool copies_heap_memory(const operation::Operation&) const override { return true; }
+  bool copies_heap_memory(const operation::Operation& operation) const override {
+    return !operation.payload<Problem>().only_moves();
+  }
 
  private:
   const std::unique_ptr<Solver> solver_;

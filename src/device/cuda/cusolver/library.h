@@ -19,6 +19,7 @@ struct Cusolver {
   BLASTOFF_CUSOLVER_SYMBOLS(BLASTOFF_MEMBER)
   BLASTOFF_OPTIONAL_CUSOLVER_SYMBOLS(BLASTOFF_MEMBER)
 #undef BLASTOFF_MEMBER
+  std::array<Laswp*, 4> laswp{};
   std::array<PotriSize*, 4> potri_size{};
   std::array<Potri*, 4> potri{};
   std::array<OrgqrSize*, 4> orgqr_size{};

@@ -41,6 +41,7 @@ struct Task {
 
 /// Each function writes the operands on the device and stages the host vectors.
 Status run_factorization(const Task& task);             ///< potrf, getrf, the solves with their factors, getri
+Status run_row_exchange(const Task& task);              ///< laswp
 Status run_triangular_inverse(const Task& task);        ///< potri, trtri
 Status run_triangular_solve(const Task& task);          ///< trtrs
 Status run_orthogonal(const Task& task);                ///< geqrf, orgqr, ormqr

@@ -1,0 +1,13 @@
+// Operations that move numbers and compute none, as an exchange of rows does.
+#pragma once
+
+#include "operation/operation.h"
+
+namespace blastoff::operation {
+
+/// Such an operation gains nothing on a device but the way of its matrices: it belongs where they are.
+inline bool only_moves(const Operation& operation) {
+  return operation.work.memory_bound && operation.work.flops == 0;
+}
+
+}  // namespace blastoff::operation
