@@ -20,7 +20,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR
 
 # The prefix is known only at installation, since cmake --install --prefix may choose another one.
 file(RELATIVE_PATH prefix_from_module ${CMAKE_INSTALL_FULL_DATADIR}/modulefiles/blastoff ${CMAKE_INSTALL_PREFIX})
-foreach(name blastoff blastoff-preload)
+foreach(name blastoff blastoff-preload blastoff-sample)
   set(installed "\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/modulefiles/${name}/${PROJECT_VERSION}")
   install(
     CODE "set(PROJECT_VERSION ${PROJECT_VERSION})

@@ -21,6 +21,7 @@ USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
        blastoff report FILE... [--html FILE] [--json] [--csv FILE] [--chrome-trace FILE]
        blastoff report --compare FIRST SECOND
        blastoff advise FILE... [--json]
+       blastoff site DIRECTORY [--json]
        blastoff memory FILE [--html FILE] [--csv FILE]
        blastoff predict FILE... [--machine NAME[,NAME...]] [options]
        blastoff calibrate [options]
@@ -38,6 +39,7 @@ Runs the dense linear algebra of unmodified programs on the GPU.
   top         show what a run does now: processes, routines, share on the device, rates, reasons
   report      show the reports that `run --report FILE` has written; several files are added up as one job
   advise      say what stands in the way of a job, by seconds, and what to do about it
+  site        show the reports of many jobs and users as one ranking: who would gain from GPUs
   memory      show the time line of memory that `run --memory --report FILE` has written
   predict     say what a program would take on other machines, from traces that `run --trace FILE` has written
   calibrate   measure this machine, so that decisions start from its own figures
@@ -89,6 +91,12 @@ def advise(arguments: Sequence[str]) -> int:
     return command.run(arguments)
 
 
+def site(arguments: Sequence[str]) -> int:
+    from blastoff.site import command
+
+    return command.run(arguments)
+
+
 def memory(arguments: Sequence[str]) -> int:
     from blastoff.memory import command
 
@@ -134,6 +142,7 @@ COMMANDS = {
     "top": top,
     "report": report,
     "advise": advise,
+    "site": site,
     "memory": memory,
     "predict": predict,
     "calibrate": calibrate,

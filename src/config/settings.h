@@ -18,6 +18,7 @@ enum class StartMode : std::uint8_t { automatic, background, now };
 enum class HistoryMode : std::uint8_t { on, off };
 enum class EndMode : std::uint8_t { automatic, background, wait };
 enum class SummaryMode : std::uint8_t { automatic, always, each, never };
+enum class ArgumentsMode : std::uint8_t { keep, drop };
 enum class LogMode : std::uint8_t { none, calls };
 enum class VerifyMode : std::uint8_t { off, report, abort, sample };
 enum class SplitMode : std::uint8_t { automatic, always, never };
@@ -72,6 +73,7 @@ struct Settings {
   TrackerName tracker{};
   SummaryMode summary{};
   std::string report;  ///< path pattern, "" for none
+  ArgumentsMode arguments{};
   Log log;
   std::string trace;         ///< path pattern, "" for none
   MemorySize trace_limit{};  ///< largest size of a trace, in bytes

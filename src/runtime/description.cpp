@@ -4,8 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -69,13 +73,35 @@ double seconds_of(std::chrono::system_clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
+bool is_interpreter(std::string_view program) {
+  constexpr std::array<std::string_view, 5> names{"python", "pypy", "julia", "octave", "perl"};
+  program.remove_prefix(program.find_last_of('/') + 1);
+  return program == "R" || std::ranges::any_of(names, [&](std::string_view name) { return program.starts_with(name); });
+}
+
+/// The command line without arguments: the program, and the script that an interpreter runs. The script is the first
+/// word that is no option; a word without the suffix of a script may be an option's value, and is left out.
+std::string without_arguments(const std::string& command_line) {
+  constexpr std::array<std::string_view, 5> suffixes{".py", ".R", ".jl", ".m", ".pl"};
+  std::istringstream words(command_line);
+  std::string program;
+  std::string word;
+  words >> program;
+  if (!is_interpreter(program)) return program;
+  while (words >> word && word.starts_with('-') && word != "-c" && word != "-e") {
+  }
+  const bool is_script = std::ranges::any_of(suffixes, [&](std::string_view suffix) { return word.ends_with(suffix); });
+  return is_script ? program + ' ' + word : program;
+}
+
 }  // namespace
 
-report::Context identity() {
+report::Context identity(config::ArgumentsMode arguments) {
   report::Context context;
   context.run = report::this_run();
   context.program = platform::program_name();
   context.command_line = platform::command_line();
+  if (arguments == config::ArgumentsMode::drop) context.command_line = without_arguments(context.command_line);
   context.host = platform::host_name();
   context.pid = getpid();
   context.rank = platform::global_rank();
@@ -108,7 +134,7 @@ std::vector<report::UnseenFamily> describe_unseen() {
 
 report::Context describe_process(const config::Settings& settings, const std::string& failure,
                                  std::chrono::steady_clock::time_point loaded_at) {
-  report::Context context = identity();
+  report::Context context = identity(settings.arguments);
   context.kernel = platform::kernel_release();
   context.huge_pages = platform::transparent_huge_pages();
   const std::chrono::duration<double> real = std::chrono::steady_clock::now() - loaded_at;

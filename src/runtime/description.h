@@ -11,8 +11,8 @@
 
 namespace blastoff::runtime {
 
-/// Names and numbers that hold from the start.
-report::Context identity();
+/// Names and numbers that hold from the start. `arguments`: whether the command line has the program's arguments.
+report::Context identity(config::ArgumentsMode arguments);
 
 /// The identity, with settings, machine, and interception up to now. `failure`: why there is no device; "" if the
 /// reason is not known.

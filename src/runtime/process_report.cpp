@@ -84,7 +84,7 @@ report::Context Process::describe() {
 /// Without a launcher, the counters are kept in a file beside the report.
 void Process::keep_counters() {
   if (settings_.report.empty()) return;
-  const std::string path = report::report_path(settings_.report, identity());
+  const std::string path = report::report_path(settings_.report, identity(settings_.arguments));
   if (path.empty()) return;
   report::keep_counters_beside(path);
   keep_interceptors();

@@ -32,7 +32,7 @@ trace::Setup setup_of(const config::Settings& settings, double min_volume, Clock
       .min_size = settings.min_size.value_or(std::llround(std::ceil(std::cbrt(min_volume)))),
       .may_track = settings.device == "none" && settings.tracker != config::TrackerName::none,
       .tracker = tracker_kind(settings.tracker),
-      .context = identity(),
+      .context = identity(settings.arguments),
       .start = start,
   };
 }

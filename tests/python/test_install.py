@@ -49,6 +49,7 @@ share/fish/vendor_completions.d/blastoff.fish
 share/man/man1/blastoff.1
 share/man/man1/blastoff-run.1
 share/modulefiles/blastoff-preload/VERSION
+share/modulefiles/blastoff-sample/VERSION
 share/modulefiles/blastoff/VERSION
 share/zsh/site-functions/_blastoff
 """
@@ -166,12 +167,12 @@ def modules() -> list[str]:
     return []
 
 
-def after_loading(directory: Path, *names: str) -> dict[str, str]:
+def after_loading(directory: Path, *names: str, **env: str) -> dict[str, str]:
     """The environment of a shell after it has loaded the modules."""
-    changes = run(*modules(), "load", *names, MODULEPATH=str(directory))
+    changes = run(*modules(), "load", *names, MODULEPATH=str(directory), **env)
     assert changes.returncode == 0, changes.stderr
     show = "\npython3 -c 'import json, os; print(json.dumps(dict(os.environ)))'"
-    done = run("sh", "-c", changes.stdout + show, MODULEPATH=str(directory))
+    done = run("sh", "-c", changes.stdout + show, MODULEPATH=str(directory), **env)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -188,6 +189,16 @@ def test_modulefiles(moved, tmp_path):
     assert preloading["LD_PRELOAD"] == f"{installing.folder_of_libraries(site)}/libblastoff.so"
     assert preloading["GLIBC_TUNABLES"] == "glibc.malloc.hugetlb=1"
     assert "blastoff run" in run(*modules(), "help", "blastoff", MODULEPATH=str(site / "share" / "modulefiles")).stderr
+
+
+@pytest.mark.skipif(not modules(), reason="neither Environment Modules nor Lmod here")
+@pytest.mark.parametrize(("job", "sampled"), [("20014", True), ("20015.server", False), ("", False)])
+def test_the_module_that_samples_jobs(moved, job, sampled):
+    """A job is sampled if its number times 7919 is small modulo 10007."""
+    got = after_loading(moved / "share" / "modulefiles", "blastoff-sample", PBS_JOBID=job)
+    assert ("LD_PRELOAD" in got) is sampled
+    assert got.get("BLASTOFF_REPORT") == (f"/var/spool/blastoff/{job}/%h-%r-%p.json" if sampled else None)
+    assert not sampled or (got["BLASTOFF_DEVICE"], got["BLASTOFF_ARGUMENTS"]) == ("none", "drop")
 
 
 @pytest.mark.skipif(not modules(), reason="neither Environment Modules nor Lmod here")

@@ -97,6 +97,8 @@ TEST_F(SettingsTest, EnumeratorsMatchTheirWords) {
   EXPECT_EQ(read_with("BLASTOFF_TRACKER", "auto").tracker, TrackerName::automatic);
   EXPECT_EQ(read_with("BLASTOFF_TRACKER", "uffd").tracker, TrackerName::uffd);
   EXPECT_EQ(read_with("BLASTOFF_TRACKER", "none").tracker, TrackerName::none);
+  EXPECT_EQ(read_with("BLASTOFF_ARGUMENTS", "drop").arguments, ArgumentsMode::drop);
+  EXPECT_EQ(read_with("BLASTOFF_ARGUMENTS", "none").arguments, ArgumentsMode::keep);
   EXPECT_EQ(read_with("BLASTOFF_SUMMARY", "auto").summary, SummaryMode::automatic);
   EXPECT_EQ(read_with("BLASTOFF_SUMMARY", "always").summary, SummaryMode::always);
   EXPECT_EQ(read_with("BLASTOFF_SUMMARY", "never").summary, SummaryMode::never);

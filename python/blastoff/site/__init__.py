@@ -1,0 +1,1 @@
+"""`blastoff site`: the reports of many jobs and users as one ranking."""

@@ -1,0 +1,74 @@
+"""`blastoff site`, and the module that samples jobs for it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import offload
+import pytest
+from blastoff.site import ranking
+from command_rig import clean_environment
+
+
+def job(report: dict, seconds: float, large: float, program: str, host: str = "n1", outside: float = 10.0) -> dict:
+    """A run on the CPU: `large` and one second more of it in calls, that second in small ones."""
+    sums = dict.fromkeys(report["totals"], 0) | {"calls": 11, "cpu_seconds": large + 1, "wall_seconds": large + 1, "flops": 1e12}
+    small = "average size below the threshold"
+    site = {"routine": "dgemm", "object": "/bin/x", "offset": 1, "python": "", "threads": 1, "mean_size": 10.0} | sums
+    return report | {
+        "process": report["process"] | {"run": "", "program": program, "command_line": program, "host": host, "elapsed_seconds": seconds},
+        "device": report["device"] | {"used": False, "kind": "none", "name": ""},
+        "totals": sums,
+        "routines": [{"name": "dgemm", **sums}],
+        "refusals": [{"reason": small, "calls": 10}],
+        "sizes": [{"least_size": 16.0} | sums | {"cpu_seconds": 1.0}, {"least_size": 724.0} | sums | {"cpu_seconds": large}],
+        "call_sites": [site | {"cpu_seconds": 1.0, "calls": 10, "refusals": [{"reason": small, "calls": 10}]}],
+        "wall": {"began": 0.0, "ended": seconds, "span_seconds": seconds, "small_seconds": 0.0, "cost_seconds": 0.0},
+    }
+
+
+def test_who_would_gain(blastoff, report, tmp_path):
+    place = tmp_path / "spool"
+    reports = {"1/a.json": job(report, 3600, 3000, "scf"), "1/b.json": job(report, 3600, 3000, "scf", "n2"), "2/a.json": job(report, 7200, 5, "bash")}
+    reports |= {"3/c.json": job(report, 3600, 1000, "scf"), "4/on.json": report | {"process": report["process"] | {"elapsed_seconds": 7200.0}}}
+    for name, content in reports.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(json.dumps(content))
+    (place / "4" / "damaged.json").write_text('{"blastoff": ')
+    shown = json.loads(blastoff("site", "--json", place).stdout)
+    assert shown["unreadable_files"] == 1
+    user = ranking.owner(place)
+    rows = {(row["user"], row["program"]): row for row in shown["programs"]}
+    assert next(iter(rows)) == (user, "scf"), "the largest gain comes first, whatever took longest"
+    scf = rows[user, "scf"]
+    assert scf["jobs"] == 3, "a folder is one job"
+    assert scf["node_hours"] == pytest.approx(2 + 1 + 2), "a job on two nodes, one on one, and one with a GPU"
+    assert scf["largest_gain_hours"] == pytest.approx((2 * 3000 + 1000) / 3600)
+    assert scf["gpu_hours"] == pytest.approx((2 * 600 + 2600 + 7200) / 3600) and scf["hours_on_gpus"] == 2
+    assert rows[user, "bash"]["gpu_hours"] == 0, "a job that gains little takes no GPU"
+    text = blastoff("site", place).stdout
+    assert "4 jobs of 1 user, 7.00 node hours: with GPUs, up to 1.95 of them could be saved (28 %)" in text
+    assert "left out    1 file that could not be read" in text
+    assert "outside BLAS, LAPACK and FFTW" in text
+    assert max(map(len, blastoff("site", place, env={"COLUMNS": "80"}).stdout.splitlines())) <= 80
+
+
+def test_wrong_directories(blastoff, tmp_path):
+    for place, said in ((tmp_path / "none", "no such directory"), (tmp_path, "no report of a process that made calls")):
+        done = blastoff("site", place)
+        assert done.returncode == 2 and said in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_reports_without_arguments(tmp_path):
+    (tmp_path / "run.py").write_text("import numpy\na = numpy.ones((80, 80))\na @ a\n")
+    sampled = {"LD_PRELOAD": str(offload.LIBRARY), "BLASTOFF_DEVICE": "none", "BLASTOFF_SUMMARY": "never", "BLASTOFF_HISTORY": "off"}
+    sampled |= {"BLASTOFF_ARGUMENTS": "drop", "BLASTOFF_REPORT": str(tmp_path / "spool" / "7" / "%h-%r-%p.json")}
+    command = ["sh", "-c", f"{sys.executable} -u run.py --password secret; {sys.executable} -c 'import numpy; a = numpy.ones((80, 80)); a @ a'; true"]
+    subprocess.run(command, env=clean_environment() | sampled, cwd=tmp_path, check=True)
+    files = sorted((tmp_path / "spool" / "7").iterdir())
+    assert len(files) == 2, "a process without calls writes nothing"
+    lines = {json.loads(file.read_text())["process"]["command_line"] for file in files}
+    assert lines == {f"{sys.executable} run.py", sys.executable}
+    assert all("secret" not in file.read_text() for file in files)
+    assert ranking.owner(files[0]) == ranking.owner(tmp_path) and os.access(files[0], os.R_OK)
