@@ -132,9 +132,10 @@ def test_a_path_with_a_space_is_refused(moved):
 
 
 def test_a_missing_python_package_is_one_line(moved, tmp_path):
-    (tmp_path / "rich.py").write_text("raise ModuleNotFoundError(name='rich')\n")
-    done = run(moved / "bin" / "blastoff", "doctor", PYTHONPATH=str(tmp_path))
-    assert done.returncode == 2 and re.fullmatch(r"blastoff: this command needs the Python package rich, which \S+ has not\n", done.stderr), (
+    (tmp_path / "jsonschema.py").write_text("raise ModuleNotFoundError(name='jsonschema')\n")
+    (tmp_path / "run.json").write_text("{}")
+    done = run(moved / "bin" / "blastoff", "report", tmp_path / "run.json", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2 and re.fullmatch(r"blastoff: this command needs the Python package jsonschema, which \S+ has not\n", done.stderr), (
         done.stderr
     )
 
