@@ -31,8 +31,8 @@ constexpr const char* engine_text =
     ;
 
 /// Transforms of fewer elements are left alone unless every call is to go to the device: a call through our path costs
-/// Python some microseconds, which is 2 % of the time of such a transform.
-constexpr long floor_elements = 32768;
+/// Python about 10 us, which is 1 to 3 % of the time of such a transform.
+constexpr long floor_elements = 65536;
 
 /// A transform as the Python code describes it: all numbers have 64 bits, and the loops follow, those of the transform
 /// first.
