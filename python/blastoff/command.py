@@ -180,7 +180,13 @@ def dispatch(arguments: Sequence[str]) -> int:
     if name in ("-V", "--version"):
         from blastoff import library
 
-        print(f"blastoff {library.version()}")
+        try:
+            version = library.version()
+        except CommandError as error:
+            if not (known := library.version_of_package()):
+                raise
+            version = f"{known} ({error})"
+        print(f"blastoff {version}")
         return 0
     if name not in COMMANDS:
         raise unknown(name)

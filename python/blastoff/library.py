@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,13 @@ def allocator_beside(path: Path) -> Path:
 def version() -> str:
     """The library's version, which is also the version of Blastoff."""
     return ask(find_library(), "blastoff_version")
+
+
+def version_of_package() -> str:
+    """The version where there is no library yet, as in a checkout before the build; "" if nothing tells it."""
+    project = PACKAGE.parent.parent / "CMakeLists.txt"
+    try:
+        told = re.search(r"project\(blastoff VERSION ([0-9.]+)", project.read_text(encoding="utf-8"))
+    except OSError:
+        return ""
+    return told[1] if told else ""

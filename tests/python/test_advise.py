@@ -9,7 +9,7 @@ import offload
 import pytest
 from blastoff.advise import advice
 from blastoff.advise.advice import advise
-from blastoff.job import folding, reading, schema
+from blastoff.job import folding, processes, reading, schema
 from blastoff.job.call_sites import CallSite, call_sites
 from blastoff.job.places import Place
 from blastoff.job.processes import Sums
@@ -419,3 +419,11 @@ def test_the_reasons_are_those_of_the_library():
     texts = (offload.ROOT / "src" / "report" / "refusals.def").read_text()
     for reason in (advice.SMALL, advice.SHALLOW, advice.MEMORY, advice.NOT_READY, advice.LOST, advice.NO_DEVICE):
         assert f'"{reason}"' in texts
+
+
+def test_a_device_that_is_not_there_is_not_late():
+    def reason(**device):
+        return processes.reason_of({"device": {"used": False, "name": "", "state": "not started"} | device}, advice.NOT_READY)
+
+    assert reason(state="no GPU here") == advice.NO_DEVICE
+    assert reason() == reason(state="working", used=True, name="H100") == reason(state="lost", name="H100") == advice.NOT_READY

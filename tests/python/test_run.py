@@ -1,6 +1,7 @@
 """`blastoff run`: what it refuses and what it sets. Otherwise it leaves the program unchanged."""
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -400,3 +401,16 @@ def test_help_of_a_command(blastoff, command):
 def test_help(blastoff, spelling):
     done = blastoff(spelling)
     assert done.returncode == 0 and done.stdout.startswith("usage: blastoff run")
+
+
+def test_version_and_help_without_the_library(tmp_path):
+    """As in a checkout before the build."""
+    environment = clean_environment() | {"BLASTOFF_LIBRARY": str(tmp_path / "none.so")}
+
+    def said(*arguments):
+        return subprocess.run([sys.executable, "-m", "blastoff", *arguments], env=environment, capture_output=True, text=True, timeout=60)
+
+    version, help_text = said("--version"), said("run", "--help")
+    assert version.returncode == 0 and re.match(r"blastoff [0-9.]+ \(libblastoff.so was not found at ", version.stdout), version.stderr
+    assert help_text.returncode == 0 and "usage: blastoff run" in help_text.stdout and "docs/settings.md" in help_text.stdout
+    assert said("doctor").returncode == 2

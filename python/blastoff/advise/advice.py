@@ -10,7 +10,7 @@ from pathlib import Path
 
 from blastoff import documents, quantities
 from blastoff.job.call_sites import CallSite, cpu_share
-from blastoff.job.processes import Job
+from blastoff.job.processes import NO_DEVICE, NOT_READY, WITHOUT_FAULT, Job
 from blastoff.job.wall import MIN_KNOWN_SHARE
 
 
@@ -27,13 +27,8 @@ class Advice:
 SMALL = "average size below the threshold"
 SHALLOW = "too little work for each element of the result"
 MEMORY = "not enough device memory"
-NOT_READY = "the device was not ready yet"
 LOST = "the device failed"
-NO_DEVICE = "no usable device"
 """Reasons of src/report/refusals.def."""
-
-WITHOUT_FAULT = ("working", "not started")
-"""States of a device."""
 
 MANY_CALLS = 10_000
 SOME_THREADS = 2
@@ -223,7 +218,8 @@ def no_device(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
             states = [text for text, _ in job.distinct(lambda report: report["device"]["state"]) if text not in WITHOUT_FAULT]
             why = f": {states[0]}" if states else ""
             seconds = sum(cpu_seconds(site, reason) for site in sites)
-            yield Advice(seconds, f"{quantities.counted(calls, 'call')}: {reason}{why}", "`blastoff doctor` says what is missing.")
+            remedy = "`blastoff doctor` says what is missing. `blastoff try -- PROGRAM` says what a GPU would gain."
+            yield Advice(seconds, f"{quantities.counted(calls, 'call')}: {reason}{why}", remedy)
 
 
 FFTW = {"fftw_": "fftw_", "dfftw_": "fftw_", "fftwf_": "fftwf_", "sfftw_": "fftwf_"}

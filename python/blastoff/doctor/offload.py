@@ -33,7 +33,8 @@ def device_finding(probed: dict[str, Any]) -> Finding:
             "device",
             State.BAD,
             f"{device['requested']}: {device['error']}",
-            "All calls run on the CPU until this is fixed. --device simulated runs the full code path without a GPU.",
+            "All calls run on the CPU until this is fixed. `blastoff try -- PROGRAM` says what a GPU would gain. --device simulated runs the full code "
+            "path without a GPU.",
         )
     others = probed.get("other_devices", [])
     text = "; ".join([described(device), device["software"], *(f"{other['requested']}: {described(other)}" for other in others)])
@@ -180,7 +181,7 @@ def verdict(probed: dict[str, Any]) -> str:
     """The sentence that sums up the findings."""
     device = probed["device"]
     if not device["works"]:
-        return "All calls run on the CPU; Blastoff only counts and times them."
+        return "All calls run on the CPU; Blastoff only counts and times them. Try: blastoff try -- PROGRAM, which says what a GPU would gain."
     where = f"the {SIMULATED} device" if device["kind"] == SIMULATED else "the GPU"
     if in_place(probed):
         return f"Calls can be offloaded to {where}, which uses the program's own memory (first-use)."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from blastoff.job import places
 from blastoff.job.places import Place
-from blastoff.job.processes import Job, Sums
+from blastoff.job.processes import Job, Sums, reason_of
 
 MAX_NAMED = 40
 """How many places get their functions and lines looked up: those with the most time."""
@@ -84,7 +84,8 @@ def merged(job: Job) -> list[CallSite]:
             site.volume += part["mean_size"] ** 3 * part["calls"]
             site.sums += Sums(part)
             site.wall += in_wall_time(Sums(part), part["threads"], job.wall.share(process.report))
-            site.refusals.update({entry["reason"]: entry["calls"] for entry in part["refusals"]})
+            for entry in part["refusals"]:
+                site.refusals[reason_of(process.report, entry["reason"])] += entry["calls"]
     return sorted(sites.values(), key=lambda site: -site.sums.seconds)
 
 

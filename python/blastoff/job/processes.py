@@ -140,6 +140,20 @@ class AwaitedRank(NamedTuple):
     """Seconds that it spends there beyond the mean."""
 
 
+NOT_READY = "the device was not ready yet"
+NO_DEVICE = "no usable device"
+"""Reasons of src/report/refusals.def."""
+WITHOUT_FAULT = ("", "working", "not started")
+"""States of a device."""
+
+
+def reason_of(report: dict[str, Any], reason: str) -> str:
+    """Why calls of a process stayed on the CPU. A device that could not be opened was not merely late."""
+    device = report["device"]
+    failed = device["state"] not in WITHOUT_FAULT and not device["used"] and not device["name"]
+    return NO_DEVICE if failed and reason == NOT_READY else reason
+
+
 @dataclass
 class Job:
     """The processes of one run, and their sums."""
@@ -203,7 +217,12 @@ class Job:
 
     def refusals(self) -> dict[str, int]:
         """Number of calls that stayed on the CPU, by reason, the most frequent first."""
-        return self._reasons("refusals")
+        counts: Counter[str] = Counter()
+        for process in self.processes:
+            for entry in process.report["refusals"]:
+                followed = entry.get("followed", 0) if self.number > 1 else 0
+                counts[reason_of(process.report, entry["reason"])] += entry["calls"] - followed
+        return dict(counts.most_common())
 
     def bytes_brought_home(self) -> int:
         """Bytes of results that had stayed on a device and came home later."""

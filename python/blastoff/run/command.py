@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blastoff import columns, library, printable
+from blastoff.errors import CommandError
 from blastoff.job import runs
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ def run(arguments: Sequence[str]) -> int:
 
     if list(arguments) != ["--help"]:
         launcher.execute(["run", *arguments])
-    command_line.parser(options.read_table(library.find_library())).print_help()
+    try:
+        parser = command_line.parser(options.read_table(library.find_library()))
+    except CommandError as error:
+        parser = command_line.parser([])
+        parser.epilog = f"The library tells the options, and it is not there yet: {error}. docs/settings.md lists them, too."
+    parser.print_help()
     return 0
 
 

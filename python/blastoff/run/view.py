@@ -4,9 +4,9 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from blastoff import library, quantities
+from blastoff import drivers, library, quantities
 from blastoff.errors import CommandError
-from blastoff.job.processes import Process, in_order
+from blastoff.job.processes import NOT_READY, Process, in_order
 from blastoff.job.view import table
 from blastoff.job.view.words import refusals, unseen
 from blastoff.printable import printable
@@ -55,6 +55,8 @@ def nothing_offloaded(processes: Sequence[Process]) -> str:
         largest = round(max(process.report["largest_small_size"] for process in processes))
         size = f"largest average size {largest}" if largest >= ALWAYS_TIMED else f"all average sizes below {ALWAYS_TIMED}"
         return f"{calls}, all below the threshold; {size}{missed}"
+    if NOT_READY in reasons and not drivers.is_present():
+        return f"{calls}, none offloaded; {drivers.NO_GPU}{missed}"
     told = [f"{reason} ({quantities.count(count)})" for reason, (count, _) in list(reasons.items())[:MAX_REASONS]]
     return f"{calls}, none offloaded: {', '.join(told)}{missed}"
 

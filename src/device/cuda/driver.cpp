@@ -39,7 +39,9 @@ Result<api::Driver> load_driver() {
     if (const std::string lack = platform::lack_of_descriptors(); !lack.empty())
       return tl::unexpected(unavailable("the NVIDIA driver cannot be loaded: " + lack));
     return tl::unexpected(
-        unavailable(fmt::format("no NVIDIA driver here ({}); in a container, start it with GPU access", message)));
+        unavailable(fmt::format("no GPU here: no NVIDIA driver ({}); in a container, start it with GPU access; "
+                                "blastoff try -- PROGRAM says what a GPU would gain",
+                                message)));
   }
   api::Driver driver;
   const char* missing = nullptr;
