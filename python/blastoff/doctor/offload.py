@@ -33,8 +33,8 @@ def device_finding(probed: dict[str, Any]) -> Finding:
             "device",
             State.BAD,
             f"{device['requested']}: {device['error']}",
-            "All calls run on the CPU until this is fixed. `blastoff try -- PROGRAM` says what a GPU would gain. --device simulated runs the full code "
-            "path without a GPU.",
+            "All calls run on the CPU until this is fixed. `blastoff try -- PROGRAM` says what a GPU would gain. --device simulated runs the full "
+            "code path without a GPU.",
         )
     others = probed.get("other_devices", [])
     text = "; ".join([described(device), device["software"], *(f"{other['requested']}: {described(other)}" for other in others)])

@@ -55,7 +55,8 @@ def nothing_offloaded(processes: Sequence[Process]) -> str:
         largest = round(max(process.report["largest_small_size"] for process in processes))
         size = f"largest average size {largest}" if largest >= ALWAYS_TIMED else f"all average sizes below {ALWAYS_TIMED}"
         return f"{calls}, all below the threshold; {size}{missed}"
-    if NOT_READY in reasons and not drivers.is_present():
+    wants_gpu = any(process.report["device"]["kind"] == "cuda" for process in processes)
+    if NOT_READY in reasons and wants_gpu and not drivers.is_present():
         return f"{calls}, none offloaded; {drivers.NO_GPU}{missed}"
     told = [f"{reason} ({quantities.count(count)})" for reason, (count, _) in list(reasons.items())[:MAX_REASONS]]
     return f"{calls}, none offloaded: {', '.join(told)}{missed}"
