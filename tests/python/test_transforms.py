@@ -160,7 +160,7 @@ def test_threads_fork_and_other_backends(tmp_path):
 
 
 def test_small_transforms_are_not_looked_at(tmp_path):
-    _, calls = python(tmp_path, "same(sf.fft, number)\nsame(np.fft.fft, np.ones(40000) + 0j)", BLASTOFF_MIN_SIZE="100000")
+    _, calls = python(tmp_path, "same(sf.fft, number)\nsame(np.fft.fft, np.ones(70000) + 0j)", BLASTOFF_MIN_SIZE="100000")
     assert list(calls) == ["pocketfft_z2z", "average size below the threshold"] and calls["pocketfft_z2z"] == (1, 0)
 
 

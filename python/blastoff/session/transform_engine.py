@@ -42,9 +42,15 @@ CHECKED_SPECTRUM = 1 << 18
 """Elements from which a spectrum is looked at: below, this would take longer than a device can save."""
 
 
+OWN_MODULES = ("scipy.fft._duccfft", "scipy.fft._pocketfft")
+"""Where SciPy's own functions are: since SciPy 1.18, and before."""
+
+
 def scipy_function(name: str) -> Callable[..., Any]:
-    """SciPy's own function behind all backends."""
-    own = sys.modules["scipy.fft._pocketfft"]
+    """SciPy's own function behind all backends. LookupError: it is somewhere else."""
+    own = next((sys.modules[module] for module in OWN_MODULES if module in sys.modules), None)
+    if own is None:
+        raise LookupError(name)
     if not name.endswith("2"):
         return getattr(own, name)
     of_arrays = getattr(own, name[:-1] + "n")
@@ -184,12 +190,13 @@ class Engine:
         """The result of original(*args, **kwargs), from the device if that is faster. NotImplemented: the function has to be called."""
         try:
             asked = self.asked(name, args, kwargs)
-        except (TypeError, ValueError, OverflowError):
+            function = original or scipy_function(name)
+        except Exception:
             asked = None  # the function itself says what is wrong
         if asked is None:
             return NotImplemented
         problem, factor, workers = asked
-        return self.passed_on(problem, factor, workers, Call(original or scipy_function(name), args, kwargs))
+        return self.passed_on(problem, factor, workers, Call(function, args, kwargs))
 
     def asked(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Problem, float, int] | None:
         """What a call asks for: a transform, a factor, and a number of threads. None if the program's own function is to be asked."""
