@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import offload
 import pytest
 
 sys.path.insert(0, str(offload.ROOT / "python"))
+os.environ.pop("COLUMNS", None)  # pytest-xdist sets it, and our text would be as narrow
 
 from command_rig import clean_environment
 

@@ -87,7 +87,7 @@ def environment(blas: Path | None = REFERENCE_BLAS, beside: Sequence[Path] = (),
     """This process's environment, with one BLAS chosen, which has one thread. `beside` are further folders of libraries. The only
     Blastoff settings are that the first call opens the device and that earlier runs do not count, as chance would otherwise decide
     which calls run on the device. The environment also makes reads past the end of a matrix detectable."""
-    result = {name: value for name, value in os.environ.items() if not name.startswith(("BLASTOFF_", "LD_"))}
+    result = {name: value for name, value in os.environ.items() if not name.startswith(("BLASTOFF_", "LD_", "COLUMNS"))}
     searched = [str(folder) for folder in (blas, *beside) if folder is not None]
     searched += filter(None, [os.environ.get("LD_LIBRARY_PATH")])  # on some machines the GPU driver is there
     if searched:
