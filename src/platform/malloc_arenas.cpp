@@ -30,7 +30,9 @@ std::uintptr_t heap_begin() {
 
 }  // namespace
 
-// The part of an arena's heap that is in use is writable from its beginning on, in one mapping or in some.
+// The part of an arena's heap that is in use is writable from its beginning on, in one mapping or in some. The kernel
+// may have joined its first one with memory right below it. Then what follows tells: no other memory is reserved
+// without access up to such an address.
 bool in_malloc_arena(Span span) {
   static const std::uintptr_t heap = heap_begin();
   if (span.overlaps({heap, reinterpret_cast<std::uintptr_t>(sbrk(0))})) return true;
@@ -38,12 +40,16 @@ bool in_malloc_arena(Span span) {
   const std::uintptr_t arena = span.begin / arena_bytes * arena_bytes;
   Mappings mappings;
   auto mapping = mappings.covering(arena);
-  if (!mapping || mapping->span.begin != arena) return false;
+  if (!mapping) return false;
+  const bool begins = mapping->span.begin == arena;
   while (mapping && mapping->writable && mapping->kind == MemoryKind::anonymous) {
-    if (mapping->span.end > span.begin) return true;
+    if (begins && mapping->span.end > span.begin) return true;
     mapping = mappings.covering(mapping->span.end);
   }
-  return false;
+  const bool reserved = mapping && !mapping->readable && !mapping->writable && mapping->file == FileNumber{};
+  const std::uintptr_t end = arena + arena_bytes;
+  return !begins && reserved && mapping->span.begin > span.begin && mapping->span.begin < end &&
+         mapping->span.end >= end;
 }
 
 }  // namespace blastoff::platform

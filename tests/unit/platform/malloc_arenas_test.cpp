@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <sys/mman.h>
 
 #include <cstdlib>
 #include <memory>
@@ -28,6 +29,24 @@ TEST(MallocArenas, HaveSmallBlocksOfThreads) {
     const std::unique_ptr<char, decltype(&std::free)> block(static_cast<char*>(std::malloc(1000)), &std::free);
     EXPECT_TRUE(in_malloc_arena(span_of(block.get(), 1000)));
   }).join();
+}
+
+// The kernel joins the beginning of an arena's heap with other memory below it.
+TEST(MallocArenas, AreFoundBehindOtherMemory) {
+  constexpr std::size_t arena_bytes = std::size_t{64} << 20;
+  const Span room = [] {
+    void* const found = mmap(nullptr, 3 * arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const auto begin = reinterpret_cast<std::uintptr_t>(found);
+    return Span{begin, begin + 3 * arena_bytes};
+  }();
+  const std::uintptr_t arena = (room.begin / arena_bytes + 1) * arena_bytes;
+  constexpr std::size_t used = std::size_t{1} << 20;
+  ASSERT_EQ(mprotect(reinterpret_cast<void*>(arena - 4096), 4096 + used, PROT_READ | PROT_WRITE), 0);
+  EXPECT_TRUE(in_malloc_arena({arena + 8192, arena + 9000}));
+  EXPECT_FALSE(in_malloc_arena({arena - 4096, arena - 3000})) << "what lies below it";
+  ASSERT_EQ(mprotect(reinterpret_cast<void*>(arena), arena_bytes, PROT_READ | PROT_WRITE), 0);
+  EXPECT_FALSE(in_malloc_arena({arena + 8192, arena + 9000})) << "memory like any other";
+  munmap(reinterpret_cast<void*>(room.begin), room.bytes());
 }
 
 TEST(MallocArenas, DoNotHaveMemoryOfItsOwn) {
