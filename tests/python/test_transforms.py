@@ -20,7 +20,8 @@ real = random.standard_normal((12, 10, 14))
 number = real + 1j * random.standard_normal(real.shape)
 def own(function):
     name = function.__name__
-    return function.__wrapped__ if function is getattr(np.fft, name, None) else getattr(sys.modules["scipy.fft._pocketfft"], name)
+    if function is getattr(np.fft, name, None): return function.__wrapped__
+    return getattr(sys.modules.get("scipy.fft._duccfft") or sys.modules["scipy.fft._pocketfft"], name)
 def same(function, *args, **kwargs):
     got, expected = function(*args, **kwargs), own(function)(*args, **kwargs)
     assert got.shape == expected.shape and got.dtype == expected.dtype and got.strides == expected.strides, (function.__name__, args[1:], kwargs)
@@ -162,6 +163,17 @@ def test_threads_fork_and_other_backends(tmp_path):
 def test_small_transforms_are_not_looked_at(tmp_path):
     _, calls = python(tmp_path, "same(sf.fft, number)\nsame(np.fft.fft, np.ones(70000) + 0j)", BLASTOFF_MIN_SIZE="100000")
     assert list(calls) == ["pocketfft_z2z", "average size below the threshold"] and calls["pocketfft_z2z"] == (1, 0)
+
+
+def test_a_version_of_scipy_that_keeps_its_functions_elsewhere(tmp_path):
+    source = """
+    expected = np.fft.fftn.__wrapped__(number)
+    for name in [name for name in sys.modules if name in ("scipy.fft._duccfft", "scipy.fft._pocketfft")]: del sys.modules[name]
+    assert np.allclose(sf.fftn(number), expected)
+    same(np.fft.fftn, number)
+    """
+    _, calls = python(tmp_path, source)
+    assert calls["pocketfft_z2z"] == (1, 1), "NumPy's alone"
 
 
 @pytest.mark.parametrize("intercept", ["auto", "preload"])

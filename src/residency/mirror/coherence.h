@@ -8,8 +8,9 @@
 // not yet returned. A call takes hold of all its pages at once, or waits while it holds nothing, so calls cannot wait
 // for each other in a circle.
 //
-// An acquisition's way: write_scan.cpp and pinned_operands.cpp before it, coherence.cpp while it is taken, commit.cpp
-// at its end. The ledger keeps which pages are current here, so that other devices find there what they can copy.
+// An acquisition's way: estimate.cpp, write_scan.cpp and pinned_operands.cpp before it, coherence.cpp while it is
+// taken, staying.cpp for what does not go home, commit.cpp at its end. The ledger keeps which pages are current here,
+// so that other devices find there what they can copy.
 #pragma once
 
 #include <array>
