@@ -61,6 +61,7 @@ if(BLASTOFF_SANITIZE)
 else()
   include(cmake/entrance.cmake)
 endif()
+blastoff_has_build_id(blastoff)
 set_target_properties(blastoff PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
 install(TARGETS blastoff LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

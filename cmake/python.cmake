@@ -9,7 +9,7 @@ install(TARGETS blastoff blastoff-allocator blastoff-closer blastoff-command
         RUNTIME DESTINATION blastoff/lib COMPONENT wheel)
 install(PROGRAMS $<TARGET_FILE:blastoff-command> DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT wheel)
 file(GLOB schemas ${PROJECT_SOURCE_DIR}/share/*.schema.json)
-install(FILES ${schemas} DESTINATION blastoff COMPONENT wheel)
+install(FILES ${schemas} ${build_id}/build-id.txt DESTINATION blastoff COMPONENT wheel)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/machines ${PROJECT_SOURCE_DIR}/share/jobs DESTINATION blastoff COMPONENT wheel)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION blastoff/docs COMPONENT wheel FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
 if(TARGET blastoff-manual)

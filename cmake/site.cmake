@@ -1,5 +1,6 @@
 # Files that a site installs beside the library: the command, modulefiles, schemas, licences.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/blastoff DESTINATION ${CMAKE_INSTALL_LIBDIR}/blastoff/python PATTERN __pycache__ EXCLUDE PATTERN "*.pyc" EXCLUDE)
+install(FILES ${build_id}/build-id.txt DESTINATION ${CMAKE_INSTALL_LIBDIR}/blastoff/python/blastoff)
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   set(installed_package "${CMAKE_INSTALL_LIBDIR}/blastoff/python")
 else()

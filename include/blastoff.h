@@ -12,8 +12,11 @@ extern "C" {
  * are kept. */
 void blastoff_mark(const char* name);
 
-/* "0.1.0" */
+/* The version of the library, as in "1.2.3". */
 const char* blastoff_version(void);
+
+/* Which state of the sources the library was built from: what `git describe` says of it, or "unknown". */
+extern const char blastoff_build_id[];
 
 /* Every setting of the library: a JSON list of objects. NULL when out of memory. */
 const char* blastoff_options_json(void);

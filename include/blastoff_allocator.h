@@ -20,7 +20,7 @@ typedef struct blastoff_placement {
 
 void blastoff_allocator_counts(blastoff_placement* counts);
 
-/* The version of libblastoff-allocator.so: "0.1.0" */
+/* The version of libblastoff-allocator.so, as in "1.2.3". */
 const char* blastoff_allocator_version(void);
 
 #ifdef __cplusplus

@@ -181,7 +181,7 @@ def dispatch(arguments: Sequence[str]) -> int:
         from blastoff import library
 
         try:
-            version = library.version()
+            version = f"{library.version()} (build {library.build(library.find_library())})"
         except CommandError as error:
             if not (known := library.version_of_package()):
                 raise

@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,31 @@ def allocator_beside(path: Path) -> Path:
 def version() -> str:
     """The library's version, which is also the version of Blastoff."""
     return ask(find_library(), "blastoff_version")
+
+
+UNKNOWN_BUILD = "unknown"
+
+
+def build(path: Path) -> str:
+    """Which state of the sources the library at `path` was built from (tools/build-id)."""
+    try:
+        loaded = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
+        return ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(loaded, "blastoff_build_id"))).decode()
+    except (OSError, ValueError):
+        return UNKNOWN_BUILD
+
+
+def build_of_package() -> str:
+    """The same of this package's files: what was written beside them when they were installed, or the state of the checkout."""
+    asked = PACKAGE.parent.parent / "tools" / "build-id"
+    try:
+        return (PACKAGE / "build-id.txt").read_text(encoding="utf-8").strip()
+    except OSError:
+        pass
+    try:
+        return subprocess.run([asked], check=True, capture_output=True, encoding="utf-8", timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return UNKNOWN_BUILD
 
 
 def version_of_package() -> str:

@@ -7,7 +7,7 @@ class Blastoff(CMakePackage):
 
     license("BSD-3-Clause")
 
-    version("0.1.0")
+    version("0.2.0")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")

@@ -5,6 +5,7 @@
 //   blastoff --site                               prints the path of the site's defaults ("" if there are none), then
 //   each
 //                                                 as NAME=VALUE, then "" and each line that does not count
+//   blastoff --build                              prints which state of the sources this program was built from
 //   blastoff --find NAME                          prints the path of a program, looked up as the shell does
 //   blastoff --preloadable FILE                   prints why nothing can be preloaded into this program; "" if it can
 //   blastoff --python PYTHON FOLDER ARGUMENT...   uses this Python, and its package in this folder
@@ -29,6 +30,8 @@
 #include "launcher/run.h"
 #include "launcher/site.h"
 #include "platform/log.h"
+
+extern "C" const char blastoff_build_id[];  // cmake/build_id.cmake
 
 namespace blastoff::launcher {
 
@@ -98,6 +101,7 @@ Expected<int> execute(Words words) {
   const std::string verb = words.empty() ? "" : words[0];
   const Words rest(words.begin() + (words.empty() ? 0 : 1), words.end());
   if (verb == "--environment") return print_environment(rest);
+  if (verb == "--build" && rest.empty()) return print({blastoff_build_id});
   if (verb == "--site" && rest.empty()) return print_site();
   if (verb == "--find" && rest.size() == 1) return print_path(rest[0]);
   if (verb == "--preloadable" && rest.size() == 1) return print_obstacle(rest[0]);

@@ -16,7 +16,7 @@ os.environ.pop("COLUMNS", None)  # pytest-xdist sets it, and our text would be a
 from command_rig import clean_environment
 
 REPORT = {
-    "blastoff": "0.1.0",
+    "blastoff": "1.2.3",
     "process": {
         "run": "node17:1:2",
         "program": "scf",

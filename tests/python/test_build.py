@@ -50,6 +50,41 @@ def test_cmake_names_missing_tools(tmp_path, options, package):
         os.environ.update({} if env is None else {"CXX": env})
 
 
+def git(folder: Path, *words: str) -> None:
+    name = ("-c", "user.name=test", "-c", "user.email=test")
+    subprocess.run(["git", "-C", folder, *name, *words], check=True, capture_output=True)
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="no git here")
+def test_the_build_id_names_the_last_commit_that_changed_the_sources(tmp_path):
+    folder = tmp_path / "checkout"
+    (folder / "tools").mkdir(parents=True)
+    (folder / "src").mkdir()
+    shutil.copy(offload.ROOT / "tools" / "build-id", folder / "tools")
+
+    def commit(file: str) -> str:
+        (folder / file).write_text(f"{file}\n")
+        git(folder, "add", ".")
+        git(folder, "commit", "-m", file)
+        return asked()
+
+    def asked() -> str:
+        return subprocess.run([folder / "tools" / "build-id"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout.strip()
+
+    git(tmp_path, "init")  # of something else, in which the sources lie
+    assert asked() == "unknown"
+    git(folder, "init")
+    assert asked() == "unknown"
+    first = commit("src/first")
+    assert re.fullmatch(r"[0-9a-f]{12}", first)
+    git(folder, "tag", "-a", "v1.2.3", "-m", "release")
+    assert asked() == "v1.2.3"
+    assert commit("page.md") == "v1.2.3"
+    assert re.fullmatch(r"v1\.2\.3-2-g[0-9a-f]{12}", commit("src/second"))
+    (folder / "src" / "first").write_text("changed\n")
+    assert asked().endswith("-dirty")
+
+
 @pytest.fixture
 def checkout(tmp_path) -> Path:
     """A configured checkout, and an environment in which nothing is really built."""

@@ -9,8 +9,9 @@ from blastoff.doctor import command, machine, memory, offload, probe
 from blastoff.doctor.finding import State
 
 WORKING = {
-    "blastoff": "0.1.0",
+    "blastoff": "1.2.3",
     "library": "/lib/libblastoff.so",
+    "builds": {"library": "v1.2.3", "program": "v1.2.3", "package": "v1.2.3"},
     "system": {"kernel": "6.18.0", "glibc": "2.36", "cpus": 16, "local_rank": None, "global_rank": None},
     "device": {
         "requested": "cuda",
@@ -71,6 +72,12 @@ def test_exit_status(monkeypatch, capsys, part, changes, works):
     monkeypatch.setattr(probe, "probe", lambda: probed(part, **changes))
     assert command.show(as_json=False) == (0 if works else 1)
     assert ("first-use)" in capsys.readouterr().out) == (works or changes.get("kind") == "simulated")
+
+
+def test_parts_of_different_builds_are_named():
+    assert offload.library_finding(WORKING).state is State.GOOD
+    other = offload.library_finding(probed("builds", package="v1.2.2-9-gabc"))
+    assert other.state is State.WARNING and "build v1.2.3" in other.text and "v1.2.2-9-gabc" in other.text and "make build" in other.advice
 
 
 def test_failures_come_with_their_reason_and_advice():

@@ -27,6 +27,7 @@ LIB/libblastoff.so
 LIB/libblastoff-allocator.so
 LIB/blastoff/blastoff-closer
 LIB/blastoff/libblastoff.so
+LIB/blastoff/python/blastoff/build-id.txt
 LIB/blastoff/python/blastoff/command.py
 LIB/blastoff/python/blastoff/report.schema.json
 LIB/blastoff/python/blastoff/inspect.schema.json
@@ -119,7 +120,9 @@ def test_the_command_works_where_it_is_moved_to(moved, tmp_path):
     shutil.copytree(moved, site)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "blastoff").symlink_to(site / "bin" / "blastoff")
-    assert run(tmp_path / "bin" / "blastoff", "--version").stdout == f"blastoff {version()}\n"
+    build = (installing.folder_of_libraries(site) / "blastoff" / "python" / "blastoff" / "build-id.txt").read_text().strip()
+    assert run(tmp_path / "bin" / "blastoff", "--version").stdout == f"blastoff {version()} (build {build})\n"
+    assert run(site / "bin" / "blastoff", "--build").stdout == f"{build}\0"
     done = run(tmp_path / "bin" / "blastoff", "run", "/usr/bin/env")
     assert done.returncode == 0, done.stderr
     assert f"LD_PRELOAD={installing.folder_of_libraries(site)}/libblastoff.so" in done.stdout.splitlines()

@@ -233,7 +233,7 @@ def document(points: list[timeline.Point], **changes: object) -> dict:
         line.add(one)
     whole = {
         "format": 1,
-        "blastoff": "0.1.0",
+        "blastoff": "1.2.3",
         "process": {"run": "r", "program": "scf", "command_line": "./scf", "host": "node17", "pid": 4711, "rank": None},
         "started_at": 1000.0,
         "seconds": points[-1]["time"],

@@ -109,5 +109,9 @@ def test_messages_that_are_quoted_exist(page, heading):
 
 
 def test_one_version():
+    """CMakeLists.txt has the version; where else it is written, it is the same. CHANGELOG.md and stored results name earlier ones."""
     assert f"\nversion: {version()}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f'version("{version()}")' in (ROOT / "share" / "spack" / "package.py").read_text()
+    pages = "".join(page.read_text() for page in PAGES if page.name != "CHANGELOG.md")
+    assert set(re.findall(r"\bblastoff[-@ ](\d+\.\d+\.\d+)", pages)) == {version()}
     assert re.search(rf"^## {re.escape(version())} - \d{{4}}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)

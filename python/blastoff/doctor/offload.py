@@ -15,7 +15,17 @@ SERVER = "NVIDIA MPS"
 
 
 def library_finding(probed: dict[str, Any]) -> Finding:
-    return Finding("library", State.GOOD, f"version {probed['blastoff']}, {probed['library']}")
+    builds = probed["builds"]
+    text = f"version {probed['blastoff']}, build {builds['library']}, {probed['library']}"
+    if len(set(builds.values())) == 1:
+        return Finding("library", State.GOOD, text)
+    return Finding(
+        "library",
+        State.WARNING,
+        f"{text}; the program blastoff is of build {builds['program']}, and the Python package of {builds['package']}",
+        "Parts of Blastoff come from different states of its sources. Build or install it again (in a checkout: make build), or set "
+        "BLASTOFF_LIBRARY to the library that belongs to this command.",
+    )
 
 
 def described(device: dict[str, Any]) -> str:

@@ -4,9 +4,10 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
-from blastoff import library
+from blastoff import launcher, library
 from blastoff.errors import CommandError
 
 PROBE = """import sys
@@ -30,4 +31,13 @@ def probe() -> dict[str, Any]:
     sys.stderr.write(done.stderr)
     if done.returncode != 0:
         raise CommandError(f"opening the device ended with status {done.returncode}")
-    return {"library": str(path), **json.loads(done.stdout)}
+    return {"library": str(path), "builds": builds(path), **json.loads(done.stdout)}
+
+
+def builds(path: Path) -> dict[str, str]:
+    """Which state of the sources each part of Blastoff comes from."""
+    try:
+        program = launcher.ask("--build")[0]
+    except CommandError:
+        program = library.UNKNOWN_BUILD
+    return {"library": library.build(path), "program": program, "package": library.build_of_package()}
