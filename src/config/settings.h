@@ -62,6 +62,7 @@ struct Settings {
   GatherMode gather{};
   InterceptName intercept{};
   std::string trust;
+  std::string routines;                  ///< which routines are offloaded (config/routine_choice.h); "": all
   std::optional<std::int64_t> min_size;  ///< nothing: the default depends on how calls are decided
   DecideBy decide{};
   StartMode start{};

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "fft/plan.h"
+#include "fft/routine_names.h"
 #include "operation/front_end.h"
 #include "operation/operation.h"
 
@@ -13,8 +14,6 @@ operation::FrontEnd& fftw();
 /// Transforms of NumPy and SciPy, which have plans of ours.
 operation::FrontEnd& pocketfft();
 
-/// Each front end has one routine for each kind and precision, whichever function executes it.
-inline constexpr std::size_t front_end_routines = 6;
 constexpr std::size_t front_end_routine(const Request& request) {
   return static_cast<std::size_t>(request.kind) + 3 * static_cast<std::size_t>(request.precision);
 }

@@ -2,21 +2,12 @@
 
 #include "fft/execution.h"
 #include "fft/functional_check.h"
+#include "fft/routine_names.h"
 #include "fft/verification.h"
 #include "operation/front_end.h"
 
 namespace blastoff::fft {
 namespace {
-
-/// Indexed by front_end_routine(). An fftw_execute() counts as the function that executes the same plan on other
-/// arrays.
-constexpr const char* fftw_names[front_end_routines] = {"fftw_execute_dft",      "fftw_execute_dft_r2c",
-                                                        "fftw_execute_dft_c2r",  "fftwf_execute_dft",
-                                                        "fftwf_execute_dft_r2c", "fftwf_execute_dft_c2r"};
-
-/// By the kinds of numbers in and out, as in the names of cuFFT.
-constexpr const char* pocketfft_names[front_end_routines] = {"pocketfft_z2z", "pocketfft_d2z", "pocketfft_z2d",
-                                                             "pocketfft_c2c", "pocketfft_r2c", "pocketfft_c2r"};
 
 class FftFrontEnd final : public operation::FrontEnd {
  public:

@@ -9,7 +9,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "config/routine_choice.h"
 #include "device/simulated/notation.h"
+#include "launcher/routine_names.h"
 #include "platform/process.h"
 #include "report/context.h"
 #include "report/file.h"
@@ -64,6 +66,12 @@ std::string obstacle_to_rates(std::string_view text) {
   return "not understood; NAME is one of link, device, cpu, launch and start";
 }
 
+std::string obstacle_to_routines(const std::string& list) {
+  const std::vector<std::string> names = routine_names();
+  const auto choice = config::RoutineChoice::read(list, names);
+  return choice ? "" : choice.error();
+}
+
 }  // namespace
 
 std::string obstacle_to(const config::Option& option, const std::string& value) {
@@ -73,6 +81,7 @@ std::string obstacle_to(const config::Option& option, const std::string& value) 
   if (name == "cuda-path") return obstacle_to_directory(value);
   if (name == "model") return value == "none" ? "" : obstacle_to_file(value);
   if (name == "log") return value.starts_with(to_file) ? obstacle_to_log(value.substr(to_file.size())) : "";
+  if (name == "routines") return obstacle_to_routines(value);
   if (name == "simulated-rates") return obstacle_to_rates(value);
   if (name == "simulated-fault") return obstacle_to_fault(value);
   return "";

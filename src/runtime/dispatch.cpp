@@ -361,6 +361,8 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
     record.refusal = Refusal::rounding;
   else if (Process::is_switched_off())
     record.refusal = Refusal::switched_off;
+  else if (!Process::instance().offloads(intercepted.routine_id()))
+    record.refusal = Refusal::left_out;
   else if (GatheredSolve::running() == nullptr)  // the gathered problem has been judged already
     record.refusal = judge(operation, predicted);
   GatheredSolve* const gathered = GatheredSolve::running();

@@ -373,7 +373,9 @@ void make_distributed(const InterceptedCall& intercepted, const scalapack::Call&
   Process* const existing = Process::try_instance();
   if (existing == nullptr || existing->in_forked_child()) return intercepted.raw(intercepted.original.function);
   Process& process = *existing;
-  if (!may_be_gathered(call, process.settings().gather)) return intercepted.raw(intercepted.original.function);
+  const bool offloaded = process.offloads(intercepted.routine_id());
+  if (!offloaded || !may_be_gathered(call, process.settings().gather))
+    return intercepted.raw(intercepted.original.function);
   const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
   const CallStopwatch stopwatch;
   SolvingProcess root(intercepted);

@@ -31,6 +31,7 @@
 #include "runtime/callers_environment.h"
 #include "runtime/closing.h"
 #include "runtime/loading.h"
+#include "runtime/routine_choice.h"
 #include "runtime/settled_calls.h"
 
 namespace blastoff::runtime {
@@ -160,6 +161,7 @@ Process* Process::create() {
 
 Process::Process()
     : settings_(config::read_settings()),
+      routines_(chosen_routines(settings_.routines)),
       assumed_(assumed_model()),
       simulated_rates_(rates_of(settings_)),
       decider_(create_decider(settings_, assumed_)),

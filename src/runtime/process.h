@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "config/routine_choice.h"
 #include "config/settings.h"
 #include "decide/decider.h"
 #include "decide/machine_model.h"
@@ -42,6 +43,8 @@ class Process final : public operation::Estimator {
   static Process* existing();
 
   const config::Settings& settings() const { return settings_; }
+  /// Whether the settings let this routine run on the device.
+  bool offloads(operation::RoutineId routine) const { return routines_.contains(routine); }
   decide::Decider& decider() { return *decider_; }
   const decide::MachineModel& model() const { return *model_; }
 
@@ -210,6 +213,7 @@ class Process final : public operation::Estimator {
 
   const platform::ProcessMark mark_;
   const config::Settings settings_;
+  const config::RoutineChoice routines_;
   const decide::MachineModel assumed_;
   const std::optional<device::simulated::Rates> simulated_rates_;
   const std::unique_ptr<decide::Decider> decider_;

@@ -27,6 +27,7 @@ BAD_OPTIONS = [
     ("--device=tpu", "BLASTOFF_DEVICE", "tpu", "simulated"),
     ("--device-memory=lots", "BLASTOFF_DEVICE_MEMORY", "lots", "%"),
     ("--summary=maybe", "BLASTOFF_SUMMARY", "maybe", "always"),
+    ("--routines=dgem", "BLASTOFF_ROUTINES", "dgem", "did you mean dgemm?"),
     ("--verify=often", "BLASTOFF_VERIFY", "often", "sample=PERCENT"),
 ]
 
