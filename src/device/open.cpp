@@ -30,6 +30,12 @@ constexpr Expected (*expecting_functions[])() = {
 #undef BLASTOFF_EXPECTED
 };
 
+constexpr std::string (*absence_functions[])() = {
+#define BLASTOFF_ABSENCE(name, numbered, variable, address_space, timed, help) &name::absence,
+    BLASTOFF_DEVICE_KINDS(BLASTOFF_ABSENCE)
+#undef BLASTOFF_ABSENCE
+};
+
 }  // namespace
 
 const char* to_string(HostAccess access) {
@@ -66,6 +72,11 @@ Result<std::vector<std::string>> list(const Choice& choice) {
 Expected expected(const std::string& name) {
   const auto named = find_kind(name);
   return named ? expecting_functions[named->kind - kinds]() : Expected();
+}
+
+std::string absence(const std::string& name) {
+  const auto named = find_kind(name);
+  return named ? absence_functions[named->kind - kinds]() : "";
 }
 
 int expected_sharers(const std::string& name, int devices, int local_size) {

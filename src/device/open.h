@@ -37,6 +37,9 @@ struct Expected {
 };
 Expected expected(const std::string& name);
 
+/// Why this machine has no such device, and what to do then; "" if it may have one. Opens none.
+std::string absence(const std::string& name);
+
 /// How many of the `local_size` ranks on this node will share each of its `devices` (Expected), if their devices are
 /// named like that; see Properties::sharers. If that cannot be told, or each rank may have devices of its own: 1.
 int expected_sharers(const std::string& name, int devices, int local_size);

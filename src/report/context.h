@@ -122,6 +122,7 @@ struct Context {
   std::string device_software;
   std::optional<DeviceOpening> device_opening;  ///< nullopt if it was never opened
   std::string device_state;                     ///< "not started", "working", or why it is unusable
+  std::string device_absence;                   ///< of a summary: device::absence(), if there is no device to use
   std::uint64_t device_memory = 0;              ///< bytes
   std::uint64_t device_memory_budget = 0;       ///< bytes
   std::vector<HeldMemory> held_memory;          ///< on the device, by client

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -72,14 +73,27 @@ std::size_t columns_width() {
   return width;
 }
 
-void write_row(Text out, std::size_t name_width, const char* name, const RoutineTotals& sums) {
-  fmt::format_to(out, "  {:<{}}", name, name_width);
-  for (const Column& column : columns) fmt::format_to(out, "{:>{}}", column.cell(sums), column.width);
-  *out++ = '\n';
+/// The columns of calls that all ran on the CPU; python/blastoff/job/view/layout.py has the same for jobs.
+struct CpuColumns {
+  double seconds = 0;     ///< that all calls took
+  double wall_share = 0;  ///< the part of the wall time that all calls took, at most
+
+  static constexpr const char* headings = "     calls     CPU s  CPU GFLOP/s  of wall time";
+  void write(Text out, const RoutineTotals& sums) const {
+    const double rate = sums.cpu_seconds > 0 ? 1e-9 * sums.flops / sums.cpu_seconds : 0;
+    const double part = seconds > 0 ? 100 * wall_share * sums.cpu_seconds / seconds : 0;
+    fmt::format_to(out, "{:>10}{:>10}{:>13}{:>14}", sums.calls, format_seconds(sums.cpu_seconds),
+                   rate > 0 ? format_number(rate) : "-", fmt::format("{:.0f} %", part));
+  }
+};
+
+CpuColumns cpu_columns(const Totals& totals, const RoutineTotals& sums, double elapsed_seconds) {
+  const double in_calls = sums.wall_seconds + totals.small_seconds;
+  return {sums.cpu_seconds, elapsed_seconds > 0 ? std::min(1.0, in_calls / elapsed_seconds) : 0};
 }
 
 /// One row for each routine that was called, beginning with the most time, and the sum.
-void write_table(Text out, const Totals& totals) {
+void write_table(Text out, const Totals& totals, const RoutineTotals& all, double elapsed_seconds) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < totals.routines.size(); ++i) {
     if (totals.routines[i].calls > 0) order.push_back(i);
@@ -90,13 +104,27 @@ void write_table(Text out, const Totals& totals) {
   const auto name_of = [](std::size_t i) { return operation::routine_name(static_cast<operation::RoutineId>(i)); };
   std::size_t name_width = min_name_width;
   for (const std::size_t i : order) name_width = std::max(name_width, std::string_view(name_of(i)).size());
+  const std::optional<CpuColumns> on_cpu =
+      all.offloaded == 0 ? std::optional(cpu_columns(totals, all, elapsed_seconds)) : std::nullopt;
+  const auto write_row = [&](const char* name, const RoutineTotals& sums) {
+    fmt::format_to(out, "  {:<{}}", name, name_width);
+    if (on_cpu)
+      on_cpu->write(out, sums);
+    else
+      for (const Column& column : columns) fmt::format_to(out, "{:>{}}", column.cell(sums), column.width);
+    *out++ = '\n';
+  };
   fmt::format_to(out, "  {:<{}}", "routine", name_width);
-  for (const Column& column : columns) fmt::format_to(out, "{:>{}}", column.heading, column.width);
+  if (on_cpu)
+    fmt::format_to(out, CpuColumns::headings);
+  else
+    for (const Column& column : columns) fmt::format_to(out, "{:>{}}", column.heading, column.width);
   *out++ = '\n';
-  for (const std::size_t i : order) write_row(out, name_width, name_of(i), totals.routines[i]);
+  for (const std::size_t i : order) write_row(name_of(i), totals.routines[i]);
   if (order.size() == 1) return;
-  fmt::format_to(out, "  {:-<{}}\n", "", name_width + columns_width());
-  write_row(out, name_width, "total", sum_over_routines(totals));
+  const std::size_t width = on_cpu ? std::string_view(CpuColumns::headings).size() : columns_width();
+  fmt::format_to(out, "  {:-<{}}\n", "", name_width + width);
+  write_row("total", all);
 }
 
 void write_header(Text out, const Context& context) {
@@ -123,6 +151,10 @@ void write_devices(Text out, const Context& context) {
 }
 
 void write_device(Text out, const Context& context) {
+  if (!context.device_absence.empty()) {
+    fmt::format_to(out, "  device    {}\n", printable(context.device_absence));
+    return;
+  }
   if (context.device_name.empty()) {
     fmt::format_to(out, "  device    {}, {}\n", printable(context.device_kind), printable(context.device_state));
     return;
@@ -245,10 +277,19 @@ void write_reuse(Text out, const RoutineTotals& sums) {
 
 void write_reasons(Text out, const Totals& totals, const Context& context) {
   const char* label = "stayed on the CPU";
+  std::uint64_t without_device = 0;  // calls that no device could have taken, before or after that was found out
   for (std::size_t i = 1; i < totals.refusals.size(); ++i) {
+    const auto reason = static_cast<Refusal>(i);
     if (totals.refusals[i] == 0) continue;
-    fmt::format_to(out, "  {:<18}{:>11}  {}\n", label, totals.refusals[i], refusal_text(static_cast<Refusal>(i)));
+    if (!context.device_absence.empty() && (reason == Refusal::not_open || reason == Refusal::no_device)) {
+      without_device += totals.refusals[i];
+      continue;
+    }
+    fmt::format_to(out, "  {:<18}{:>11}  {}\n", label, totals.refusals[i], refusal_text(reason));
     label = "";
+  }
+  if (without_device > 0) {
+    fmt::format_to(out, "  {:<18}{:>11}  {}\n", label, without_device, refusal_text(Refusal::no_device));
   }
   label = "copied every time";
   for (const auto& [reason, calls] : context.copied_operands) {
@@ -302,7 +343,7 @@ std::string to_text(const Totals& totals, const Context& context) {
     return text;
   }
   text += '\n';
-  write_table(out, totals);
+  write_table(out, totals, sums, context.elapsed_seconds);
   text += '\n';
   write_reuse(out, sums);
   write_results(out, sums, context);

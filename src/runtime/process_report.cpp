@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "device/open.h"
 #include "intercept/cpu_libraries.h"
 #include "platform/contained.h"
 #include "platform/errno_guard.h"
@@ -179,6 +180,7 @@ void Process::end() {
   }
   report::keep_end();
   if (summed_up) {
+    if (!context.device_used) platform::contained([&] { context.device_absence = device::absence(settings_.device); });
     const std::string text = report::to_text(totals, context);
     platform::write_to_stderr(text.data(), text.size());
   }

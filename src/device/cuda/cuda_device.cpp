@@ -190,6 +190,10 @@ Expected expected() {
   return listed_gpus();
 }
 
+std::string absence() {
+  return driver_is_present() ? "" : "no GPU here (no NVIDIA driver): blastoff try -- PROGRAM says what one would gain";
+}
+
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
   // The driver starts threads when it creates a context. These must not handle the program's signals.
   const platform::SignalsBlocked blocked;

@@ -16,4 +16,7 @@ Result<int> count(const Choice& choice);
 /// See device::expected().
 Expected expected();
 
+/// See device::absence().
+std::string absence();
+
 }  // namespace blastoff::device::cuda

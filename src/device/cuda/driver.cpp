@@ -1,5 +1,6 @@
 #include "device/cuda/driver.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -30,7 +31,16 @@ void* open_driver(std::string& message) {
   return nullptr;
 }
 
+/// The kernel's part of the driver: of a GPU on the bus, under Windows, and beside the CPU on one chip.
+constexpr const char* kernel_files[] = {"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg",
+                                        "/dev/nvhost-ctrl-gpu", "/dev/nvgpu"};
+
 }  // namespace
+
+bool driver_is_present() {
+  std::string message;
+  return std::ranges::any_of(kernel_files, exists) || open_driver(message) != nullptr;
+}
 
 Result<api::Driver> load_driver() {
   std::string message;

@@ -20,6 +20,9 @@ struct Driver {
 
 }  // namespace api
 
+/// Whether the driver may be there. It is loaded only if the kernel has no part of it.
+bool driver_is_present();
+
 /// libcuda.so.1. Stays loaded for good.
 Result<api::Driver> load_driver();
 

@@ -347,6 +347,10 @@ Expected expected() {
   return {};
 }
 
+std::string absence() {
+  return "";
+}
+
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
   const auto index = index_of(choice.name);
   if (!index) return tl::unexpected(Error{ErrorKind::unavailable, fmt::format("no device \"{}\"", choice.name)});

@@ -27,4 +27,7 @@ Result<int> count(const Choice& choice);
 /// Returns nothing, since no machine model describes the device.
 Expected expected();
 
+/// See device::absence().
+std::string absence();
+
 }  // namespace blastoff::device::simulated

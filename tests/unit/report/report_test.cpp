@@ -235,6 +235,25 @@ TEST(ReportText, TheFirstColumnIsAsWideAsItsLongestName) {
   EXPECT_GT(length, 0U);
 }
 
+TEST(ReportText, WithoutADeviceItTellsWhatTheCpuHasDone) {
+  Totals totals = some_totals();
+  RoutineTotals& dgemm = totals.routines[static_cast<std::size_t>(blas::Routine::dgemm)];
+  dgemm = {.calls = 20, .cpu_seconds = 12.5, .flops = 1e12, .wall_seconds = 10};
+  totals.routines[static_cast<std::size_t>(blas::Routine::ztrsm)].wall_seconds = 20;
+  totals.refusals[static_cast<std::size_t>(Refusal::not_open)] = 10;
+  totals.refusals[static_cast<std::size_t>(Refusal::no_device)] = 7;
+  Context context = some_context();
+  context.elapsed_seconds = 60;
+  context.device_absence = "no GPU here: try";
+  const std::string text = to_text(totals, context);
+  EXPECT_THAT(text, HasSubstr("\n  device    no GPU here: try\n"));
+  EXPECT_THAT(text, HasSubstr("\n  routine       calls     CPU s  CPU GFLOP/s  of wall time\n"));
+  EXPECT_THAT(text, HasSubstr("\n  dgemm            20     12.50         80.0          25 %\n"));
+  EXPECT_THAT(text, HasSubstr("\n  total            27     25.00         40.0          50 %\n"));
+  EXPECT_THAT(text, HasSubstr("17  no usable device\n"));
+  EXPECT_THAT(text, Not(HasSubstr("not ready")));
+}
+
 TEST(ReportText, SaysWhyAnotherPolicyIsInForce) {
   Context context = some_context();
   context.policy = "copy";
