@@ -1,4 +1,4 @@
-// The argument lists of the LAPACK routines. Hooks, parsing and the call of the original are all made from them.
+// The arguments of LAPACK routines. The row of a kind lists its arguments.
 //
 // Every argument of a Fortran routine is an address. The length of each character argument follows behind the
 // arguments.
@@ -7,9 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-
-#include "lapack/routine.h"
+#include <initializer_list>
 
 namespace blastoff::lapack {
 
@@ -82,6 +80,13 @@ constexpr bool is_work(Argument argument) {
   return argument >= Argument::work;
 }
 
+/// Whether a routine whose kind has the argument has it, too. Complex routines have further real work space, and return
+/// complex eigenvalues in one vector.
+constexpr bool is_passed(Argument argument, bool complex) {
+  if (argument == Argument::rwork || argument == Argument::lrwork) return complex;
+  return argument != Argument::wi || !complex;
+}
+
 /// The arguments of one routine, in the order of its parameters.
 class ArgumentList {
  public:
@@ -89,6 +94,9 @@ class ArgumentList {
   static constexpr std::uint8_t absent = 0xff;
 
   constexpr ArgumentList() { positions_.fill(absent); }
+  constexpr ArgumentList(std::initializer_list<Argument> arguments) : ArgumentList() {
+    for (const Argument argument : arguments) add(argument);
+  }
 
   constexpr void add(Argument argument) {
     positions_[static_cast<std::size_t>(argument)] = count_;
@@ -110,126 +118,5 @@ class ArgumentList {
   std::uint8_t count_ = 0;
   std::uint8_t letters_ = 0;
 };
-
-/// The longest list of words: zhegvx has 24 addresses and 3 letters.
-inline constexpr std::size_t max_words = 27;
-
-constexpr ArgumentList argument_list(Kind kind, bool complex) {
-  using enum Argument;
-  ArgumentList list;
-  const auto add = [&](auto... arguments) { (list.add(arguments), ...); };
-  switch (kind) {
-    case Kind::potrf:
-    case Kind::potri: add(uplo, n, a, lda, info); break;
-    case Kind::potrs:
-    case Kind::posv: add(uplo, n, nrhs, a, lda, b, ldb, info); break;
-    case Kind::getrf: add(m, n, a, lda, ipiv, info); break;
-    case Kind::getrs: add(trans, n, nrhs, a, lda, ipiv, b, ldb, info); break;
-    case Kind::gesv: add(n, nrhs, a, lda, ipiv, b, ldb, info); break;
-    case Kind::getri: add(n, a, lda, ipiv, work, lwork, info); break;
-    case Kind::laswp: add(n, a, lda, il, iu, ipiv, incx); break;
-    case Kind::trtri: add(uplo, diag, n, a, lda, info); break;
-    case Kind::trtrs: add(uplo, trans, diag, n, nrhs, a, lda, b, ldb, info); break;
-    case Kind::geqrf: add(m, n, a, lda, tau, work, lwork, info); break;
-    case Kind::orgqr: add(m, n, k, a, lda, tau, work, lwork, info); break;
-    case Kind::ormqr: add(side, trans, m, n, k, a, lda, tau, b, ldb, work, lwork, info); break;
-    case Kind::gels: add(trans, m, n, nrhs, a, lda, b, ldb, work, lwork, info); break;
-    case Kind::syev:
-      add(job, uplo, n, a, lda, w, work, lwork);
-      if (complex) add(rwork);
-      add(info);
-      break;
-    case Kind::syevd:
-      add(job, uplo, n, a, lda, w, work, lwork);
-      if (complex) add(rwork, lrwork);
-      add(iwork, liwork, info);
-      break;
-    case Kind::syevr:
-      add(job, range, uplo, n, a, lda, vl, vu, il, iu, abstol, found, w, z, ldz, isuppz, work, lwork);
-      if (complex) add(rwork, lrwork);
-      add(iwork, liwork, info);
-      break;
-    case Kind::syevx:
-      add(job, range, uplo, n, a, lda, vl, vu, il, iu, abstol, found, w, z, ldz, work, lwork);
-      if (complex) add(rwork);
-      add(iwork, ifail, info);
-      break;
-    case Kind::sygv:
-      add(itype, job, uplo, n, a, lda, b, ldb, w, work, lwork);
-      if (complex) add(rwork);
-      add(info);
-      break;
-    case Kind::sygvd:
-      add(itype, job, uplo, n, a, lda, b, ldb, w, work, lwork);
-      if (complex) add(rwork, lrwork);
-      add(iwork, liwork, info);
-      break;
-    case Kind::sygvx:
-      add(itype, job, range, uplo, n, a, lda, b, ldb, vl, vu, il, iu, abstol, found, w, z, ldz, work, lwork);
-      if (complex) add(rwork);
-      add(iwork, ifail, info);
-      break;
-    case Kind::spev:
-      add(job, uplo, n, a, w, z, ldz, work);
-      if (complex) add(rwork);
-      add(info);
-      break;
-    case Kind::spevd:
-      add(job, uplo, n, a, w, z, ldz, work, lwork);
-      if (complex) add(rwork, lrwork);
-      add(iwork, liwork, info);
-      break;
-    case Kind::spevx:
-      add(job, range, uplo, n, a, vl, vu, il, iu, abstol, found, w, z, ldz, work);
-      if (complex) add(rwork);
-      add(iwork, ifail, info);
-      break;
-    case Kind::spgv:
-      add(itype, job, uplo, n, a, b, w, z, ldz, work);
-      if (complex) add(rwork);
-      add(info);
-      break;
-    case Kind::spgvd:
-      add(itype, job, uplo, n, a, b, w, z, ldz, work, lwork);
-      if (complex) add(rwork, lrwork);
-      add(iwork, liwork, info);
-      break;
-    case Kind::spgvx:
-      add(itype, job, range, uplo, n, a, b, vl, vu, il, iu, abstol, found, w, z, ldz, work);
-      if (complex) add(rwork);
-      add(iwork, ifail, info);
-      break;
-    case Kind::gesdd:
-      add(job, m, n, a, lda, w, z, ldz, right, ld_right, work, lwork);
-      if (complex) add(rwork);
-      add(iwork, info);
-      break;
-    case Kind::gesvd:
-      add(job, job_right, m, n, a, lda, w, z, ldz, right, ld_right, work, lwork);
-      if (complex) add(rwork);
-      add(info);
-      break;
-    case Kind::geev:
-      add(job, job_right, n, a, lda, w);
-      if (!complex) add(wi);
-      add(z, ldz, right, ld_right, work, lwork);
-      if (complex) add(rwork);
-      add(info);
-      break;
-  }
-  return list;
-}
-
-/// Indexed by Routine.
-inline constexpr auto argument_lists = [] {
-  std::array<ArgumentList, routine_count> lists;
-  for (std::size_t i = 0; i < routine_count; ++i)
-    lists[i] = argument_list(routine_table[i].kind, blas::is_complex(routine_table[i].scalar));
-  return lists;
-}();
-
-constexpr const ArgumentList& argument_list(Routine routine) {
-  return argument_lists[static_cast<std::size_t>(routine)];
-}
 
 }  // namespace blastoff::lapack

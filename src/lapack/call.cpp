@@ -15,117 +15,10 @@ constexpr bool among(char letter, std::string_view accepted) {
   return false;
 }
 
-bool complex(const Problem& problem) {
-  return blas::is_complex(problem.scalar());
-}
-
-/// The smallest sizes of work space that LAPACK accepts, in elements.
-struct WorkSizes {
-  std::int64_t work = 1;
-  std::int64_t rwork = 1;
-  std::int64_t iwork = 1;
-};
-
-WorkSizes packed_divide_and_conquer(const Problem& problem) {
-  const std::int64_t n = problem.n;
-  if (n <= 1) return {};
-  if (complex(problem)) {
-    if (problem.wants_vectors()) return {2 * n, 1 + 5 * n + 2 * n * n, 3 + 5 * n};
-    return {n, n, 1};
-  }
-  const std::int64_t matrices = problem.kind() == Kind::spgvd ? 2 : 1;
-  if (problem.wants_vectors()) return {1 + 6 * n + matrices * n * n, 1, 3 + 5 * n};
-  return {2 * n, 1, 1};
-}
-
-WorkSizes divide_and_conquer(const Problem& problem) {
-  const std::int64_t n = problem.n;
-  if (n <= 1) return {};
-  if (complex(problem)) {
-    if (problem.wants_vectors()) return {2 * n + n * n, 1 + 5 * n + 2 * n * n, 3 + 5 * n};
-    return {n + 1, n, 1};
-  }
-  if (problem.wants_vectors()) return {1 + 6 * n + 2 * n * n, 1, 3 + 5 * n};
-  return {2 * n + 1, 1, 1};
-}
-
-/// Whether one side is so much longer than the other (by `ratio`) that LAPACK first makes the matrix square.
-bool is_oblong(const Problem& problem, double ratio) {
-  const std::int64_t low = problem.min_side();
-  return std::max(problem.m, problem.n) >= static_cast<std::int64_t>(static_cast<double>(low) * ratio);
-}
-
-std::int64_t min_complex_gesdd_work(const Problem& problem) {
-  const std::int64_t low = problem.min_side();
-  const std::int64_t high = std::max(problem.m, problem.n);
-  const std::int64_t square = low * low;
-  if (!is_oblong(problem, 17.0 / 9)) return 2 * low + high + (problem.job == 'o' ? square : 0);
-  switch (problem.job) {
-    case 'n': return 3 * low;
-    case 'o': return 2 * square + 3 * low;
-    case 's': return square + 3 * low;
-    default: return square + std::max(3 * low, low + high);
-  }
-}
-
-std::int64_t min_gesdd_work(const Problem& problem) {
-  if (complex(problem)) return min_complex_gesdd_work(problem);
-  const std::int64_t low = problem.min_side();
-  const std::int64_t high = std::max(problem.m, problem.n);
-  const std::int64_t square = low * low;
-  const std::int64_t inner = problem.job == 'n' ? 7 * low : 3 * square + 4 * low;
-  if (!is_oblong(problem, 11.0 / 6)) return 3 * low + std::max(high, inner + (problem.job == 'o' ? square : 0));
-  switch (problem.job) {
-    case 'n': return inner + low;
-    case 'o': return inner + 2 * square + 3 * low;
-    case 's': return inner + square + 3 * low;
-    default: return square + std::max(3 * low + inner, low + high);
-  }
-}
-
-std::int64_t min_gesvd_work(const Problem& problem) {
-  const std::int64_t low = problem.min_side();
-  const std::int64_t high = std::max(problem.m, problem.n);
-  const char job = problem.m >= problem.n ? problem.job : problem.job_right;  // the option for the vectors along the
-                                                                              // longer side
-  const bool values_of_square = job == 'n' && is_oblong(problem, 1.6);
-  if (complex(problem)) return values_of_square ? 3 * low : 2 * low + high;
-  return std::max(5 * low, values_of_square ? 4 * low : 3 * low + high);
-}
-
-WorkSizes min_work_sizes(const Problem& problem) {
-  const std::int64_t n = problem.n;
-  const std::int64_t low = problem.min_side();
-  switch (problem.kind()) {
-    case Kind::getri:
-    case Kind::geqrf:
-    case Kind::orgqr: return {n};
-    case Kind::ormqr: return {problem.side == 'l' ? n : problem.m};
-    case Kind::gels: return {low + std::max(low, problem.k)};
-    case Kind::syev:
-    case Kind::sygv: return {complex(problem) ? 2 * n - 1 : 3 * n - 1};
-    case Kind::syevd:
-    case Kind::sygvd: return divide_and_conquer(problem);
-    case Kind::syevr: return complex(problem) ? WorkSizes{2 * n, 24 * n, 10 * n} : WorkSizes{26 * n, 1, 10 * n};
-    case Kind::syevx:
-    case Kind::sygvx:
-      return n <= 1 && problem.kind() == Kind::syevx ? WorkSizes{} : WorkSizes{complex(problem) ? 2 * n : 8 * n};
-    case Kind::spevd:
-    case Kind::spgvd: return packed_divide_and_conquer(problem);
-    case Kind::gesdd: return {min_gesdd_work(problem)};
-    case Kind::gesvd: return {min_gesvd_work(problem)};
-    case Kind::geev: {
-      if (complex(problem)) return {2 * n};
-      return {problem.job == 'v' || problem.job_right == 'v' ? 4 * n : 3 * n};
-    }
-    default: return {};
-  }
-}
-
 }  // namespace
 
 Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_bytes)
-    : arguments_(argument_list(routine)), words_(words.data()) {
+    : kind_(row(row(routine).kind)), arguments_(argument_list(routine)), words_(words.data()) {
   problem_.routine = routine;
   problem_.integer_bytes = integer_bytes;
   problem_.uplo = letter(Argument::uplo);
@@ -133,7 +26,8 @@ Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_b
   problem_.diag = letter(Argument::diag);
   problem_.side = letter(Argument::side);
   problem_.job = letter(Argument::job);
-  problem_.job_right = problem_.kind() == Kind::gesdd ? problem_.job : letter(Argument::job_right);
+  problem_.job_right = letter(Argument::job_right);
+  if (kind_.family == Family::singular_values && !has(Argument::job_right)) problem_.job_right = problem_.job;
   problem_.range = letter(Argument::range);
   problem_.n = integer(Argument::n);
   problem_.m = has(Argument::m) ? integer(Argument::m) : problem_.n;
@@ -155,7 +49,7 @@ Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_b
   problem_.lwork = integer(Argument::lwork);
   problem_.lrwork = integer(Argument::lrwork);
   problem_.liwork = integer(Argument::liwork);
-  if (problem_.only_moves()) find_exchanged_rows();
+  if (exchanges_rows()) find_exchanged_rows();
 }
 
 std::int64_t Call::pivot(std::int64_t index) const {
@@ -229,22 +123,19 @@ bool Call::letters_valid() const {
   if (has(Argument::side) && !among(p.side, "lr")) return false;
   if (has(Argument::range) && !among(p.range, "avi")) return false;
   if (has(Argument::itype) && p.itype == 0) return false;
-  if (p.kind() == Kind::ormqr || p.kind() == Kind::gels) return among(p.trans, complex(p) ? "nc" : "nt");
-  if (has(Argument::trans) && !among(p.trans, "ntc")) return false;
-  if (p.kind() == Kind::gesdd) return among(p.job, "asno");
-  if (p.kind() == Kind::gesvd)
-    return among(p.job, "asno") && among(p.job_right, "asno") && !(p.job == 'o' && p.job_right == 'o');
-  if (has(Argument::job) && !among(p.job, "nv")) return false;
-  return !has(Argument::job_right) || among(p.job_right, "nv");
+  const std::string_view transposes = !kind_.adjoint_only ? "ntc" : blas::is_complex(p.scalar()) ? "nc" : "nt";
+  if (has(Argument::trans) && !among(p.trans, transposes)) return false;
+  if (has(Argument::job) && !among(p.job, kind_.jobs)) return false;
+  if (!has(Argument::job_right)) return true;
+  return among(p.job_right, kind_.jobs) && !(p.job == 'o' && p.job_right == 'o');
 }
 
 bool Call::sizes_valid() const {
   const Problem& p = problem_;
   if (p.m < 0 || p.n < 0 || p.k < 0) return false;
   // LAPACK looks at nothing here. A call for which no rows were found has nothing to exchange, or stays as it is.
-  if (p.only_moves() && p.m > 0) return integer(Argument::lda) >= p.k + p.m;
-  if (p.kind() == Kind::orgqr && (p.n > p.m || p.k > p.n)) return false;
-  if (p.kind() == Kind::ormqr && p.k > (p.side == 'l' ? p.m : p.n)) return false;
+  if (exchanges_rows() && p.m > 0) return integer(Argument::lda) >= p.k + p.m;
+  if (kind_.sizes_accepted != nullptr && !kind_.sizes_accepted(p)) return false;
   if (p.range == 'i' && p.n > 0 && (p.il < 1 || p.il > p.n || p.iu < p.il || p.iu > p.n)) return false;
   if (p.range == 'v' && p.n > 0 && !(p.vl < p.vu)) return false;
   const auto long_enough = [&](Argument matrix, Argument leading_dimension) {
@@ -256,7 +147,7 @@ bool Call::sizes_valid() const {
 }
 
 bool Call::work_sizes_valid() const {
-  const WorkSizes least = min_work_sizes(problem_);
+  const WorkSizes least = kind_.work_space(problem_);
   return (!has(Argument::lwork) || problem_.lwork >= std::max<std::int64_t>(1, least.work)) &&
          (!has(Argument::lrwork) || problem_.lrwork >= std::max<std::int64_t>(1, least.rwork)) &&
          (!has(Argument::liwork) || problem_.liwork >= std::max<std::int64_t>(1, least.iwork));
@@ -264,20 +155,12 @@ bool Call::work_sizes_valid() const {
 
 bool Call::trivial() const {
   const Problem& p = problem_;
-  if (p.only_moves()) return p.n == 0 || p.iu < p.il || integer(Argument::incx) == 0;
+  if (exchanges_rows()) return p.n == 0 || p.iu < p.il || integer(Argument::incx) == 0;
   return asks_for_work_size() || p.m == 0 || p.n == 0 || ((has(Argument::nrhs) || has(Argument::k)) && p.k == 0);
 }
 
 bool Call::supported() const {
-  const Problem& p = problem_;
-  switch (p.kind()) {
-    case Kind::gels: return p.m >= p.n && p.trans == 'n';  // least squares only, no solution of least norm
-    case Kind::gesdd:
-    case Kind::gesvd: return p.job != 'o' && p.job_right != 'o';
-    case Kind::geev: return p.job == 'n';
-    case Kind::laswp: return p.m > 0;
-    default: return true;
-  }
+  return kind_.supported == nullptr || kind_.supported(problem_);
 }
 
 operation::Operation Call::operation() const {
@@ -286,8 +169,8 @@ operation::Operation Call::operation() const {
   operation::Operation result(lapack(), id, problem_);
   result.work = work(problem_);
   result.may_fail = !problem_.only_moves();
-  const std::size_t rows_above = problem_.only_moves() ? static_cast<std::size_t>(problem_.k) : 0;
-  const std::size_t first_pivot = problem_.only_moves() ? static_cast<std::size_t>(problem_.il - 1) : 0;
+  const std::size_t rows_above = exchanges_rows() ? static_cast<std::size_t>(problem_.k) : 0;
+  const std::size_t first_pivot = exchanges_rows() ? static_cast<std::size_t>(problem_.il - 1) : 0;
   const auto add_matrix = [&](Argument matrix, Argument leading_dimension) {
     if (!arguments_.has(matrix)) return;
     const MatrixShape shape = matrix_shape(problem_, matrix);

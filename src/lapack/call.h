@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "lapack/problem.h"
+#include "lapack/kinds.h"
 
 namespace blastoff::lapack {
 
@@ -33,6 +33,7 @@ class Call {
     const std::uint8_t position = arguments_.position(argument);
     return position == ArgumentList::absent ? nullptr : words_[position];
   }
+  bool exchanges_rows() const { return kind_.family == Family::row_exchange; }
   bool has(Argument argument) const { return address(argument) != nullptr; }
   std::int64_t integer(Argument argument) const;
   char letter(Argument argument) const;
@@ -45,6 +46,7 @@ class Call {
   bool sizes_valid() const;
   bool work_sizes_valid() const;
 
+  const KindRow& kind_;
   const ArgumentList& arguments_;
   void* const* words_;  ///< nullptr: the call was made without words
   Problem problem_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "abi/reentry.h"
+#include "lapack/kinds.h"
 
 namespace blastoff::lapack {
 namespace {
@@ -23,29 +24,6 @@ using Words = std::array<void*, max_words>;
 template <std::size_t... positions>
 void invoke(void* function, const Words& words, std::index_sequence<positions...>) {
   reinterpret_cast<void (*)(decltype((void)positions, static_cast<void*>(nullptr))...)>(function)(words[positions]...);
-}
-
-/// Sizes of work space that the problem fixes, in elements.
-std::int64_t fixed_work(const Problem& problem) {
-  const bool chosen = problem.kind() == Kind::spevx || problem.kind() == Kind::spgvx;
-  if (blas::is_complex(problem.scalar())) return 2 * problem.n;
-  return chosen ? 8 * problem.n : 3 * problem.n;
-}
-std::int64_t fixed_rwork(const Problem& problem) {
-  const std::int64_t low = problem.min_side();
-  const std::int64_t high = std::max(problem.m, problem.n);
-  switch (problem.kind()) {
-    case Kind::syevx:
-    case Kind::sygvx:
-    case Kind::spevx:
-    case Kind::spgvx: return 7 * problem.n;
-    case Kind::gesdd: return std::max(7 * low, std::max(5 * low * low + 5 * low, 2 * high * low + 2 * low * low + low));
-    case Kind::gesvd: return 5 * low;
-    default: return 3 * problem.n;
-  }
-}
-std::int64_t fixed_iwork(const Problem& problem) {
-  return problem.kind() == Kind::gesdd ? 8 * problem.min_side() : 5 * problem.n;
 }
 
 /// Returns the first row, and the row after the last, of a column in the operand's part.
@@ -110,12 +88,10 @@ class Invocation {
   }
 
  private:
-  /// Whether the call could do harm. With NaN in the matrix, netlib's gesvd never ends, netlib's geev ends the program,
-  /// and a range of values contains no eigenvalue.
+  /// Whether the call could do harm. With NaN in the matrix, a range of values contains no eigenvalue.
   bool dangerous() const {
-    const Kind kind = problem_.kind();
-    const bool unguarded = kind == Kind::gesvd || kind == Kind::geev || problem_.counts_afterwards();
-    return unguarded && !finite(problem_, operand_of(Argument::a));
+    return (kind_row(problem_).harmed_by_nan || problem_.counts_afterwards()) &&
+           !finite(problem_, operand_of(Argument::a));
   }
 
   std::int64_t& integer(Argument argument) { return integers_[static_cast<std::size_t>(argument)]; }
@@ -187,11 +163,10 @@ class Invocation {
 
   /// Returns the program's own size of work space, so that the results are the same to the last digit.
   std::int64_t work_size(Argument argument) const {
-    if (argument == Argument::work && !arguments_.has(Argument::lwork)) return fixed_work(problem_);
-    if (argument == Argument::rwork && !arguments_.has(Argument::lrwork)) return fixed_rwork(problem_);
-    if (argument == Argument::iwork && !arguments_.has(Argument::liwork)) return fixed_iwork(problem_);
-    if (argument == Argument::rwork) return problem_.lrwork;
-    return argument == Argument::iwork ? problem_.liwork : problem_.lwork;
+    const WorkSizes least = kind_row(problem_).work_space(problem_);
+    if (argument == Argument::rwork) return arguments_.has(Argument::lrwork) ? problem_.lrwork : least.rwork;
+    if (argument == Argument::iwork) return arguments_.has(Argument::liwork) ? problem_.liwork : least.iwork;
+    return arguments_.has(Argument::lwork) ? problem_.lwork : least.work;
   }
 
   void place_real(Argument argument) {
@@ -210,11 +185,9 @@ class Invocation {
     return operation_.operands()[operand_index(problem_.routine, matrix)];
   }
 
-  /// Whether LAPACK overwrites an operand that is only input, at least for a time. Solves do not.
+  /// Whether LAPACK overwrites an operand that is only input, at least for a time.
   bool is_destroyed(const Operand& operand) const {
-    const Kind kind = problem_.kind();
-    const bool solve = kind == Kind::potrs || kind == Kind::getrs || kind == Kind::trtrs;
-    return operand.intent == operation::Intent::read && !solve;
+    return operand.intent == operation::Intent::read && !kind_row(problem_).keeps_input;
   }
 
   void place_matrix(Argument argument) {
@@ -237,7 +210,7 @@ class Invocation {
   /// returns.
   void place_vector(Argument argument) {
     const operation::HostVector& vector = operation_.vectors()[vector_index(problem_.routine, argument)];
-    if (problem_.only_moves()) return place_pivots(vector);
+    if (exchanges_rows()) return place_pivots(vector);
     if (operation::writes(vector.intent)) {
       resize(argument, 2 * std::max(problem_.m, problem_.n) + 1);
     } else {
@@ -246,7 +219,8 @@ class Invocation {
   }
 
   /// The operand of laswp begins with the first row that is exchanged.
-  std::int64_t rows_above() const { return problem_.only_moves() ? problem_.k : 0; }
+  std::int64_t rows_above() const { return exchanges_rows() ? problem_.k : 0; }
+  bool exchanges_rows() const { return kind_row(problem_).family == Family::row_exchange; }
 
   void place_pivots(const operation::HostVector& given) {
     const auto before = static_cast<std::size_t>(problem_.il - rows_above() - 1);

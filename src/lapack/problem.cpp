@@ -6,125 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "lapack/kinds.h"
+
 namespace blastoff::lapack {
-namespace {
 
 using operation::Intent;
-using operation::Part;
 
-Part triangle(const Problem& problem) {
-  return problem.upper() ? Part::upper : Part::lower;
-}
-
-/// A problem of order n is judged like a product of this many times the order. Measured by bench/lapack.py on an H200
-/// node against OpenBLAS on 16 cores. Packed problems were not measured, and are judged like the others.
-double relative_size(Kind kind) {
-  switch (kind) {
-    case Kind::potrf:
-    case Kind::posv:
-    case Kind::potri:
-    case Kind::trtri:
-    case Kind::geev: return 0.6;
-    case Kind::potrs:
-    case Kind::getrs:
-    case Kind::trtrs:
-    case Kind::ormqr: return 1;
-    case Kind::sygv:
-    case Kind::sygvd:
-    case Kind::sygvx:
-    case Kind::spgv:
-    case Kind::spgvd:
-    case Kind::spgvx: return 1.6;
-    default: return 1.25;
-  }
-}
-
-MatrixShape packed_triangle(const Problem& problem, Intent intent) {
-  return {problem.n * (problem.n + 1) / 2, 1, Part::full, intent};
-}
-
-MatrixShape matrix_a(const Problem& problem) {
-  const std::int64_t n = problem.n;
-  switch (problem.kind()) {
-    case Kind::potrf:
-    case Kind::posv:
-    case Kind::potri:
-    case Kind::trtri: return {n, n, triangle(problem), Intent::update};
-    case Kind::potrs:
-    case Kind::trtrs:
-    case Kind::syevr:
-    case Kind::syevx:
-    case Kind::sygvx: return {n, n, triangle(problem), Intent::read};
-    case Kind::getrs:
-    case Kind::geev: return {n, n, Part::full, Intent::read};
-    case Kind::gesv:
-    case Kind::getri: return {n, n, Part::full, Intent::update};
-    case Kind::getrf:
-    case Kind::geqrf:
-    case Kind::gels:
-    case Kind::orgqr:
-    case Kind::laswp: return {problem.m, n, Part::full, Intent::update};
-    case Kind::ormqr: return {problem.side == 'l' ? problem.m : n, problem.k, Part::full, Intent::read};
-    case Kind::syev:
-    case Kind::syevd:
-    case Kind::sygv:
-    case Kind::sygvd:
-      // The eigenvectors replace the whole matrix.
-      if (problem.wants_vectors()) return {n, n, Part::full, Intent::update};
-      return {n, n, triangle(problem), Intent::read};
-    case Kind::spev:
-    case Kind::spevd:
-    case Kind::spevx:
-    case Kind::spgv:
-    case Kind::spgvd:
-    case Kind::spgvx: return packed_triangle(problem, Intent::read);
-    case Kind::gesdd:
-    case Kind::gesvd: return {problem.m, n, Part::full, Intent::read};
-  }
-  return {};
-}
-
-MatrixShape matrix_b(const Problem& problem) {
-  switch (problem.kind()) {
-    case Kind::potrs:
-    case Kind::posv:
-    case Kind::getrs:
-    case Kind::gesv:
-    case Kind::trtrs: return {problem.n, problem.k, Part::full, Intent::update};
-    case Kind::ormqr: return {problem.m, problem.n, Part::full, Intent::update};
-    case Kind::gels: return {std::max(problem.m, problem.n), problem.k, Part::full, Intent::update};
-    // B is replaced by its Cholesky factor.
-    case Kind::spgv:
-    case Kind::spgvd:
-    case Kind::spgvx: return packed_triangle(problem, Intent::update);
-    default: return {problem.n, problem.n, triangle(problem), Intent::update};
-  }
-}
-
-MatrixShape matrix_z(const Problem& problem) {
-  switch (problem.kind()) {
-    case Kind::gesdd:
-    case Kind::gesvd: {
-      const std::int64_t columns = problem.job == 'a' ? problem.m : problem.job == 's' ? problem.min_side() : 0;
-      return {columns == 0 ? 0 : problem.m, columns, Part::full, Intent::write};
-    }
-    case Kind::geev: return {};
-    default: {
-      if (!problem.wants_vectors()) return {};
-      const std::int64_t columns = problem.counts_afterwards() ? 0 : problem.eigenvalues();
-      return {problem.n, columns, Part::full, Intent::write};
-    }
-  }
-}
-
-MatrixShape matrix_right(const Problem& problem) {
-  if (problem.kind() == Kind::geev) {
-    const std::int64_t order = problem.job_right == 'v' ? problem.n : 0;
-    return {order, order, Part::full, Intent::write};
-  }
-  const std::int64_t rows = problem.job_right == 'a' ? problem.n : problem.job_right == 's' ? problem.min_side() : 0;
-  return {rows, rows == 0 ? 0 : problem.n, Part::full, Intent::write};
-}
+namespace {
 
 template <class Counts>
 std::size_t index_among(Routine routine, Argument argument, Counts counts) {
@@ -136,102 +24,42 @@ std::size_t index_among(Routine routine, Argument argument, Counts counts) {
   return index;
 }
 
-/// Counts the operations for real matrices.
-double real_flops(const Problem& problem) {
-  const auto m = static_cast<double>(problem.m);
-  const auto n = static_cast<double>(problem.n);
-  const auto k = static_cast<double>(problem.k);
-  const double cube = n * n * n;
-  const double low = std::min(m, n);
-  const double high = std::max(m, n);
-  switch (problem.kind()) {
-    case Kind::potrf:
-    case Kind::trtri: return cube / 3;
-    case Kind::potri: return 2 * cube / 3;
-    case Kind::trtrs: return n * n * k;
-    case Kind::posv: return cube / 3 + 2 * n * n * k;
-    case Kind::potrs:
-    case Kind::getrs: return 2 * n * n * k;
-    case Kind::getrf: return low * low * (high - low / 3);
-    case Kind::gesv: return 2 * cube / 3 + 2 * n * n * k;
-    case Kind::getri: return 4 * cube / 3;
-    case Kind::laswp: return 0;
-    case Kind::geqrf: return 2 * low * low * (high - low / 3);
-    case Kind::orgqr: return 4 * m * n * k - 2 * (m + n) * k * k + 4 * k * k * k / 3;
-    case Kind::ormqr: return problem.side == 'l' ? 2 * n * k * (2 * m - k) : 2 * m * k * (2 * n - k);
-    case Kind::gels: return 2 * low * low * (high - low / 3) + 4 * high * low * k;
-    case Kind::syev:
-    case Kind::syevd:
-    case Kind::syevr:
-    case Kind::syevx:
-    case Kind::spev:
-    case Kind::spevd:
-    case Kind::spevx: return problem.wants_vectors() ? 9 * cube : 4 * cube / 3;
-    case Kind::sygv:
-    case Kind::sygvd:
-    case Kind::sygvx:
-    case Kind::spgv:
-    case Kind::spgvd:
-    case Kind::spgvx: return problem.wants_vectors() ? 12 * cube : 3 * cube;
-    case Kind::gesdd:
-    case Kind::gesvd:
-      return problem.wants_singular_vectors() ? 4 * high * low * low + 22 * low * low * low
-                                              : 4 * low * low * (high - low / 3);
-    case Kind::geev: return problem.job_right == 'v' ? 25 * cube : 10 * cube;
-  }
-  return 0;
-}
-
-/// The product of the three sides of the problem.
-double product_of_sides(const Problem& problem) {
-  const auto m = static_cast<double>(problem.m);
-  const auto n = static_cast<double>(problem.n);
-  const auto k = static_cast<double>(problem.k);
-  switch (problem.kind()) {
-    case Kind::potrs:
-    case Kind::getrs:
-    case Kind::trtrs: return n * n * k;
-    case Kind::getrf:
-    case Kind::geqrf:
-    case Kind::gels:
-    case Kind::gesdd:
-    case Kind::gesvd: return m * n * std::min(m, n);
-    case Kind::orgqr:
-    case Kind::ormqr: return m * n * k;
-    default: return n * n * n;
-  }
-}
-
 }  // namespace
 
+bool Problem::only_moves() const {
+  return kind_row(*this).flops == nullptr;
+}
+
+bool Problem::packed() const {
+  return kind_row(*this).packed;
+}
+
 MatrixShape matrix_shape(const Problem& problem, Argument argument) {
+  const KindRow& kind = kind_row(problem);
   switch (argument) {
-    case Argument::a: return matrix_a(problem);
-    case Argument::b: return matrix_b(problem);
-    case Argument::z: return matrix_z(problem);
-    default: return matrix_right(problem);
+    case Argument::a: return kind.a(problem);
+    case Argument::b: return kind.b(problem);
+    case Argument::z: return kind.z(problem);
+    default: return kind.right(problem);
   }
 }
 
 VectorShape vector_shape(const Problem& problem, Argument argument) {
   const std::size_t integer = problem.integer_bytes;
-  const Kind kind = problem.kind();
+  const KindRow& kind = kind_row(problem);
+  const Intent factors = kind.factors_given ? Intent::read : Intent::write;
   const bool all = problem.eigenvalues() == problem.n && !problem.counts_afterwards();
   switch (argument) {
-    case Argument::ipiv: {
-      if (kind == Kind::laswp) return {integer, problem.iu - problem.il + 1, Intent::read};
-      const bool given = kind == Kind::getrs || kind == Kind::getri;
-      return {integer, problem.min_side(), given ? Intent::read : Intent::write};
-    }
-    case Argument::tau: {
-      const bool given = kind == Kind::orgqr || kind == Kind::ormqr;
-      return {problem.element_bytes(), given ? problem.k : problem.min_side(), given ? Intent::read : Intent::write};
-    }
-    case Argument::w: {
-      if (kind == Kind::geev) return {problem.element_bytes(), problem.n};
-      const bool singular_values = kind == Kind::gesdd || kind == Kind::gesvd;
-      return {problem.real_bytes(), singular_values ? problem.min_side() : problem.eigenvalues()};
-    }
+    case Argument::ipiv:
+      return {integer, kind.family == Family::row_exchange ? problem.iu - problem.il + 1 : problem.min_side(), factors};
+    case Argument::tau: return {problem.element_bytes(), kind.factors_given ? problem.k : problem.min_side(), factors};
+    case Argument::w:
+      switch (kind.values) {
+        case Values::complex_eigenvalues: return {problem.element_bytes(), problem.n};
+        case Values::singular_values: return {problem.real_bytes(), problem.min_side()};
+        case Values::eigenvalues: break;
+      }
+      return {problem.real_bytes(), problem.eigenvalues()};
     case Argument::wi: return {problem.real_bytes(), problem.n};
     // LAPACK does not write isuppz if only a part of the spectrum is computed, and programs do not make it longer.
     case Argument::isuppz: return {integer, problem.wants_vectors() && all ? 2 * problem.n : 0};
@@ -268,7 +96,9 @@ std::size_t eigenvectors_index(Routine routine) {
 }
 
 double flops(const Problem& problem) {
-  return blas::is_complex(problem.scalar()) ? 4 * real_flops(problem) : real_flops(problem);
+  if (problem.only_moves()) return 0;
+  const double real = kind_row(problem).flops(Sizes(problem));
+  return blas::is_complex(problem.scalar()) ? 4 * real : real;
 }
 
 double volume(const Problem& problem) {
@@ -276,8 +106,8 @@ double volume(const Problem& problem) {
   if (problem.only_moves())
     return 0.5 * static_cast<double>(problem.element_bytes()) * static_cast<double>(problem.m) *
            static_cast<double>(problem.n);
-  const double relative = relative_size(problem.kind());
-  return relative * relative * relative * product_of_sides(problem);
+  const KindRow& kind = kind_row(problem);
+  return kind.relative_size * kind.relative_size * kind.relative_size * kind.sides(Sizes(problem));
 }
 
 operation::Work work(const Problem& problem) {
@@ -291,6 +121,7 @@ std::string text(const Problem& problem) {
   const auto add_letter = [&](char letter) {
     add(std::string(1, static_cast<char>(std::toupper(static_cast<unsigned char>(letter)))));
   };
+  const bool exchange = kind_row(problem).family == Family::row_exchange;
   for (const Argument argument : argument_list(problem.routine)) {
     switch (argument) {
       case Argument::uplo: add_letter(problem.uplo); break;
@@ -307,11 +138,11 @@ std::string text(const Problem& problem) {
       case Argument::nrhs: add(fmt::format("nrhs={}", problem.k)); break;
       case Argument::il:
         if (problem.range == 'i') add(fmt::format("il={}", problem.il));
-        if (problem.only_moves()) add(fmt::format("k1={}", problem.il));
+        if (exchange) add(fmt::format("k1={}", problem.il));
         break;
       case Argument::iu:
         if (problem.range == 'i') add(fmt::format("iu={}", problem.iu));
-        if (problem.only_moves()) add(fmt::format("k2={}", problem.iu));
+        if (exchange) add(fmt::format("k2={}", problem.iu));
         break;
       case Argument::incx: add(fmt::format("incx={}", problem.incx)); break;
       case Argument::vl:

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "lapack/arguments.h"
+#include "lapack/routine.h"
 #include "operation/operation.h"
 
 namespace blastoff::lapack {
@@ -46,8 +47,8 @@ struct Problem {
   bool wants_singular_vectors() const { return job != 'n' || job_right != 'n'; }
   bool upper() const { return uplo == 'u'; }
   /// Whether the routine moves numbers and computes none. It cannot fail then, and its flops are 0.
-  bool only_moves() const { return kind() == Kind::laswp; }
-  bool packed() const { return is_packed(kind()); }
+  bool only_moves() const;
+  bool packed() const;
   /// The number of eigenvalues that are computed. For range v, where the number is known only afterwards, the largest
   /// possible number.
   std::int64_t eigenvalues() const { return range == 'i' ? iu - il + 1 : n; }

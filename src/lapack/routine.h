@@ -10,46 +10,12 @@
 
 namespace blastoff::lapack {
 
-/// An operation of LAPACK, for any element type.
+/// An operation of LAPACK, for any element type. The order means nothing; rows/ has a row for each.
 enum class Kind : std::uint8_t {
-  potrf,
-  potrs,
-  posv,
-  potri,
-  getrf,
-  getrs,
-  gesv,
-  getri,
-  laswp,
-  trtri,
-  trtrs,
-  geqrf,
-  orgqr,
-  ormqr,
-  gels,
-  syev,
-  syevd,
-  syevr,
-  syevx,
-  sygv,
-  sygvd,
-  sygvx,
-  spev,
-  spevd,
-  spevx,
-  spgv,
-  spgvd,
-  spgvx,
-  gesdd,
-  gesvd,
-  geev,
+#define BLASTOFF_ENUMERATOR(kind) kind,
+  BLASTOFF_LAPACK_KINDS(BLASTOFF_ENUMERATOR)
+#undef BLASTOFF_ENUMERATOR
 };
-
-/// Whether the matrices A and B are packed: the columns of a triangle follow each other without gaps, and there is no
-/// leading dimension.
-constexpr bool is_packed(Kind kind) {
-  return kind >= Kind::spev && kind <= Kind::spgvx;
-}
 
 enum class Routine : std::uint8_t {
 #define BLASTOFF_ENUMERATOR(name, kind, scalar) name,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "lapack/kinds.h"
+
 namespace blastoff::scalapack {
 namespace {
 

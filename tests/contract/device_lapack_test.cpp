@@ -187,7 +187,7 @@ class LapackCall {
     return lapack::row(routine_).scalar == blas::Scalar::s || lapack::row(routine_).scalar == blas::Scalar::c;
   }
   std::size_t element_bytes() const { return blas::element_size(lapack::row(routine_).scalar); }
-  bool packed() const { return lapack::is_packed(lapack::row(routine_).kind); }
+  bool packed() const { return lapack::row(lapack::row(routine_).kind).packed; }
 
   /// Calls visit(index, i, j) for the elements of a packed triangle, in their order.
   template <class Visit>
@@ -727,7 +727,7 @@ TEST_P(LapackTest, LeastSquaresWithoutFullRankOrOfExtremeNumbersFail) {
 TEST_P(LapackTest, SymmetricEigenproblems) {
   for (const Kind kind : {Kind::syev, Kind::syevd, Kind::syevr, Kind::syevx, Kind::spev, Kind::spevd, Kind::spevx}) {
     for (const char range : {'A', 'I'}) {
-      const lapack::ArgumentList arguments = lapack::argument_list(kind, false);
+      const lapack::ArgumentList arguments = lapack::row(kind).arguments;
       const bool in_place = !arguments.has(Argument::z);
       const bool has_range = arguments.has(Argument::range);
       if (!has_range && range == 'I') continue;
@@ -772,7 +772,7 @@ TEST_P(LapackTest, SymmetricEigenproblems) {
 TEST_P(LapackTest, GeneralizedEigenproblems) {
   for (const Kind kind : {Kind::sygv, Kind::sygvd, Kind::sygvx, Kind::spgv, Kind::spgvd, Kind::spgvx}) {
     for (const char range : {'A', 'I'}) {
-      const lapack::ArgumentList arguments = lapack::argument_list(kind, false);
+      const lapack::ArgumentList arguments = lapack::row(kind).arguments;
       const bool in_place = !arguments.has(Argument::z);
       const bool has_range = arguments.has(Argument::range);
       if (!has_range && range == 'I') continue;

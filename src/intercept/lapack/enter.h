@@ -5,7 +5,7 @@
 
 #include "intercept/lapack/entry_points.h"
 #include "intercept/original.h"
-#include "lapack/arguments.h"
+#include "lapack/kinds.h"
 
 namespace blastoff::intercept {
 

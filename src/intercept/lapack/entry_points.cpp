@@ -4,7 +4,7 @@
 
 #include "intercept/lapack/hooks.h"
 #include "intercept/lapack/names.h"
-#include "lapack/arguments.h"
+#include "lapack/kinds.h"
 #include "lapack/problem.h"
 
 namespace blastoff::intercept {
@@ -29,9 +29,7 @@ constinit std::array<std::atomic<std::uint64_t>, std::size(lapack_entry_points)>
 /// Whether `other` is a factorization of the same element type.
 bool accompanies(std::uint16_t routine, std::uint16_t other) {
   const lapack::RoutineRow& of = lapack::routine_table[other];
-  const bool factorization =
-      of.kind == lapack::Kind::getrf || of.kind == lapack::Kind::potrf || of.kind == lapack::Kind::geqrf;
-  return factorization && of.scalar == lapack::routine_table[routine].scalar;
+  return lapack::row(of.kind).action == lapack::Action::factor && of.scalar == lapack::routine_table[routine].scalar;
 }
 
 constexpr Role role_of(lapack::Argument argument) {

@@ -12,17 +12,12 @@ namespace {
 using operation::Operand;
 using operation::Part;
 
-/// In multiples of the order and the machine epsilon. syevr computes eigenvectors from relatively robust
-/// representations, which are less orthogonal than others (Demmel, Marques, Parlett, Voemel, LAPACK Working Note 183).
-double tolerance(Kind kind) {
-  return kind == Kind::syevr ? 100 : 8;
-}
 /// This is added to the order, so that the bound of a small problem is not too tight.
 constexpr double min_order = 8;
 
 double bound(const Problem& problem) {
   const auto order = static_cast<double>(std::max(problem.m, problem.n));
-  return tolerance(problem.kind()) * (order + min_order) * blas::machine_epsilon(problem.scalar());
+  return kind_row(problem).tolerance * (order + min_order) * blas::machine_epsilon(problem.scalar());
 }
 
 }  // namespace
@@ -81,6 +76,10 @@ void Discrepancy::add(const Discrepancy& other) {
 }
 
 Check::Check(const operation::Operation& operation) : operation_(operation), problem_(operation.payload<Problem>()) {}
+
+const KindRow& Check::kind() const {
+  return kind_row(problem_);
+}
 
 operation::Comparison Check::compare() const {
   Discrepancy discrepancy(bound(problem_));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lapack/check/matrix.h"
-#include "lapack/problem.h"
+#include "lapack/kinds.h"
 #include "operation/verification.h"
 
 namespace blastoff::lapack::check {
@@ -49,7 +49,7 @@ class Check : public operation::Verification {
   virtual void inspect(Discrepancy& discrepancy) const = 0;
 
   const Problem& problem() const { return problem_; }
-  Kind kind() const { return problem_.kind(); }
+  const KindRow& kind() const;
   /// Returns the operand for an argument. If the number of eigenvectors is known only afterwards, z has as many columns
   /// as were found.
   operation::Operand operand(Argument argument) const;

@@ -18,15 +18,11 @@ using operation::Operation;
 /// Returns the matrix that the operand a represents by its factors, or the triangle that it is.
 std::unique_ptr<Factored> factored(const Check& check) {
   const auto scalar = check.problem().scalar();
-  switch (check.kind()) {
-    case Kind::potrf:
-    case Kind::potrs:
-    case Kind::posv:
-    case Kind::potri: return std::make_unique<Cholesky>(check.triangle(Argument::a), check.problem().upper());
-    case Kind::geqrf:
+  switch (check.kind().family) {
+    case Family::cholesky: return std::make_unique<Cholesky>(check.triangle(Argument::a), check.problem().upper());
+    case Family::orthogonal:
       return std::make_unique<QrFactored>(check.operand(Argument::a), scalar, check.numbers(Argument::tau));
-    case Kind::trtri:
-    case Kind::trtrs: {
+    case Family::triangle: {
       const bool unit = check.problem().diag == 'u';
       return std::make_unique<Unfactored>(
           check.triangle(Argument::a, unit ? Structure::unit_diagonal : Structure::stored));
@@ -39,8 +35,8 @@ std::unique_ptr<Factored> factored(const Check& check) {
 class Factorization final : public Check {
  public:
   explicit Factorization(const Operation& operation) : Check(operation) {
-    const bool cholesky = kind() == Kind::potrf || kind() == Kind::posv;
-    const Matrix a = cholesky ? triangle(Argument::a, Structure::hermitian) : matrix(Argument::a);
+    const Matrix a =
+        kind().family == Family::cholesky ? triangle(Argument::a, Structure::hermitian) : matrix(Argument::a);
     norm_ = a.norm();
     for (std::size_t trial = 0; trial < trials; ++trial)
       products_.push_back(a.times(random_vector(problem().n, trial)));
@@ -71,7 +67,7 @@ class Solution final : public Check {
     const double min_norm = min_normal / blas::machine_epsilon(problem().scalar());
     for (const double norm : right_sides.column_norms()) weights_.push_back(norm > min_norm ? 1 / norm : 0);
     for (std::size_t trial = 0; trial < trials; ++trial) right_sides_.push_back(right_sides.times(combination(trial)));
-    if (kind() == Kind::posv || kind() == Kind::gesv) factorization_.emplace(operation);
+    if (kind().action == Action::factor_and_solve) factorization_.emplace(operation);
   }
 
   void inspect(Discrepancy& discrepancy) const override {
@@ -131,9 +127,9 @@ class Inverse final : public Check {
 
  private:
   Matrix result() const {
-    switch (kind()) {
-      case Kind::potri: return triangle(Argument::a, Structure::hermitian);
-      case Kind::trtri:
+    switch (kind().family) {
+      case Family::cholesky: return triangle(Argument::a, Structure::hermitian);
+      case Family::triangle:
         return triangle(Argument::a, problem().diag == 'u' ? Structure::unit_diagonal : Structure::stored);
       default: return matrix(Argument::a);
     }
@@ -150,20 +146,20 @@ class OrthogonalFactor final : public Check {
   explicit OrthogonalFactor(const Operation& operation) : Check(operation) {
     const Reflectors q(operand(Argument::a), problem().scalar(), numbers(Argument::tau));
     scale_ = std::sqrt(static_cast<double>(problem().n));  // the Frobenius norm of Q
-    if (kind() == Kind::ormqr) scale_ = matrix(Argument::b).norm();
+    if (kind().action == Action::multiply) scale_ = matrix(Argument::b).norm();
     for (std::size_t trial = 0; trial < trials; ++trial)
       products_.push_back(expected(q, random_vector(problem().n, trial)));
   }
 
   void inspect(Discrepancy& discrepancy) const override {
-    const Matrix result = matrix(kind() == Kind::ormqr ? Argument::b : Argument::a);
+    const Matrix result = matrix(kind().action == Action::multiply ? Argument::b : Argument::a);
     for (std::size_t trial = 0; trial < trials; ++trial)
       discrepancy.add(result.times(random_vector(problem().n, trial)), products_[trial], scale_);
   }
 
  private:
   Vector expected(const Reflectors& q, Vector x) const {
-    if (kind() == Kind::orgqr) {
+    if (kind().action == Action::generate) {
       x.resize(static_cast<std::size_t>(problem().m));
       return q.times(std::move(x));
     }

@@ -142,7 +142,7 @@ class Example {
   }
 
   bool has(Argument argument) const { return lapack::argument_list(routine_).has(argument); }
-  bool packed() const { return lapack::is_packed(row(routine_).kind); }
+  bool packed() const { return lapack::row(row(routine_).kind).packed; }
   void set_letter(Argument argument, char letter) { bytes(argument).front() = letter; }
   void set_integer(Argument argument, std::int64_t value, std::size_t position = 0) {
     const auto narrow = static_cast<std::int32_t>(value);
@@ -253,34 +253,38 @@ class Example {
   }
 
   void fill(const lapack::Problem& problem) {
-    switch (problem.kind()) {
-      case Kind::potrf:
-      case Kind::posv: fill_hermitian(problem, Argument::a, static_cast<double>(problem.n)); break;
-      case Kind::potrs:
-      case Kind::potri:
-      case Kind::trtri:
-      case Kind::trtrs: fill_triangle(problem); break;
-      case Kind::getrs:
-      case Kind::getri: fill_factors(problem); break;
-      case Kind::orgqr:
-      case Kind::ormqr: fill_reflectors(problem); break;
-      case Kind::syev:
-      case Kind::syevd:
-      case Kind::syevr:
-      case Kind::syevx:
-      case Kind::spev:
-      case Kind::spevd:
-      case Kind::spevx: fill_hermitian(problem, Argument::a, 0); break;
-      case Kind::sygv:
-      case Kind::sygvd:
-      case Kind::sygvx:
-      case Kind::spgv:
-      case Kind::spgvd:
-      case Kind::spgvx:
+    using lapack::Action;
+    using lapack::Family;
+    const lapack::KindRow& kind = kind_row(problem);
+    switch (kind.family) {
+      case Family::cholesky:
+        if (kind.action == Action::solve || kind.action == Action::invert) {
+          fill_triangle(problem);
+        } else {
+          fill_hermitian(problem, Argument::a, static_cast<double>(problem.n));
+        }
+        break;
+      case Family::triangle: fill_triangle(problem); break;
+      case Family::lu:
+        if (kind.factors_given) {
+          fill_factors(problem);
+        } else {
+          fill_general(problem, Argument::a, kind.action == Action::factor_and_solve ? 6 : 0);
+        }
+        break;
+      case Family::orthogonal:
+        if (kind.factors_given) {
+          fill_reflectors(problem);
+        } else {
+          fill_general(problem, Argument::a, 0);
+        }
+        break;
+      case Family::eigenproblem: fill_hermitian(problem, Argument::a, 0); break;
+      case Family::generalized_eigenproblem:
         fill_hermitian(problem, Argument::a, 0);
         fill_hermitian(problem, Argument::b, static_cast<double>(problem.n));
         return;
-      default: fill_general(problem, Argument::a, problem.kind() == Kind::gesv ? 6 : 0);
+      default: fill_general(problem, Argument::a, 0);
     }
     if (has(Argument::b)) fill_general(problem, Argument::b, 0);
   }
@@ -352,14 +356,6 @@ class Example {
   std::array<PaddedMatrix, lapack::argument_count> matrices_;
 };
 
-inline bool has_range(Kind kind) {
-  return kind == Kind::syevr || kind == Kind::syevx || kind == Kind::sygvx || kind == Kind::spevx ||
-         kind == Kind::spgvx;
-}
-inline bool has_itype(Kind kind) {
-  return (kind >= Kind::sygv && kind <= Kind::sygvx) || (kind >= Kind::spgv && kind <= Kind::spgvx);
-}
-
 /// All combinations of a routine's options that change the computation, each once.
 inline std::vector<Options> all_options(Kind kind, bool complex) {
   const std::vector<Options> shapes{{}, {.m = 37, .n = 23, .k = 11}, {.m = 23, .n = 37, .k = 11}};
@@ -369,63 +365,31 @@ inline std::vector<Options> all_options(Kind kind, bool complex) {
     for (Options options : result) ((options.*member = values, varied.push_back(options)), ...);
     result = varied;
   };
-  switch (kind) {
-    case Kind::potrf:
-    case Kind::potri:
-    case Kind::potrs:
-    case Kind::posv: vary(&Options::uplo, 'U', 'L'); break;
-    case Kind::trtri:
-      vary(&Options::uplo, 'U', 'L');
-      vary(&Options::diag, 'N', 'U');
-      break;
-    case Kind::trtrs:
-      vary(&Options::uplo, 'U', 'L');
-      vary(&Options::trans, 'N', 'T', 'C');
-      vary(&Options::diag, 'N', 'U');
-      break;
-    case Kind::getrf:
-    case Kind::geqrf: result = shapes; break;
-    case Kind::getrs: vary(&Options::trans, 'N', 'T', 'C'); break;
-    case Kind::gesv:
-    case Kind::getri:
-    case Kind::laswp: break;
-    case Kind::orgqr: result = {{.m = 37, .n = 23, .k = 11}, {.k = 37}}; break;
-    case Kind::ormqr:
-      result = {{.m = 37, .n = 23, .k = 11}, {.m = 23, .n = 37, .k = 23}};
-      vary(&Options::side, 'L', 'R');
-      vary(&Options::trans, 'N', complex ? 'C' : 'T');
-      break;
-    case Kind::gels: result = {{.m = 37, .n = 23, .k = 11}, {.m = 37, .n = 36, .k = 1}, {}}; break;
-    case Kind::sygv:
-    case Kind::sygvd:
-    case Kind::sygvx:
-    case Kind::syev:
-    case Kind::syevd:
-    case Kind::syevr:
-    case Kind::syevx:
-    case Kind::spev:
-    case Kind::spevd:
-    case Kind::spevx:
-    case Kind::spgv:
-    case Kind::spgvd:
-    case Kind::spgvx:
-      vary(&Options::uplo, 'U', 'L');
-      vary(&Options::job, 'N', 'V');
-      if (has_range(kind)) vary(&Options::range, 'A', 'I', 'V');
-      if (has_itype(kind)) vary(&Options::itype, 1, 2, 3);
-      break;
-    case Kind::gesdd:
-    case Kind::gesvd:
-      result.clear();
-      for (Options options : shapes)
-        for (const char job : {'N', 'S', 'A'})
-          for (const char job_right : {'N', 'S', 'A'}) {
-            options.job = job;
-            options.job_right = job_right;
-            if (kind == Kind::gesvd || job == job_right) result.push_back(options);
-          }
-      break;
-    case Kind::geev: vary(&Options::job_right, 'N', 'V'); break;
+  using lapack::Action;
+  using lapack::Family;
+  const lapack::KindRow& row = lapack::row(kind);
+  const bool factors = row.action == Action::factor && (row.family == Family::lu || row.family == Family::orthogonal);
+  if (factors || row.family == Family::singular_values) result = shapes;
+  if (row.family == Family::least_squares) result = {{.m = 37, .n = 23, .k = 11}, {.m = 37, .n = 36, .k = 1}, {}};
+  if (row.action == Action::generate) result = {{.m = 37, .n = 23, .k = 11}, {.k = 37}};
+  if (row.action == Action::multiply) result = {{.m = 37, .n = 23, .k = 11}, {.m = 23, .n = 37, .k = 23}};
+  const auto has = [&](Argument argument) { return row.arguments.has(argument); };
+  if (has(Argument::uplo)) vary(&Options::uplo, 'U', 'L');
+  if (has(Argument::trans) && !row.adjoint_only) vary(&Options::trans, 'N', 'T', 'C');
+  if (has(Argument::side)) vary(&Options::trans, 'N', complex ? 'C' : 'T');
+  if (has(Argument::side)) vary(&Options::side, 'L', 'R');
+  if (has(Argument::diag)) vary(&Options::diag, 'N', 'U');
+  if (has(Argument::range)) vary(&Options::range, 'A', 'I', 'V');
+  if (has(Argument::itype)) vary(&Options::itype, 1, 2, 3);
+  if (row.family == Family::general_eigenproblem) {
+    vary(&Options::job_right, 'N', 'V');
+  } else if (row.family == Family::singular_values) {
+    vary(&Options::job, 'N', 'S', 'A');
+    vary(&Options::job_right, 'N', 'S', 'A');
+    if (!has(Argument::job_right))
+      std::erase_if(result, [](const Options& each) { return each.job != each.job_right; });
+  } else if (has(Argument::job)) {
+    vary(&Options::job, 'N', 'V');
   }
   return result;
 }

@@ -14,7 +14,6 @@ namespace blastoff::device::cuda {
 namespace {
 
 using lapack::Argument;
-using lapack::Kind;
 using lapack::Problem;
 
 Error failed(const char* message) {
@@ -22,47 +21,20 @@ Error failed(const char* message) {
 }
 
 Status run_family(const Task& task) {
-  switch (task.problem.kind()) {
-    case Kind::potrf:
-    case Kind::potrs:
-    case Kind::posv:
-    case Kind::getrf:
-    case Kind::getrs:
-    case Kind::gesv:
-    case Kind::getri: return run_factorization(task);
-    case Kind::laswp: return run_row_exchange(task);
-    case Kind::potri:
-    case Kind::trtri: return run_triangular_inverse(task);
-    case Kind::trtrs: return run_triangular_solve(task);
-    case Kind::geqrf:
-    case Kind::orgqr:
-    case Kind::ormqr: return run_orthogonal(task);
-    case Kind::gels: return run_least_squares(task);
-    case Kind::syev:
-    case Kind::syevd:
-    case Kind::syevr:
-    case Kind::syevx:
-    case Kind::spev:
-    case Kind::spevd:
-    case Kind::spevx: return run_eigenproblem(task);
-    case Kind::sygv:
-    case Kind::sygvd:
-    case Kind::sygvx:
-    case Kind::spgv:
-    case Kind::spgvd:
-    case Kind::spgvx: return run_generalized_eigenproblem(task);
-    case Kind::gesdd:
-    case Kind::gesvd: return run_singular_values(task);
-    case Kind::geev: return run_general_eigenproblem(task);
+  using lapack::Family;
+  switch (task.kind().family) {
+    case Family::cholesky: return run_cholesky(task);
+    case Family::lu: return run_lu(task);
+    case Family::triangle: return run_triangle(task);
+    case Family::orthogonal: return run_orthogonal(task);
+    case Family::row_exchange: return run_row_exchange(task);
+    case Family::least_squares: return run_least_squares(task);
+    case Family::eigenproblem: return run_eigenproblem(task);
+    case Family::generalized_eigenproblem: return run_generalized_eigenproblem(task);
+    case Family::singular_values: return run_singular_values(task);
+    case Family::general_eigenproblem: return run_general_eigenproblem(task);
   }
   return {};
-}
-
-/// Eigenvalues and singular values are found by iterations that square the elements. If the elements are too large or
-/// too small for that, LAPACK scales the matrix; cuSOLVER does not, and has been seen to destroy the context. LAPACK
-/// scales the matrices of least squares, too. These kinds come last in Kind.
-bool squares_elements(Kind kind) {
-  return kind >= Kind::gels;
 }
 
 struct Range {
@@ -88,7 +60,7 @@ std::vector<Operand> input(const Task& task) {
     if (!lapack::is_matrix(argument)) continue;
     const Operand matrix = task.matrix(argument);
     if (!operation::reads(matrix.intent) || matrix.empty()) continue;
-    const bool symmetric = task.problem.uplo != 0 && squares_elements(task.problem.kind());
+    const bool symmetric = task.problem.uplo != 0 && task.kind().scales;
     matrices.push_back(symmetric ? task.triangle(argument) : matrix);
   }
   return matrices;
@@ -106,7 +78,7 @@ Status check_input(const Task& task) {
     const auto largest = task.solver.largest_magnitude({&matrix, 1}, task.problem.scalar());
     if (!largest) return tl::unexpected(largest.error());
     if (!std::isfinite(*largest)) return tl::unexpected(failed("the matrix holds NaN or infinity"));
-    if (squares_elements(task.problem.kind()) && (*largest < safe.least || *largest > safe.largest))
+    if (task.kind().scales && (*largest < safe.least || *largest > safe.largest))
       return tl::unexpected(failed("the matrix needs scaling, which cuSOLVER does not do"));
   }
   return {};

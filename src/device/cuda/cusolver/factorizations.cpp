@@ -6,8 +6,8 @@
 namespace blastoff::device::cuda {
 namespace {
 
+using lapack::Action;
 using lapack::Argument;
-using lapack::Kind;
 
 Status factor_cholesky(const Task& task) {
   const api::Cusolver& library = task.cusolver();
@@ -107,31 +107,32 @@ Status invert_lu(const Task& task, Pivots pivots) {
 Status run_with_new_pivots(const Task& task) {
   const auto pivots = pivot_memory(task);
   if (!pivots) return tl::unexpected(pivots.error());
-  if (auto ok = factor_lu(task, *pivots); !ok || task.problem.kind() == Kind::getrf) return ok;
+  if (auto ok = factor_lu(task, *pivots); !ok || task.kind().action == Action::factor) return ok;
   return solve_lu(task, api::operation_none, *pivots, task.matrix(Argument::b));
 }
 
 Status run_with_given_pivots(const Task& task) {
   const auto pivots = given_pivots(task);
   if (!pivots) return tl::unexpected(pivots.error());
-  if (task.problem.kind() == Kind::getri) return invert_lu(task, *pivots);
+  if (task.kind().action == Action::invert) return invert_lu(task, *pivots);
   return solve_lu(task, task.operation_code(), *pivots, task.matrix(Argument::b));
 }
 
 }  // namespace
 
-Status run_factorization(const Task& task) {
-  switch (task.problem.kind()) {
-    case Kind::potrf: return factor_cholesky(task);
-    case Kind::potrs: return solve_cholesky(task);
-    case Kind::posv: {
-      auto factored = factor_cholesky(task);
-      return factored ? solve_cholesky(task) : factored;
-    }
-    case Kind::getrs:
-    case Kind::getri: return run_with_given_pivots(task);
-    default: return run_with_new_pivots(task);
+Status run_cholesky(const Task& task) {
+  switch (task.kind().action) {
+    case Action::factor: return factor_cholesky(task);
+    case Action::solve: return solve_cholesky(task);
+    case Action::invert: return invert_from_cholesky(task);
+    default: break;
   }
+  auto factored = factor_cholesky(task);
+  return factored ? solve_cholesky(task) : factored;
+}
+
+Status run_lu(const Task& task) {
+  return task.kind().factors_given ? run_with_given_pivots(task) : run_with_new_pivots(task);
 }
 
 }  // namespace blastoff::device::cuda

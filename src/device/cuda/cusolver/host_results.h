@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/cuda/cusolver/page_memory.h"
-#include "lapack/problem.h"
+#include "lapack/kinds.h"
 
 namespace blastoff::device::cuda {
 

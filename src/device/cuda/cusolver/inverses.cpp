@@ -5,27 +5,6 @@ namespace blastoff::device::cuda {
 namespace {
 
 using lapack::Argument;
-using lapack::Kind;
-
-/// Works on a copy, since the library may overwrite the other triangle, which belongs to the program.
-Status invert_from_cholesky(const Task& task) {
-  if (auto ok = task.require_32_bits(); !ok) return ok;
-  const api::Cusolver& library = task.cusolver();
-  const std::size_t scalar = task.scalar_index();
-  const Operand a = task.matrix(Argument::a);
-  const auto inverse = task.solver.copy_of(a, Solver::Purpose::matrix);
-  if (!inverse) return tl::unexpected(inverse.error());
-  const int order = static_cast<int>(a.columns);
-  auto inverted = task.solver.run_in_elements(
-      "potri", a.element_size,
-      [&](int* elements) {
-        return library.potri_size[scalar](task.handle(), task.fill(), order, inverse->address, order, elements);
-      },
-      [&](void* work, int elements, int* info) {
-        return library.potri[scalar](task.handle(), task.fill(), order, inverse->address, order, work, elements, info);
-      });
-  return inverted ? task.solver.copy(a, *inverse) : inverted;
-}
 
 Status invert_triangle(const Task& task, const Operand& a) {
   const api::Cusolver& library = task.cusolver();
@@ -67,8 +46,27 @@ Status invert_unit_triangle(const Task& task) {
 
 }  // namespace
 
-Status run_triangular_inverse(const Task& task) {
-  if (task.problem.kind() == Kind::potri) return invert_from_cholesky(task);
+/// Works on a copy, since the library may overwrite the other triangle, which belongs to the program.
+Status invert_from_cholesky(const Task& task) {
+  if (auto ok = task.require_32_bits(); !ok) return ok;
+  const api::Cusolver& library = task.cusolver();
+  const std::size_t scalar = task.scalar_index();
+  const Operand a = task.matrix(Argument::a);
+  const auto inverse = task.solver.copy_of(a, Solver::Purpose::matrix);
+  if (!inverse) return tl::unexpected(inverse.error());
+  const int order = static_cast<int>(a.columns);
+  auto inverted = task.solver.run_in_elements(
+      "potri", a.element_size,
+      [&](int* elements) {
+        return library.potri_size[scalar](task.handle(), task.fill(), order, inverse->address, order, elements);
+      },
+      [&](void* work, int elements, int* info) {
+        return library.potri[scalar](task.handle(), task.fill(), order, inverse->address, order, work, elements, info);
+      });
+  return inverted ? task.solver.copy(a, *inverse) : inverted;
+}
+
+Status invert_triangle(const Task& task) {
   return task.problem.diag == 'u' ? invert_unit_triangle(task) : invert_triangle(task, task.matrix(Argument::a));
 }
 

@@ -4,8 +4,8 @@
 namespace blastoff::device::cuda {
 namespace {
 
+using lapack::Action;
 using lapack::Argument;
-using lapack::Kind;
 
 int narrow(std::int64_t size) {
   return static_cast<int>(size);
@@ -88,11 +88,11 @@ Status multiply_orthogonal(const Task& task, int side, int operation, std::int64
 }
 
 Status run_orthogonal(const Task& task) {
-  if (task.problem.kind() == Kind::geqrf) return factor(task);
+  if (task.kind().action == Action::factor) return factor(task);
   if (auto ok = task.require_32_bits(); !ok) return ok;
   const auto tau = given_tau(task);
   if (!tau) return tl::unexpected(tau.error());
-  if (task.problem.kind() == Kind::orgqr) return generate(task, *tau);
+  if (task.kind().action == Action::generate) return generate(task, *tau);
   const int side = task.problem.side == 'l' ? api::side_left : api::side_right;
   return multiply_orthogonal(task, side, task.operation_code(), task.problem.k, *tau);
 }

@@ -5,7 +5,7 @@
 
 #include "device/cuda/cusolver/host_results.h"
 #include "device/cuda/cusolver/solver.h"
-#include "lapack/problem.h"
+#include "lapack/kinds.h"
 
 namespace blastoff::device::cuda {
 
@@ -15,6 +15,7 @@ struct Task {
   const lapack::Problem problem;
   HostResults& results;
 
+  const lapack::KindRow& kind() const { return lapack::kind_row(problem); }
   const api::Cusolver& cusolver() const { return solver.cusolver(); }
   api::cusolverHandle handle() const { return solver.handle(); }
   api::cusolverParams params() const { return solver.params(); }
@@ -39,17 +40,22 @@ struct Task {
   Status stage(lapack::Argument argument, const void* device, std::size_t offset = 0) const;
 };
 
-/// Each function writes the operands on the device and stages the host vectors.
-Status run_factorization(const Task& task);             ///< potrf, getrf, the solves with their factors, getri
-Status run_row_exchange(const Task& task);              ///< laswp
-Status run_triangular_inverse(const Task& task);        ///< potri, trtri
-Status run_triangular_solve(const Task& task);          ///< trtrs
-Status run_orthogonal(const Task& task);                ///< geqrf, orgqr, ormqr
-Status run_least_squares(const Task& task);             ///< gels
-Status run_eigenproblem(const Task& task);              ///< syev and similar routines
-Status run_generalized_eigenproblem(const Task& task);  ///< sygv and similar routines
-Status run_singular_values(const Task& task);           ///< gesdd, gesvd
-Status run_general_eigenproblem(const Task& task);      ///< geev
+/// One function for each family. It writes the operands on the device and stages the host vectors.
+Status run_cholesky(const Task& task);
+Status run_lu(const Task& task);
+Status run_triangle(const Task& task);
+Status run_orthogonal(const Task& task);
+Status run_row_exchange(const Task& task);
+Status run_least_squares(const Task& task);
+Status run_eigenproblem(const Task& task);
+Status run_generalized_eigenproblem(const Task& task);
+Status run_singular_values(const Task& task);
+Status run_general_eigenproblem(const Task& task);
+
+/// The inverse of the matrix whose Cholesky factor is in A, in its place.
+Status invert_from_cholesky(const Task& task);
+/// The inverse of the triangle A, in its place.
+Status invert_triangle(const Task& task);
 
 /// A = Q R, in place. Returns tau, in the memory of Task::vector().
 Result<void*> factor_orthogonal(const Task& task);

@@ -1,4 +1,4 @@
-// Solves with a triangular matrix, by cuBLAS.
+// Triangular matrices. Solves are by cuBLAS.
 #include <algorithm>
 
 #include "blas/call.h"
@@ -58,7 +58,8 @@ Status solve_triangle(const Task& task, const Operand& a, const Operand& b) {
   return (*library)->run(call);
 }
 
-Status run_triangular_solve(const Task& task) {
+Status run_triangle(const Task& task) {
+  if (task.kind().action == lapack::Action::invert) return invert_triangle(task);
   const Operand a = task.triangle(Argument::a);
   if (task.problem.diag == 'n') {
     const auto diagonal = diagonal_magnitudes(task, a);

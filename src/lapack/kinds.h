@@ -1,0 +1,68 @@
+// The kinds of LAPACK routines. Each has a row in rows/.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "lapack/rows/linear_systems.h"
+#include "lapack/rows/orthogonal.h"
+#include "lapack/rows/spectral.h"
+#include "lapack/rows/symmetric_eigenproblems.h"
+
+namespace blastoff::lapack {
+
+inline constexpr std::size_t kind_count = [] {
+  std::size_t count = 0;
+#define BLASTOFF_COUNT(kind) ++count;
+  BLASTOFF_LAPACK_KINDS(BLASTOFF_COUNT)
+#undef BLASTOFF_COUNT
+  return count;
+}();
+/// Indexed by Kind.
+inline constexpr auto kind_table = [] {
+  std::array<KindRow, kind_count> table{};
+  const auto add = [&](const auto& rows) {
+    for (const KindRow& row : rows) table[static_cast<std::size_t>(row.kind)] = row;
+  };
+  add(rows::linear_systems);
+  add(rows::orthogonal);
+  add(rows::symmetric_eigenproblems);
+  add(rows::spectral);
+  return table;
+}();
+static_assert(
+    [] {
+      for (const KindRow& row : kind_table)
+        if (row.check == nullptr) return false;
+      return true;
+    }(),
+    "each kind has a row");
+
+constexpr const KindRow& row(Kind kind) {
+  return kind_table[static_cast<std::size_t>(kind)];
+}
+inline const KindRow& kind_row(const Problem& problem) {
+  return row(problem.kind());
+}
+
+/// Indexed by Routine.
+inline constexpr auto argument_lists = [] {
+  std::array<ArgumentList, routine_count> lists;
+  for (std::size_t i = 0; i < routine_count; ++i)
+    for (const Argument argument : row(routine_table[i].kind).arguments)
+      if (is_passed(argument, blas::is_complex(routine_table[i].scalar))) lists[i].add(argument);
+  return lists;
+}();
+
+constexpr const ArgumentList& argument_list(Routine routine) {
+  return argument_lists[static_cast<std::size_t>(routine)];
+}
+
+/// Of the longest list: addresses and letters.
+inline constexpr std::size_t max_words = [] {
+  std::size_t words = 0;
+  for (const ArgumentList& list : argument_lists) words = list.words() > words ? list.words() : words;
+  return words;
+}();
+
+}  // namespace blastoff::lapack
