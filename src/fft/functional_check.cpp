@@ -372,20 +372,14 @@ class FunctionalCheck final : public operation::Verification {
         workers_(workers_for(operation)),
         functionals_(transform_) {
     const void* const input = input_of(operation).address;
-    const Precision precision = transform_.request.precision;
-    const std::vector<Sums> stored = read(functionals_.input(input), precision, workers_.get());
+    const std::vector<Sums> stored = read(functionals_.input(input), transform_.request.precision, workers_.get());
     squares_ = total(stored, &Sums::squares);
     for (const Sums& part : stored) {
       of_input_.push_back(part.weighted());
       shares_.push_back(part.shares.value());
     }
-    if (!transform_.real_output()) return;
-    const std::vector<Sums> others = read(functionals_.opposite_input(input), precision, workers_.get());
-    for (std::size_t i = 0; i < others.size(); ++i) {
-      const auto part = static_cast<std::size_t>(functionals_.opposite_part(static_cast<std::int64_t>(i)));
-      of_input_[part] += std::conj(others[i].weighted());
-      shares_[part] += others[i].shares.value();
-    }
+    if (transform_.real_output()) add_opposites(input);
+    scale(transform_.factor);
   }
 
   Comparison compare() const override {
@@ -399,6 +393,24 @@ class FunctionalCheck final : public operation::Verification {
   }
 
  private:
+  /// Adds the sums of the half of a spectrum that is not stored.
+  void add_opposites(const void* input) {
+    const Side side = functionals_.opposite_input(input);
+    const std::vector<Sums> others = read(side, transform_.request.precision, workers_.get());
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      const auto part = static_cast<std::size_t>(functionals_.opposite_part(static_cast<std::int64_t>(i)));
+      of_input_[part] += std::conj(others[i].weighted());
+      shares_[part] += others[i].shares.value();
+    }
+  }
+
+  /// Makes the sums those of an input that is multiplied by the transform's factor: its result has the same sums.
+  void scale(double factor) {
+    for (Number& functional : of_input_) functional *= factor;
+    for (double& share : shares_) share *= factor * factor;
+    squares_ *= factor * factor;
+  }
+
   bool narrow() const { return transform_.request.precision == Precision::f32; }
   double epsilon() const {
     return narrow() ? static_cast<double>(std::numeric_limits<float>::epsilon()) : epsilon_of_sums;
@@ -413,7 +425,9 @@ class FunctionalCheck final : public operation::Verification {
   /// Whether the squares and the numbers of the transform stay in their range. `squares`: sum over the result.
   bool in_range(double squares) const {
     const double norm = std::sqrt(2 * squares_ * transform_.length());
-    if (!(norm < 1e-3 * largest()) || squares_ > 1e270) return false;
+    // A device multiplies by the factor at the end.
+    const double before = norm / std::min(1.0, std::abs(transform_.factor));
+    if (!(before < 1e-3 * largest()) || squares_ > 1e270) return false;
     const double smallest = std::max(1e-135, least() / epsilon()) * std::sqrt(transform_.points());
     return norm > smallest || std::sqrt(squares) > smallest || std::isnan(squares);
   }

@@ -86,7 +86,8 @@ void each_step(std::span<const Dimension> loops, std::int64_t in, std::int64_t o
 template <class Real>
 class OneTransform {
  public:
-  OneTransform(const Request& request, std::span<const Dimension> dims) : request_(request), dims_(dims) {
+  OneTransform(const Request& request, std::span<const Dimension> dims, double factor)
+      : request_(request), dims_(dims), factor_(factor) {
     const std::int64_t last = dims.back().length;
     line_ = request.kind == Kind::c2c ? last : last / 2 + 1;
     std::int64_t elements = line_;
@@ -129,8 +130,8 @@ class OneTransform {
     if (request_.kind != Kind::c2r) {
       for (std::int64_t i = 0; i < line_; ++i) {
         Real* const element = out + 2 * (to + i * stride);
-        element[0] = static_cast<Real>(row[i].real());
-        element[1] = static_cast<Real>(row[i].imag());
+        element[0] = static_cast<Real>(factor_ * row[i].real());
+        element[1] = static_cast<Real>(factor_ * row[i].imag());
       }
       return;
     }
@@ -139,7 +140,8 @@ class OneTransform {
     lines.line().front() = row[0].real();
     if (n % 2 == 0) lines.line()[index(n / 2)] = row[n / 2].real();
     const Numbers& transformed = lines.transformed();
-    for (std::int64_t i = 0; i < n; ++i) out[to + i * stride] = static_cast<Real>(transformed[index(i)].real());
+    for (std::int64_t i = 0; i < n; ++i)
+      out[to + i * stride] = static_cast<Real>(factor_ * transformed[index(i)].real());
   }
 
   /// Transforms along a dimension whose elements are `inner` apart.
@@ -156,6 +158,7 @@ class OneTransform {
 
   const Request request_;
   const std::span<const Dimension> dims_;
+  const double factor_;
   std::int64_t line_;  ///< complex numbers in a line
   Numbers values_;
 };
@@ -164,7 +167,7 @@ template <class Real>
 void compute_all(const operation::Operation& operation) {
   const Transform& transform = plan_of(operation).transform;
   const Layout layout = layout_of(operation);
-  OneTransform<Real> one(transform.request, layout.dims.all());
+  OneTransform<Real> one(transform.request, layout.dims.all(), transform.factor);
   const auto* const in = static_cast<const Real*>(input_of(operation).address);
   auto* const out = static_cast<Real*>(output_of(operation).address);
   std::int64_t number = 0;

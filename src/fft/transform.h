@@ -55,6 +55,7 @@ struct Transform {
   Dimensions dims;     ///< as in FFTW's guru interface: for r2c and c2r, the complex side has half the length of the
                        ///< last dimension, plus 1
   Dimensions batches;  ///< loops over independent transforms
+  double factor = 1;   ///< by which the results are multiplied
 
   bool real_input() const { return request.kind == Kind::r2c; }
   bool real_output() const { return request.kind == Kind::c2r; }

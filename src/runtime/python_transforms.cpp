@@ -42,12 +42,13 @@ struct Description {
   std::int64_t sign;
   std::int64_t computer;   ///< differs for calls that take different times on the CPU: the library, its threads
   std::int64_t supported;  ///< 0: the device would compute something else
+  double factor;           ///< by which the results are multiplied
   std::int64_t dims;
   std::int64_t batches;
 
   const fft::Dimension* loops() const { return reinterpret_cast<const fft::Dimension*>(this + 1); }
 };
-static_assert(sizeof(Description) == 7 * 8 && sizeof(fft::Dimension) == 3 * 8);
+static_assert(sizeof(Description) == 8 * 8 && sizeof(fft::Dimension) == 3 * 8);
 
 /// Calls the program's own function, in Python.
 using OnCpu = void (*)(void* call);
@@ -84,7 +85,9 @@ std::optional<fft::Transform> transform_of(const Description& description) {
                              .sign = static_cast<int>(description.sign)};
   const auto dims = static_cast<std::size_t>(description.dims);
   const fft::Dimension* const loops = description.loops();
-  return fft::guru(request, {loops, dims}, {loops + dims, static_cast<std::size_t>(description.batches)});
+  auto transform = fft::guru(request, {loops, dims}, {loops + dims, static_cast<std::size_t>(description.batches)});
+  if (transform) transform->factor = description.factor;
+  return transform;
 }
 
 std::optional<fft::Plan> plan_of(const Description& description, const std::optional<fft::Transform>& transform,
@@ -96,7 +99,7 @@ std::optional<fft::Plan> plan_of(const Description& description, const std::opti
 }
 
 /// The Python code calls this without the interpreter's lock. Returns 1 if the device has computed the transform into
-/// `out`, without a factor; 0 if on_cpu(call) has been called instead. `in` and `out` are disjoint.
+/// `out`; 0 if on_cpu(call) has been called instead. `in` and `out` are disjoint.
 int transform(const Description* description, void* in, void* out, OnCpu on_cpu, void* call) {
   const auto transform = transform_of(*description);
   const auto plan = plan_of(*description, transform, in, out);

@@ -37,6 +37,7 @@ struct Case {
   fft::Request request;
   std::vector<Dimension> dims;
   std::vector<Dimension> batches;
+  double factor = 1;
 };
 
 /// A transform of row-major arrays without gaps. A real array that is transformed in place is padded.
@@ -144,6 +145,7 @@ class DeviceFftTest : public DeviceTest {
     auto& transform = prepared.transform;
     transform = fft::guru(test.request, test.dims, test.batches);
     ASSERT_TRUE(transform);
+    transform->factor = test.factor;
     prepared.plan.emplace(*fft::make_plan(&*transform, {*transform, nullptr, nullptr},
                                           {reinterpret_cast<void*>(&execute_naively), fft::Style::c}));
     operation::Operation& operation = prepared.operation;
@@ -235,6 +237,13 @@ BLASTOFF_EVERY_DEVICE(DeviceFftTest);
 TEST_P(DeviceFftTest, ResultsAreThoseOfTheDefinition) {
   for (const Case& test : cases())
     for (const std::int64_t wider : {0, 3}) check(test, wider);
+}
+
+TEST_P(DeviceFftTest, ResultsAreMultipliedByTheFactor) {
+  for (Case test : cases()) {
+    test.factor = -0.75;
+    for (const std::int64_t wider : {0, 3}) check(test, wider);
+  }
 }
 
 TEST_P(DeviceFftTest, ManyShapesFollowEachOther) {

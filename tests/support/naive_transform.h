@@ -100,7 +100,8 @@ void naive_transform_of(const fft::Transform& transform, const Real* in, Real* o
                                            : std::complex<double>(real(2 * offset), real(2 * offset + 1));
     });
     if (transform.real_output()) complete(data, transform);
-    const Tensor result = transformed(data, transform, transform.request.sign);
+    Tensor result = transformed(data, transform, transform.request.sign);
+    for (std::complex<double>& number : result) number *= transform.factor;
     each_element(transform, true, out_base, [&](std::size_t index, std::int64_t offset) {
       if (transform.real_output()) {
         out[offset] = static_cast<Real>(result[index].real());

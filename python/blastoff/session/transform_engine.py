@@ -11,6 +11,7 @@ import ctypes
 import operator
 import struct
 import sys
+from itertools import chain
 from math import prod, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -252,13 +253,10 @@ class Engine:
         if problem.kind == TO_REAL:
             supported = supported and array.size >= self.smallest_spectrum and is_of_reals(numpy, problem)
         dims, batches = loops or ([], [])
-        numbers = [problem.kind, int(single), problem.sign, 2 * threads + self.module, int(supported), len(dims), len(batches)]
-        for loop in (*dims, *batches):
-            numbers.extend(loop)
-        description = struct.pack(f"{len(numbers)}q", *numbers)
+        kind = [problem.kind, int(single), problem.sign, 2 * threads + self.module, int(supported)]
+        sizes = [len(dims), len(batches), *chain.from_iterable((*dims, *batches))]
+        description = struct.pack(f"{len(kind)}qd{len(sizes)}q", *kind, factor, *sizes)
         if self.transform(description, array.ctypes.data, result.ctypes.data, self.make, self.py_object(call)):
-            if factor != 1:
-                numpy.multiply(result, result.real.dtype.type(factor), out=result)
             return result
         if result.nbytes <= LARGEST_SPARE and not self.spare:
             self.spare.append(result)

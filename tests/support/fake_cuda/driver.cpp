@@ -241,6 +241,29 @@ void find_largest_magnitude(const std::vector<std::uint64_t>& arguments, std::si
   }
 }
 
+/// The kernel of device/cuda/scale_kernel.cpp.
+template <class Real>
+void scale_reals(const std::vector<std::uint64_t>& arguments) {
+  const auto [address, pitch, reals, all] = std::array{arguments[0], arguments[1], arguments[2], arguments[3]};
+  Real factor;
+  std::memcpy(&factor, &arguments[4], sizeof factor);
+  if (!is_usable(pointer(address), (all / reals - 1) * pitch + reals * sizeof(Real))) {
+    Gpu::instance().fail(error_illegal_address);
+    return;
+  }
+  for (std::uint64_t real = 0; real < all; ++real) {
+    Real value;
+    void* const place = pointer(address + real / reals * pitch + real % reals * sizeof(Real));
+    std::memcpy(&value, place, sizeof value);
+    value *= factor;
+    std::memcpy(place, &value, sizeof value);
+  }
+}
+
+void scale(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
+  return word_bytes == sizeof(float) ? scale_reals<float>(arguments) : scale_reals<double>(arguments);
+}
+
 /// The kernel of device/cuda/transpose_kernel.cpp.
 void transpose(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
   const auto [to, from, to_pitch, from_pitch, rows, columns, complex] =
@@ -313,6 +336,8 @@ Kernel kernels[] = {
     {"largest_magnitude_reals8", {find_largest_magnitude, magnitude_arguments, 8}},
     {"permute_words4", {permute, permutation_arguments, 4}},
     {"permute_words8", {permute, permutation_arguments, 8}},
+    {"scale_reals4", {scale, {8, 8, 8, 8, 4}, 4}},
+    {"scale_reals8", {scale, {8, 8, 8, 8, 8}, 8}},
     {"transpose_reals4", {transpose, transpose_arguments, 4}},
     {"transpose_reals8", {transpose, transpose_arguments, 8}},
 };

@@ -17,6 +17,7 @@
 #include "device/cuda/magnitude_kernel.h"
 #include "device/cuda/permutation_kernel.h"
 #include "device/cuda/run_copy_kernel.h"
+#include "device/cuda/scale_kernel.h"
 #include "device/cuda/search_path.h"
 #include "device/cuda/transpose_kernel.h"
 #include "device/cuda/triangle_kernel.h"
@@ -157,7 +158,7 @@ TEST_F(CudaLibraries, NvidiasAssemblerTakesTheKernels) {
   if (std::system(find) != 0) GTEST_SKIP() << "no ptxas here";
   const auto source = root_ / "kernel.ptx";
   for (const char* text : {TriangleKernel::source(), MagnitudeKernel::source(), TransposeKernel::source(),
-                           PermutationKernel::source(), RunCopyKernel::source()}) {
+                           PermutationKernel::source(), RunCopyKernel::source(), ScaleKernel::source()}) {
     std::ofstream(source) << text;
     for (const char* architecture : {"sm_75", "sm_90"}) {
       const auto command = "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=" + std::string(architecture) + " " +

@@ -72,6 +72,7 @@ void fast_transform(const Transform& transform, const Real* in, Real* out) {
         }
       outer *= n;
     }
+    for (std::complex<Real>& number : data) number *= static_cast<Real>(transform.factor);
     each_element(transform, true, out_base, [&](std::size_t index, std::int64_t offset) {
       if (transform.real_output()) {
         out[offset] = data[index].real();
@@ -206,6 +207,11 @@ std::vector<Case> cases() {
         const Dimension line = plane.dims.all()[0];
         add("planes", batched(plane, {{7, 4 * line.in_stride, 4 * line.out_stride}}));
         add("planes", batched(plane, {{300, 4 * line.in_stride, 4 * line.out_stride}}));
+        for (const double factor : {1.0 / 4096, -3.5}) {
+          Transform scaled = *fft::basic(request, std::vector<std::int64_t>{16, 16, 16});
+          scaled.factor = factor;
+          add("space with a factor", scaled);
+        }
       }
   const Request plain{Kind::c2c, precision};
   add("columns", *fft::guru(plain, std::vector<Dimension>{{30, 7, 9}}, std::vector<Dimension>{{7, 1, 1}}));
@@ -304,6 +310,18 @@ TYPED_TEST(FunctionalCheck, ReadsOnSeveralThreads) {
     out[2 * element] += static_cast<TypeParam>(this->small);
     expect_wrong(check->compare(), "one of them larger");
     out[2 * element] = 1;
+  }
+}
+
+TYPED_TEST(FunctionalCheck, FindsAResultWithoutItsFactor) {
+  for (Case test : cases<TypeParam>()) {
+    test.transform.factor = 0.999;
+    Execution<TypeParam> execution(test.transform);
+    const auto check = execution.check();
+    execution.compute();
+    expect_right(check->compare(), test.name);
+    for (const std::int64_t word : execution.results()) execution.out()[word] /= static_cast<TypeParam>(0.999);
+    expect_wrong(check->compare(), test.name);
   }
 }
 

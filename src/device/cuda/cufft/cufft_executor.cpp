@@ -1,9 +1,12 @@
 #include "device/cuda/cufft/cufft_executor.h"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "device/cuda/cufft/plan_cache.h"
+#include "device/cuda/scale_kernel.h"
 #include "fft/execution.h"
 
 namespace blastoff::device::cuda {
@@ -31,13 +34,16 @@ Error unsupported(const char* message) {
 
 class CufftExecutor final : public Executor {
  public:
-  CufftExecutor(const api::Cufft& cufft, const ExecutorStream& stream)
-      : cufft_(cufft), stream_(stream), plans_(cufft, stream) {}
+  /// `scale` may be null: the driver has not compiled it.
+  CufftExecutor(const api::Cufft& cufft, const ExecutorStream& stream, std::shared_ptr<const ScaleKernel> scale)
+      : cufft_(cufft), stream_(stream), scale_(std::move(scale)), plans_(cufft, stream) {}
 
   Status execute(const operation::Operation& operation) override {
     const fft::Transform& transform = fft::plan_of(operation).transform;
     const auto steps = schedule(transform, fft::layout_of(operation));
     if (!steps) return tl::unexpected(unsupported("cuFFT has no plan for such a transform"));
+    if (transform.factor != 1 && scale_ == nullptr)
+      return tl::unexpected(unsupported("the driver did not compile the multiplication by a transform's factor"));
     // cuFFT reads real arrays two numbers at a time.
     for (const Operand& operand : operation.operands())
       if (address_of(operand) % (2 * transform.real_bytes()) != 0)
@@ -49,7 +55,10 @@ class CufftExecutor final : public Executor {
     if (auto ok = check(cufft_.cufftSetWorkArea((*plan)->handle, pointer(workspace_.address())), "cufftSetWorkArea");
         !ok)
       return ok;
-    return run(transform, *steps, (*plan)->handle, *input, address_of(fft::output_of(operation)));
+    const Operand& output = fft::output_of(operation);
+    auto done = run(transform, *steps, (*plan)->handle, *input, address_of(output));
+    if (!done || transform.factor == 1) return done;
+    return scale_->launch(output, transform.real_bytes(), transform.factor, stream_.stream);
   }
 
   /// cuFFT makes a new plan's tables in heap memory; a transform with a known plan copies nothing. An array with gaps
@@ -124,6 +133,7 @@ class CufftExecutor final : public Executor {
 
   const api::Cufft& cufft_;
   const ExecutorStream stream_;
+  const std::shared_ptr<const ScaleKernel> scale_;
   FftPlanCache plans_;
   PooledMemory workspace_;
 };
@@ -135,11 +145,21 @@ class CufftLibrary final : public ExecutorLibrary {
   std::string version() const override { return version_text(cufft_); }
 
   Result<std::unique_ptr<Executor>> create(const ExecutorStream& stream) const override {
-    return std::make_unique<CufftExecutor>(cufft_, stream);
+    return std::make_unique<CufftExecutor>(cufft_, stream, scale_kernel(stream.context));
   }
 
  private:
+  /// Compiled once for all streams. FFTW's transforms have no factor, and need no kernel.
+  std::shared_ptr<const ScaleKernel> scale_kernel(const std::shared_ptr<Context>& context) const {
+    const std::lock_guard lock(mutex_);
+    if (scale_ != nullptr) return scale_;
+    if (auto loaded = ScaleKernel::load(context)) scale_ = std::move(*loaded);
+    return scale_;
+  }
+
   const api::Cufft cufft_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const ScaleKernel> scale_;
 };
 
 }  // namespace
