@@ -21,7 +21,7 @@ USAGE = """usage: blastoff run [options] [--] PROGRAM [ARGUMENT...]
        blastoff report FILE... [--html FILE] [--json] [--csv FILE] [--chrome-trace FILE]
        blastoff report --compare FIRST SECOND
        blastoff advise FILE... [--json]
-       blastoff site DIRECTORY [--json]
+       blastoff site DIRECTORY [--machine NAME[,NAME...]] [--json]
        blastoff memory FILE [--html FILE] [--csv FILE]
        blastoff predict FILE... [--machine NAME[,NAME...]] [options]
        blastoff calibrate [options]
@@ -39,7 +39,7 @@ Runs the dense linear algebra of unmodified programs on the GPU.
   top         show what a run does now: processes, routines, share on the device, rates, reasons
   report      show the reports that `run --report FILE` has written; several files are added up as one job
   advise      say what stands in the way of a job, by seconds, and what to do about it
-  site        show the reports of many jobs and users as one ranking: who would gain from GPUs
+  site        show the reports and traces of many jobs and users as one ranking: who would gain from GPUs
   memory      show the time line of memory that `run --memory --report FILE` has written
   predict     say what a program would take on other machines, from traces that `run --trace FILE` has written
   calibrate   measure this machine, so that decisions start from its own figures

@@ -7,7 +7,7 @@ import sys
 
 import offload
 import pytest
-from blastoff.site import ranking
+from blastoff.site import share
 from command_rig import clean_environment
 
 
@@ -38,7 +38,7 @@ def test_who_would_gain(blastoff, report, tmp_path):
     (place / "4" / "damaged.json").write_text('{"blastoff": ')
     shown = json.loads(blastoff("site", "--json", place).stdout)
     assert shown["unreadable_files"] == 1
-    user = ranking.owner(place)
+    user = share.owner(place)
     rows = {(row["user"], row["program"]): row for row in shown["programs"]}
     assert next(iter(rows)) == (user, "scf"), "the largest gain comes first, whatever took longest"
     scf = rows[user, "scf"]
@@ -54,8 +54,23 @@ def test_who_would_gain(blastoff, report, tmp_path):
     assert max(map(len, blastoff("site", place, env={"COLUMNS": "80"}).stdout.splitlines())) <= 80
 
 
+def test_traces_count_by_prediction(blastoff, tmp_path):
+    """A job with traces counts once, and its gain is predicted. What is no trace is left out."""
+    rates = "simulated:link=10,device=100000,cpu=1,launch=1,start=1"
+    traced = ["--device=none", "--history=off", "--summary=never", f"--trace={tmp_path}/1/", f"--report={tmp_path}/1/"]
+    (tmp_path / "scf.py").write_text("import numpy\na = numpy.ones((400, 400))\nfor i in range(20): a @ a\n")
+    blastoff("run", *traced, "--", sys.executable, tmp_path / "scf.py")
+    (tmp_path / "1" / "other.trace").write_text("no trace")
+    shown = json.loads(blastoff("site", f"--machine={rates}", "--json", tmp_path).stdout)
+    assert (shown["traced_jobs"], shown["unreadable_files"]) == (1, 1)
+    (row,) = shown["programs"]
+    assert row["program"] == "scf.py" and row["jobs"] == 1
+    assert 0 < row["largest_gain_hours"] < row["hours_in_calls"] and row["gpu_hours"] == pytest.approx(row["node_hours"] - row["largest_gain_hours"])
+    assert "traces      of 1 job: " in blastoff("site", f"--machine={rates}", tmp_path).stdout
+
+
 def test_wrong_directories(blastoff, tmp_path):
-    for place, said in ((tmp_path / "none", "no such directory"), (tmp_path, "no report of a process that made calls")):
+    for place, said in ((tmp_path / "none", "no such directory"), (tmp_path, "no report or trace of a process that made calls")):
         done = blastoff("site", place)
         assert done.returncode == 2 and said in done.stderr and len(done.stderr.splitlines()) == 1
 
@@ -71,4 +86,4 @@ def test_reports_without_arguments(tmp_path):
     lines = {json.loads(file.read_text())["process"]["command_line"] for file in files}
     assert lines == {f"{sys.executable} run.py", sys.executable}
     assert all("secret" not in file.read_text() for file in files)
-    assert ranking.owner(files[0]) == ranking.owner(tmp_path) and os.access(files[0], os.R_OK)
+    assert share.owner(files[0]) == share.owner(tmp_path) and os.access(files[0], os.R_OK)

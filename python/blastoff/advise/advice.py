@@ -108,7 +108,7 @@ def slower(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     """Calls that the CPU makes faster."""
     for site in sites:
         if site.sums.lost_seconds > 0:
-            lost = f"{quantities.count(site.sums.lost)} of {quantities.count(site.sums.offloaded)} offloaded calls"
+            lost = f"{quantities.count(site.sums.lost)} of {quantities.counted(site.sums.offloaded, 'offloaded call')}"
             yield Advice(
                 site.wall.lost_seconds,
                 f"{lost} of {at(site)} took longer than on the CPU",
@@ -123,18 +123,19 @@ def many_small(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         left = site.refusals[SMALL] + site.refusals[SHALLOW]
         if 2 * left < site.sums.calls or of_scalapack(site):
             continue
+        each_is = "it is" if left == 1 else "each is"
         whole = site.mean_size * site.threads ** (1 / 3)
         if site.threads >= SOME_THREADS and whole >= LARGE_PRODUCT / 2 and site.refusals[SMALL] < MANY_CALLS:
             yield Advice(
                 site.wall.cpu_seconds,
-                f"{quantities.counted(left, 'call')} of {size(site)} by {at(site)}, from {site.threads} threads: each is too small for the device",
+                f"{quantities.counted(left, 'call')} of {size(site)} by {at(site)}, from {site.threads} threads: {each_is} too small for the device",
                 "If they are parts of one product, let one thread make the whole product outside the parallel region: the device computes it at "
                 "once, and so does a BLAS with threads of its own.",
             )
         elif left >= MANY_CALLS:
             yield Advice(
                 site.wall.cpu_seconds,
-                f"{quantities.counted(left, 'call')} of {size(site)} by {at(site)}: each is too small for the device",
+                f"{quantities.counted(left, 'call')} of {size(site)} by {at(site)}: {each_is} too small for the device",
                 "Batch them: make one product of many (stack the matrices, or reorder the loops), or use a batched routine.",
             )
 
@@ -152,7 +153,7 @@ def blocks(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         routines = ", ".join(dict.fromkeys(site.routine for site in small))
         yield Advice(
             sum(cpu_seconds(site, SMALL) + cpu_seconds(site, SHALLOW) for site in small),
-            f"{quantities.counted(calls, 'call')} of {routines} by ScaLAPACK are too shallow or too small for the device",
+            f"{quantities.counted(calls, 'call')} of {routines} by ScaLAPACK {'is' if calls == 1 else 'are'} too shallow or too small for the device",
             "The products of ScaLAPACK's factorizations are as deep as the blocks are wide (MB and NB of the descriptor): try larger ones, and as "
             "few ranks as keep the CPUs busy.",
         )
@@ -190,7 +191,7 @@ def imbalance(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         others = len(job.ranks()) - 1
         yield Advice(
             awaited.excess,
-            f"rank {awaited.rank} spends {awaited.ratio:.1f} times the mean wall time in calls, and {others} others may wait for it",
+            f"rank {awaited.rank} spends {awaited.ratio:.1f} times the mean wall time in calls, and {quantities.counted(others, 'other')} may wait for it",
             "Spread the work, or the GPUs, more evenly over the ranks.",
         )
 

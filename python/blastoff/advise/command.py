@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from blastoff import printable, quantities
+from blastoff import columns, printable, quantities
 from blastoff.advise.advice import Advice, advise
 from blastoff.job import reading
 from blastoff.job.call_sites import call_sites
@@ -14,6 +14,7 @@ from blastoff.job.view import words
 from blastoff.parser import Parser
 
 WIDTH = 100
+"""The longest line, where the terminal is not narrower."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -34,12 +35,13 @@ def run(arguments: Sequence[str]) -> int:
 def text(job: Job, found: Sequence[Advice]) -> str:
     """The verdict, and what stands in the way, with the seconds in front."""
     nothing = f"nothing ran on the device; at most {quantities.duration(job.wall.in_calls)} of wall time in calls"
-    lines = [words.verdict(job) or nothing, ""]
+    width = min(WIDTH, columns.terminal_width() or WIDTH)
+    lines = [*textwrap.wrap(words.verdict(job) or nothing, width), ""]
     if not found:
         return "\n".join([*lines, "Nothing in these reports stands in the way."])
     lines += ["Wall time of the job that it costs at most:"]
     for advice in found:
         seconds = "" if advice.seconds is None else quantities.duration(advice.seconds)
-        lines += textwrap.wrap(advice.what, WIDTH, initial_indent=f"{seconds:>8}  ", subsequent_indent=" " * 10)
-        lines += textwrap.wrap(advice.remedy, WIDTH, initial_indent=" " * 10 + "- ", subsequent_indent=" " * 12)
+        lines += textwrap.wrap(advice.what, width, initial_indent=f"{seconds:>8}  ", subsequent_indent=" " * 10)
+        lines += textwrap.wrap(advice.remedy, width, initial_indent=" " * 10 + "- ", subsequent_indent=" " * 12)
     return "\n".join(lines)

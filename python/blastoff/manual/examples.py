@@ -21,7 +21,7 @@ EXAMPLES = {
         ("blastoff report --compare before.json after.json", "Two runs side by side."),
     ),
     "advise": (("blastoff advise reports/", "What stands in the way, by the wall time that it costs."),),
-    "site": (("blastoff site reports/", "Who of a site's users would gain from GPUs, by the reports of many jobs."),),
+    "site": (("blastoff site reports/", "Who of a site's users would gain from GPUs, by the reports and traces of many jobs."),),
     "memory": (("blastoff memory run.json --html memory.html", "The time line of `run --memory --report run.json` as a page."),),
     "predict": (
         ("blastoff predict run.trace", "What the traced program would take on all machines that have a model."),

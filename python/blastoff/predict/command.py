@@ -11,7 +11,7 @@ from blastoff import files, library, options, printable
 from blastoff.errors import CommandError
 from blastoff.parser import Parser
 from blastoff.predict import job as jobs
-from blastoff.predict import machines, nodes, prediction, trial
+from blastoff.predict import machines, nodes, prediction, ranks, trial
 from blastoff.predict.scale import Nodes
 
 SETTINGS = ("policy", "min-size", "decide", "start", "device-memory", "simulated-memory")
@@ -136,10 +136,18 @@ def attempt(arguments: Sequence[str]) -> int:
     if not program:
         raise CommandError("try: no program is given; blastoff try -- PROGRAM")
     chosen = machines.chosen(parsed.machine)
+    rank = ranks.join()
     with tempfile.TemporaryDirectory(prefix="blastoff-try-") as temporary:
-        folder = trial.folder_for_traces(parsed.trace) if parsed.trace else Path(temporary)
+        own = rank.folder if rank else Path(temporary)
+        folder = trial.folder_for_traces(parsed.trace, is_rank=rank is not None) if parsed.trace else own
         status = trial.traced(program, folder)
-        result = trial.answer(folder, chosen)
+        if rank and not rank.is_last():
+            return status
+        try:
+            result = trial.answer(folder, chosen)
+        finally:
+            if rank:
+                rank.remove()
     from blastoff.predict.view import trial_words
 
     print(trial_words.text(printable.values(result), program, status), file=sys.stderr)

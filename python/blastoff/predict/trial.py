@@ -28,8 +28,8 @@ def parser() -> Parser:
         usage="blastoff try [--machine NAME[,NAME...]] [--trace DIRECTORY] [--] PROGRAM [ARGUMENT...]",
         description="Runs PROGRAM once on the CPU, and says on stderr whether a GPU would help, which, how much, and what stands in the way. Needs "
         "no GPU: `blastoff predict` replays the calls on machine models. After Ctrl-C, the answer is about the calls up to then. If several "
-        "processes call BLAS, they are taken to run at the same time and to share one GPU; MPI programs are started as "
-        "`blastoff try -- mpirun -n 4 PROGRAM`.",
+        "processes call BLAS, they are taken to run at the same time and to share one GPU. MPI programs are started as "
+        "`blastoff try -- mpirun -n 4 PROGRAM` or `mpirun -n 4 blastoff try PROGRAM`: one answer for the ranks of a node.",
         epilog="Exit status: that of PROGRAM.",
     )
     result.add_argument("--machine", metavar="NAME[,NAME...]", help="as for blastoff predict. Default: all that Blastoff can use")
@@ -75,12 +75,13 @@ def answer(folder: Path, chosen: Sequence[machines.Machine]) -> dict[str, Any] |
     return prediction.predict(paths, chosen, prediction.Layout(1, len(paths)), {}) if paths else None
 
 
-def folder_for_traces(path: str) -> Path:
+def folder_for_traces(path: str, is_rank: bool) -> Path:
+    """The directory in which traces are kept. The ranks of a job may find traces of each other there."""
     folder = Path(path).absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CommandError(f"try: {path}: {error.strerror}") from error
-    if any(folder.glob("*.trace")):
+    if not is_rank and any(folder.glob("*.trace")):
         raise CommandError(f"try: {path} holds traces already; accepted: an empty or a new directory")
     return folder

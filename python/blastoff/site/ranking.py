@@ -1,70 +1,68 @@
-"""Reports of many jobs, summed up by user and program: what a GPU could take over, and what stands in the way.
+"""Reports and traces of many jobs, summed up by user and program: what a GPU could take over, and what stands in the way.
 
 Reports of runs on the CPU tell how long calls took and how large they were, but not what a GPU would take for them. So the gain is an upper
-bound: all the time in calls that are large enough. Traces tell more (`blastoff predict`).
+bound: all the time in calls that are large enough. For traces it is predicted (traces.py). A job of which there are both counts by its traces.
 """
 
 import os
-import pwd
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from blastoff.errors import CommandError
 from blastoff.job import program, reading, runs
 from blastoff.job.call_sites import seconds_by_reason
 from blastoff.job.processes import Job, Process, in_order
+from blastoff.predict.machines import Machine
+from blastoff.site import traces
+from blastoff.site.share import OUTSIDE, WORTH_A_GPU, Key, Share, owner
 
 LARGE = 500.0
 """Least average size (cube root of the multiplications) of a call that a GPU is likely to make in less time than a CPU."""
-WORTH_A_GPU = 0.05
-"""A job gains from a GPU if it spends at least this share of its time in large calls."""
-OUTSIDE = "outside BLAS, LAPACK and FFTW"
 NO_OBSTACLES = ("offloading is switched off (device none)", "no usable device", "the device was not ready yet")
 """Reasons that a GPU removes (src/report/refusals.def)."""
-
-Key = tuple[str, str]
-"""User and program."""
-
-
-def owner(path: Path) -> str:
-    """The user to whom a file belongs."""
-    number = path.stat().st_uid
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return str(number)
-
 
 Members = list[tuple[Key, Process]]
 """The processes of a job that made calls, with their users and programs."""
 
 
 class Reader:
-    """Reads the reports below a directory, one folder at a time, since there may be very many."""
+    """Reads what is below a directory, one folder at a time, since there may be very many."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, machines: Sequence[Machine]) -> None:
         if not directory.is_dir():
             raise CommandError(f"site: {directory}: no such directory")
         self.directory = directory
+        self.machines = machines
+        """Those on which traces are replayed."""
+        self.traced = 0
+        """Jobs of which there were traces."""
         self.unreadable = 0
-        """Files that are no readable reports."""
+        """Files that are no readable reports or traces."""
 
-    def jobs(self) -> Iterator[Members]:
-        """The jobs. Reports of one folder and one run are one job; so are those of a folder below the directory that name no run."""
+    def jobs(self) -> Iterator[tuple[Key, Share]]:
+        """The jobs, each with its user and program. Files of one folder and one run are one job; so are those of a folder below the directory that
+        name no run. A job counts for the program that took longest in calls."""
         for folder, folders, names in os.walk(self.directory):
             folders.sort()
-            jobs: dict[str, Members] = {}
+            replayed = self._traced(Path(folder), sorted(name for name in names if name.endswith(traces.SUFFIX)))
+            yield from replayed.values()
+            reported: dict[str, Members] = {}
             for name in sorted(names):
                 if not name.endswith(".json") or name.endswith(runs.MEMORY_SUFFIX):
                     continue
                 path = Path(folder) / name
                 member = self._read(path)
                 if member is not None and member[1].worked:
-                    alone = name if path.parent == self.directory else ""
-                    jobs.setdefault(member[1].report["process"]["run"] or alone, []).append(member)
-            yield from jobs.values()
+                    reported.setdefault(member[1].report["process"]["run"] or self._alone(path), []).append(member)
+            for run, members in reported.items():
+                if run not in replayed:
+                    key, _ = max(members, key=lambda member: member[1].totals.seconds)
+                    yield key, share_of(in_order(process for _, process in members))
+
+    def _alone(self, path: Path) -> str:
+        """What stands for the run of a file that names none."""
+        return path.name if path.parent == self.directory else ""
 
     def _read(self, path: Path) -> tuple[Key, Process] | None:
         try:
@@ -74,34 +72,22 @@ class Reader:
             self.unreadable += 1
             return None
 
-
-@dataclass
-class Share:
-    """What some jobs have used, in hours of nodes."""
-
-    jobs: int = 0
-    hours: float = 0.0
-    in_calls: float = 0.0
-    gain: float = 0.0
-    """At most: hours in large calls that ran on the CPU."""
-    gpu_hours: float = 0.0
-    """Hours for which the jobs that gain would hold the GPU of each node, at best; and hours of GPUs that jobs have held."""
-    on_device: float = 0.0
-    """Hours of jobs that have used a device already."""
-    obstacles: Counter[str] = field(default_factory=Counter)
-    """Hours that no GPU takes over, by reason."""
-
-    def __add__(self, other: "Share") -> "Share":
-        sums = {name: getattr(self, name) + getattr(other, name) for name in ("jobs", "hours", "in_calls", "gain", "gpu_hours", "on_device")}
-        return Share(**sums, obstacles=self.obstacles + other.obstacles)
-
-    @property
-    def obstacle(self) -> tuple[str, float]:
-        """The largest obstacle, and its share of the hours; "" without one."""
-        if not self.obstacles or not self.hours:
-            return "", 0.0
-        reason, hours = self.obstacles.most_common(1)[0]
-        return reason, hours / self.hours
+    def _traced(self, folder: Path, names: Sequence[str]) -> dict[str, tuple[Key, Share]]:
+        """The jobs of which there are traces, by run."""
+        by_run: dict[str, list[Path]] = {}
+        for path in (folder / name for name in names):
+            try:
+                by_run.setdefault(traces.run_of(path) or self._alone(path), []).append(path)
+            except CommandError:
+                self.unreadable += 1
+        found = {}
+        for run, paths in by_run.items():
+            try:
+                found[run] = traces.job(paths, self.machines)
+            except (CommandError, OSError):
+                self.unreadable += len(paths)
+        self.traced += len(found)
+        return found
 
 
 def share_of_large(job: Job) -> float:
@@ -146,10 +132,9 @@ def share_of(job: Job) -> Share:
     )
 
 
-def ranking(jobs: Iterable[Members]) -> dict[Key, Share]:
-    """The jobs by user and program, those with the largest possible gain first. A job counts for the program that took longest in calls."""
+def ranking(jobs: Iterable[tuple[Key, Share]]) -> dict[Key, Share]:
+    """The jobs by user and program, those with the largest possible gain first."""
     shares: dict[Key, Share] = {}
-    for members in jobs:
-        key, _ = max(members, key=lambda member: member[1].totals.seconds)
-        shares[key] = shares.get(key, Share()) + share_of(in_order(process for _, process in members))
+    for key, share in jobs:
+        shares[key] = shares.get(key, Share()) + share
     return dict(sorted(shares.items(), key=lambda entry: (-entry[1].gain, -entry[1].hours)))

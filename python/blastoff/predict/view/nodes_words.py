@@ -77,22 +77,18 @@ def comparison(result: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
-def plural(count: int, name: str) -> str:
-    return f"{quantities.count(count)} {name}{'s' * (count != 1)}"
-
-
 def measured(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The measured job, from which the figures are computed."""
     base = result["measured"]
-    where = f"{plural(base['nodes'], 'node')}, {plural(base['ranks'], 'rank')}"
+    where = f"{quantities.counted(base['nodes'], 'node')}, {quantities.counted(base['ranks'], 'rank')}"
     if base["from"] == "trace":
-        cpu = f"{base['cpu'] or 'an unnamed CPU'}, {plural(base['cores'], 'core')} of each rank"
+        cpu = f"{base['cpu'] or 'an unnamed CPU'}, {quantities.counted(base['cores'], 'core')} of each rank"
         return [
             ("job", str(base["name"])),
-            ("traced", f"{where}; {plural(base['traces'], 'trace')}; {cpu}"),
+            ("traced", f"{where}; {quantities.counted(base['traces'], 'trace')}; {cpu}"),
             ("seconds", f"{quantities.duration(base['seconds'])} on CPUs"),
         ]
-    lines = [("job", str(base["name"])), ("published", f"{where}, {plural(base['gpus_per_node'], 'GPU')} a node")]
+    lines = [("job", str(base["name"])), ("published", f"{where}, {quantities.counted(base['gpus_per_node'], 'GPU')} a node")]
     for run in base["runs"]:
         names = {"seconds": "in all", "calls_seconds": "in BLAS calls", "moving_seconds": "moving"}
         figures = [f"{run[key]:g} s {name}" for key, name in names.items() if run[key] is not None]

@@ -127,7 +127,7 @@ def remarks(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
         small = f"{quantities.counted(machine['small_calls'], 'call')}, {quantities.duration(machine['small_seconds'])}"
         lines.append(("small", f"{small} below the threshold of the trace: as they were"))
     if machine["unread_calls"]:
-        lines.append(("trace", f"{quantities.counted(machine['unread_calls'], 'call')} of unknown routines are left out"))
+        lines.append(("trace", f"{quantities.counted(machine['unread_calls'], 'call')} of unknown routines left out"))
     if not machine["complete"]:
         lines.append(("trace", "a process was killed: what it did after its last recorded call is not known"))
     return lines

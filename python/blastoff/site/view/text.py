@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from blastoff import columns, quantities
 from blastoff.job.view.words import letter
 from blastoff.printable import printable
-from blastoff.site.ranking import LARGE, Key, Share
+from blastoff.site.ranking import LARGE, Reader
+from blastoff.site.share import Key, Share
 
 COLUMNS = ("jobs", "node h", "in calls", "gain h", "GPU h", "on GPU", "in the way")
 DROPPED = ("on GPU", "in calls", "jobs")
@@ -32,13 +33,12 @@ def obstacle(share: Share, reasons: list[str]) -> str:
     return f"{percent(part, 1)}  {letter(reasons.index(reason))}" if reason else "-"
 
 
-def lines(shares: Mapping[Key, Share], unreadable: int, width: int | None) -> list[str]:
+def lines(shares: Mapping[Key, Share], reader: Reader, width: int | None) -> list[str]:
     """Who would gain, and what stands in the way."""
     total = sum(shares.values(), Share())
     users = len({user for user, _ in shares})
-    plural = {1: ""}
     answer = (
-        f"{quantities.count(total.jobs)} job{plural.get(total.jobs, 's')} of {quantities.count(users)} user{plural.get(users, 's')}, "
+        f"{quantities.counted(total.jobs, 'job')} of {quantities.counted(users, 'user')}, "
         f"{hours(total.hours)} node hours: with GPUs, up to {hours(total.gain)} of them could be saved ({percent(total.gain, total.hours)})"
     )
     shown = [*textwrap.wrap(answer, width or len(answer)), ""]
@@ -55,6 +55,9 @@ def lines(shares: Mapping[Key, Share], unreadable: int, width: int | None) -> li
         ("gain h", f"at most: node hours in calls of average size {LARGE:.0f} and more on the CPU"),
         ("GPU h", "hours for which those that gain would hold the GPU of each node, at best; for jobs on GPUs, what they held"),
     ]
-    if unreadable:
-        notes.append(("left out", f"{quantities.count(unreadable)} file{plural.get(unreadable, 's')} that could not be read"))
+    if reader.traced:
+        jobs = quantities.counted(reader.traced, "job")
+        notes.append(("traces", f"of {jobs}: gain and GPU hours of later runs, predicted for the best of {', '.join(each.label for each in reader.machines)}"))
+    if reader.unreadable:
+        notes.append(("left out", f"{quantities.counted(reader.unreadable, 'file')} that could not be read"))
     return [*shown, "", *columns.pairs([*way, *notes], width)]
