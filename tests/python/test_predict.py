@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 import offload
 import pytest
-from blastoff.predict import machines
 from blastoff.predict.view import trial_words, words
+from blastoff.replay import machines
 from command_rig import clean_environment
 
 SCHEMA = json.loads((offload.ROOT / "share" / "prediction.schema.json").read_text())

@@ -188,10 +188,10 @@ def imbalance(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     """Ranks that may wait for one."""
     awaited = job.awaited_rank()
     if awaited is not None:
-        others = len(job.ranks()) - 1
+        others = quantities.counted(len(job.ranks()) - 1, "other")
         yield Advice(
             awaited.excess,
-            f"rank {awaited.rank} spends {awaited.ratio:.1f} times the mean wall time in calls, and {quantities.counted(others, 'other')} may wait for it",
+            f"rank {awaited.rank} spends {awaited.ratio:.1f} times the mean wall time in calls, and {others} may wait for it",
             "Spread the work, or the GPUs, more evenly over the ranks.",
         )
 

@@ -11,8 +11,9 @@ from blastoff import files, library, options, printable
 from blastoff.errors import CommandError
 from blastoff.parser import Parser
 from blastoff.predict import job as jobs
-from blastoff.predict import machines, nodes, prediction, ranks, trial
+from blastoff.predict import nodes, ranks, trial
 from blastoff.predict.scale import Nodes
+from blastoff.replay import machines, prediction
 
 SETTINGS = ("policy", "min-size", "decide", "start", "device-memory", "simulated-memory")
 """Options of a run that change a prediction."""

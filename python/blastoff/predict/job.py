@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from blastoff.errors import CommandError
-from blastoff.predict import machines
+from blastoff.replay import machines
 
 
 @dataclass(frozen=True)

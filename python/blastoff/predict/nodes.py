@@ -6,11 +6,12 @@ from typing import Any
 
 from blastoff import library
 from blastoff.errors import CommandError
-from blastoff.predict import prediction, scale
+from blastoff.predict import scale
 from blastoff.predict.job import Job
-from blastoff.predict.machines import Machine
-from blastoff.predict.prediction import WORTH_NAMING, Layout
 from blastoff.predict.scale import Basis, Nodes
+from blastoff.replay import prediction, traces
+from blastoff.replay.machines import Machine
+from blastoff.replay.prediction import WORTH_NAMING, Layout
 
 ALL_ON_CPU = {"BLASTOFF_MIN_SIZE": "1000000000"}
 
@@ -78,7 +79,7 @@ def layout_of(ranks: int, gpus: int) -> Layout:
 
 def of_traces(paths: Sequence[str], chosen: Sequence[Machine], job: Job, asked: Nodes, settings: Mapping[str, str]) -> dict[str, Any]:
     """A prediction in the form of share/scale.schema.json."""
-    basis = basis_of([prediction.header(path) for path in paths], job)
+    basis = basis_of([traces.header(path) for path in paths], job)
     ranks = asked.ranks or basis.ranks // basis.nodes
     layout = layout_of(ranks, asked.gpus)
     whole = prediction.predict(paths, chosen, layout, settings)

@@ -1,7 +1,6 @@
 """`blastoff try`: runs a program once under trace, and says what a GPU would change."""
 
 import argparse
-import json
 import signal
 import subprocess
 import sys
@@ -12,12 +11,8 @@ from typing import Any
 from blastoff import launcher, library
 from blastoff.errors import CommandError
 from blastoff.parser import Parser
-from blastoff.predict import machines, prediction
+from blastoff.replay import machines, prediction, traces
 
-LEAST_SHARE = 0.05
-"""A process with a smaller share of the longest process's seconds in calls is left out."""
-MOST_PROCESSES = 64
-"""Ranks that may share a GPU in a prediction."""
 BY_SIGNAL = 128
 """Exit status of a program that a signal has ended, less the number of the signal, as in the shell."""
 
@@ -49,29 +44,9 @@ def traced(program: Sequence[str], folder: Path) -> int:
     return status if status >= 0 else BY_SIGNAL - status
 
 
-def seconds_in_calls(path: Path) -> float:
-    """Seconds of all calls that a trace tells of."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        lines = file.readlines()
-    try:
-        end = json.loads(lines[-1])
-        if "routines" in end:
-            return sum(routine["seconds"] for routine in end["routines"].values())
-        return sum(json.loads(line).get("seconds") or 0.0 for line in lines[1:-1])
-    except (ValueError, LookupError):
-        return 0.0
-
-
-def that_matter(paths: Sequence[Path]) -> list[str]:
-    """The traces of the processes that spend noticeable time in calls, at most as many as may share a GPU."""
-    seconds = {path: seconds_in_calls(path) for path in paths}
-    ordered = sorted(paths, key=lambda path: -seconds[path])
-    return [str(path) for path in ordered if seconds[path] >= LEAST_SHARE * seconds[ordered[0]]][:MOST_PROCESSES]
-
-
 def answer(folder: Path, chosen: Sequence[machines.Machine]) -> dict[str, Any] | None:
     """The prediction for the traces in a folder; None if there are none."""
-    paths = that_matter(sorted(folder.glob("*.trace")))
+    paths = traces.that_matter(sorted(folder.glob("*.trace")))
     return prediction.predict(paths, chosen, prediction.Layout(1, len(paths)), {}) if paths else None
 
 

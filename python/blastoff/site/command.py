@@ -8,7 +8,7 @@ from typing import Any
 from blastoff import columns
 from blastoff.errors import CommandError
 from blastoff.parser import Parser
-from blastoff.predict import machines
+from blastoff.replay import machines
 from blastoff.site import ranking
 from blastoff.site.share import Key, Share
 

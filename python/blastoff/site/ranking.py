@@ -13,7 +13,7 @@ from blastoff.errors import CommandError
 from blastoff.job import program, reading, runs
 from blastoff.job.call_sites import seconds_by_reason
 from blastoff.job.processes import Job, Process, in_order
-from blastoff.predict.machines import Machine
+from blastoff.replay.machines import Machine
 from blastoff.site import traces
 from blastoff.site.share import OUTSIDE, WORTH_A_GPU, Key, Share, owner
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from blastoff.job import program
 from blastoff.job.processes import NOT_READY
-from blastoff.predict import prediction, trial
-from blastoff.predict.machines import Machine
+from blastoff.replay import prediction, traces
+from blastoff.replay.machines import Machine
 from blastoff.site.share import OUTSIDE, WORTH_A_GPU, Key, Share, owner
 
 SUFFIX = ".trace"
@@ -17,7 +17,7 @@ STAYS = "calls that stay on the CPU, as predicted"
 
 def run_of(path: Path) -> str:
     """The run of which a trace is a part; "" if it names none. CommandError if the file is no trace."""
-    return str(prediction.header(str(path)).get("run") or "")
+    return str(traces.header(str(path)).get("run") or "")
 
 
 def share_that_stays(machine: Mapping[str, Any]) -> float:
@@ -29,8 +29,8 @@ def share_that_stays(machine: Mapping[str, Any]) -> float:
 
 def job(paths: Sequence[Path], machines: Sequence[Machine]) -> tuple[Key, Share]:
     """A job with its user and program, on the machine on which its later runs would end first, with one GPU in each node."""
-    matter = trial.that_matter(paths)
-    headers = [prediction.header(path) for path in matter]
+    matter = traces.that_matter(paths)
+    headers = [traces.header(path) for path in matter]
     on_nodes = Counter(str(header.get("host")) for header in headers)
     best = prediction.predict(matter, machines, prediction.Layout(1, max(on_nodes.values())), {})["machines"][0]
     wall, later, totals = best["traced_seconds"], best["later_seconds"], best["totals"]

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blastoff import columns, quantities
-from blastoff.predict.prediction import helps
 from blastoff.predict.view import words
 from blastoff.printable import printable
+from blastoff.replay.prediction import helps
 
 STDERR = 2
 MOST_REASONS = 3

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from blastoff import quantities
-from blastoff.predict.prediction import WORTH_NAMING, helps
+from blastoff.replay.prediction import WORTH_NAMING, helps
 
 MACHINE_COLUMNS = ("machine", "model", "first run", "gain", "later", "gain", "CPU s", "device s", "moving s", "offloaded", "policy", "least size")
 ROUTINE_COLUMNS = ("routine", "calls", "traced s", "CPU s", "device s", "moving s", "offloaded", "to device", "from device", "least size")

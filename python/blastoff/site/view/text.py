@@ -56,8 +56,8 @@ def lines(shares: Mapping[Key, Share], reader: Reader, width: int | None) -> lis
         ("GPU h", "hours for which those that gain would hold the GPU of each node, at best; for jobs on GPUs, what they held"),
     ]
     if reader.traced:
-        jobs = quantities.counted(reader.traced, "job")
-        notes.append(("traces", f"of {jobs}: gain and GPU hours of later runs, predicted for the best of {', '.join(each.label for each in reader.machines)}"))
+        jobs, best = quantities.counted(reader.traced, "job"), ", ".join(each.label for each in reader.machines)
+        notes.append(("traces", f"of {jobs}: gain and GPU hours of later runs, predicted for the best of {best}"))
     if reader.unreadable:
         notes.append(("left out", f"{quantities.counted(reader.unreadable, 'file')} that could not be read"))
     return [*shown, "", *columns.pairs([*way, *notes], width)]

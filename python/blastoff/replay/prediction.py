@@ -1,17 +1,15 @@
 """Predicts traces on several machines, and which of the machines helps."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from blastoff import library
 from blastoff.errors import CommandError
-from blastoff.predict import child, machines
-from blastoff.predict.machines import Machine
+from blastoff.replay import child, machines, traces
+from blastoff.replay.machines import Machine
 
 WORTH_NAMING = 1.02
 """A smaller speedup is not mentioned, since predictions are not that accurate."""
@@ -25,27 +23,13 @@ class Layout:
     ranks_per_gpu: int = 1
 
 
-def header(path: str) -> dict[str, Any]:
-    """The first line of a trace."""
-    try:
-        with Path(path).open(encoding="utf-8") as file:
-            first = json.loads(file.readline())
-    except OSError as error:
-        raise CommandError(f"predict: {path} cannot be read: {error.strerror}") from error
-    except ValueError:
-        first = None
-    if not isinstance(first, dict) or "blastoff_trace" not in first:
-        raise CommandError(f"predict: {path} is no trace; blastoff run --trace FILE writes one")
-    return first
-
-
 def speedup(machine: Mapping[str, Any], seconds: str) -> float:
     return machine["traced_seconds"] / machine[seconds] if machine[seconds] > 0 else 1.0
 
 
 def predict(paths: Sequence[str], asked: Sequence[Machine], layout: Layout, settings: Mapping[str, str]) -> dict[str, Any]:
     """A prediction in the form of share/prediction.schema.json. `settings`: BLASTOFF_ variables of a run."""
-    headers = [header(path) for path in paths]
+    headers = [traces.header(path) for path in paths]
     source = machines.source(headers[0].get("cpu", ""))
 
     def on(machine: Machine) -> dict[str, Any]:

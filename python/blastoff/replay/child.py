@@ -14,7 +14,7 @@ from blastoff.errors import CommandError
 
 CODE = """import sys
 sys.path.insert(0, sys.argv[1])
-from blastoff.predict.child import main
+from blastoff.replay.child import main
 main(sys.argv[2:])"""
 
 

@@ -1,0 +1,1 @@
+"""Replays traces on machine models, for the commands that predict."""

@@ -1,0 +1,47 @@
+"""What a trace says of its process, and which traces of a job matter."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from blastoff.errors import CommandError
+
+LEAST_SHARE = 0.05
+"""A process with a smaller share of the longest process's seconds in calls is left out."""
+MOST_PROCESSES = 64
+"""Ranks that may share a GPU in a prediction."""
+
+
+def header(path: str) -> dict[str, Any]:
+    """The first line of a trace."""
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            first = json.loads(file.readline())
+    except OSError as error:
+        raise CommandError(f"predict: {path} cannot be read: {error.strerror}") from error
+    except ValueError:
+        first = None
+    if not isinstance(first, dict) or "blastoff_trace" not in first:
+        raise CommandError(f"predict: {path} is no trace; blastoff run --trace FILE writes one")
+    return first
+
+
+def seconds_in_calls(path: Path) -> float:
+    """Seconds of all calls that a trace tells of."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        lines = file.readlines()
+    try:
+        end = json.loads(lines[-1])
+        if "routines" in end:
+            return sum(routine["seconds"] for routine in end["routines"].values())
+        return sum(json.loads(line).get("seconds") or 0.0 for line in lines[1:-1])
+    except (ValueError, LookupError):
+        return 0.0
+
+
+def that_matter(paths: Sequence[Path]) -> list[str]:
+    """The traces of the processes that spend noticeable time in calls, at most as many as may share a GPU."""
+    seconds = {path: seconds_in_calls(path) for path in paths}
+    ordered = sorted(paths, key=lambda path: -seconds[path])
+    return [str(path) for path in ordered if seconds[path] >= LEAST_SHARE * seconds[ordered[0]]][:MOST_PROCESSES]
