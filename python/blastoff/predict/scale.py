@@ -12,7 +12,8 @@ from typing import Any
 from blastoff.errors import CommandError
 from blastoff.predict.job import Communication, Job, Published
 
-CPU_ONLY = "none"
+CPU_ONLY, NATIVE = "none", "native"
+"""In the place of a policy: without a device, and the program's own GPU port."""
 
 
 @dataclass(frozen=True)
@@ -180,21 +181,22 @@ def from_published(basis: Basis, published: Published, policy: str, asked: Nodes
 
 
 def compare(basis: Basis, published: Published, policy: str) -> list[dict[str, Any]]:
-    """The published times of the whole program beside the times that are computed from its parts."""
+    """The published times of the whole program beside the times that are computed from its parts. Its own GPU port is not computed."""
     given = {(published.nodes, run.policy): run.seconds for run in published.runs}
     lines = []
     for figure in published.compare:
-        if figure.policy not in (CPU_ONLY, policy):
+        if figure.policy not in (CPU_ONLY, NATIVE, policy):
             continue
         asked = Nodes([figure.nodes], gpus=published.gpus_per_node)
-        computed = from_published(basis, published, policy, asked)[0]["cpu_seconds" if figure.policy == CPU_ONLY else "seconds"]
+        line = from_published(basis, published, policy, asked)[0]
+        computed = None if figure.policy == NATIVE else line["cpu_seconds" if figure.policy == CPU_ONLY else "seconds"]
         lines.append(
             {
                 "nodes": figure.nodes,
                 "policy": figure.policy,
                 "published_seconds": figure.seconds,
                 "computed_seconds": computed,
-                "deviation": computed / figure.seconds - 1,
+                "deviation": None if computed is None else computed / figure.seconds - 1,
                 "given": given.get((figure.nodes, figure.policy)) == figure.seconds,
                 "source": figure.source,
             }

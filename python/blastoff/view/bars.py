@@ -1,7 +1,7 @@
 """Bars of times and amounts, alike in all pages."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -17,6 +17,11 @@ INCHES_A_BAR = 0.36
 LARGEST = 12
 """Most bars in a plot."""
 
+TEXT_SHARE = 0.09
+"""Width of a bar's text, as a share of the longest bar."""
+
+POINT = {"color": "#222222", "markerfacecolor": "white", "markersize": 5, "linestyle": "none"}
+
 Series = tuple[str, str, Sequence[float]]
 """Name, colour, and one value for each bar."""
 
@@ -26,24 +31,42 @@ def where_series(rows: Sequence[tuple[float, float, float]]) -> list[Series]:
     return [(name, colour, [row[place] for row in rows]) for place, (name, colour) in enumerate(zip(WHERE, (CPU, COMPUTING, MOVING), strict=True))]
 
 
-def stacked_bars(names: Sequence[str], series: Sequence[Series], text: Any, label: str) -> str:
+Points = Mapping[str, Sequence[tuple[str, float]]]
+"""By label: points on bars, each with the bar's name and a value."""
+
+
+def stacked_bars(names: Sequence[str], series: Sequence[Series], text: Any, label: str, points: Points | None = None) -> str:
     """Horizontal stacked bars with the total after each; `text` formats a value."""
+    marked = points or {}
+    largest = max((value for placed in marked.values() for _, value in placed), default=0.0)
 
     def fill(axes: Any) -> None:
         starts = [0.0] * len(names)
         for name, colour, values in series:
             axes.barh(names, values, left=starts, color=colour, label=name, height=0.66)
             starts = [start + value for start, value in zip(starts, values, strict=True)]
-        for position, total in enumerate(starts):
-            axes.annotate(text(total), (total, position), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9)
+        for position, (name, total) in enumerate(zip(names, starts, strict=True)):
+            on_bar = sorted(value for placed in marked.values() for bar, value in placed if bar == name)
+            end = beside(total, on_bar, TEXT_SHARE * max(*starts, largest))
+            axes.annotate(text(total), (end, position), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9)
+        for marker, (name, placed) in zip("oD^", marked.items(), strict=False):
+            axes.plot([value for _, value in placed], [names.index(bar) for bar, _ in placed], marker, label=name, **POINT)
         axes.invert_yaxis()
-        axes.set_xlim(0, max(starts, default=0) * 1.12 or 1)
+        axes.set_xlim(0, max([*starts, largest], default=0) * 1.12 or 1)
         axes.set_xlabel(label)
         scale(axes.xaxis, text)
         if len(series) > 1:
-            legend(axes)
+            legend(axes, len(series) + len(marked))
 
     return draw(INCHES_WIDE, 0.9 + INCHES_A_BAR * len(names), fill, sides=("left",))
+
+
+def beside(end: float, points: Sequence[float], width: float) -> float:
+    """Where a text of this width begins that follows a bar's end and covers no point; the points are in order."""
+    for point in points:
+        if end <= point < end + width:
+            end = point
+    return end
 
 
 def scale(axis: Any, text: Any) -> None:

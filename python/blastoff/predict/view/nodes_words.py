@@ -11,7 +11,7 @@ COMPARISON_COLUMNS = ("nodes", "with", "published", "computed", "off by", "sourc
 DROPPED_COLUMNS = ("moving s", "device s", "efficiency", "program s", "comm. s", "serial s", "ranks")
 """Columns that are left out on a narrow terminal, the first one first."""
 FIXED = (("serial_seconds", "serial s"), ("communication_seconds", "comm. s"))
-POLICIES = {"none": "CPUs"}
+POLICIES = {"none": "CPUs", "native": "own GPU port"}
 
 
 def answer(result: Mapping[str, Any]) -> str:
@@ -69,8 +69,8 @@ def comparison(result: Mapping[str, Any]) -> list[list[str]]:
             str(each["nodes"]),
             POLICIES.get(each["policy"], each["policy"]),
             quantities.duration(each["published_seconds"]),
-            quantities.duration(each["computed_seconds"]),
-            "given" if each["given"] else f"{100 * each['deviation']:+.1f} %",
+            "-" if each["computed_seconds"] is None else quantities.duration(each["computed_seconds"]),
+            "given" if each["given"] else "-" if each["deviation"] is None else f"{100 * each['deviation']:+.1f} %",
             each["source"],
         ]
         for each in result.get("comparison", [])

@@ -34,7 +34,11 @@ def render_nodes(result: Mapping[str, Any]) -> str:
         measured=nodes_words.measured(result),
         columns=nodes_words.columns(result),
         machines=[
-            {"title": nodes_words.title(result, machine), "rows": nodes_words.cells(result, machine), "plot": plots.nodes(machine)}
+            {
+                "title": nodes_words.title(result, machine),
+                "rows": nodes_words.cells(result, machine),
+                "plot": plots.nodes(machine, result.get("comparison", [])),
+            }
             for machine in result["machines"]
         ],
         comparison_columns=nodes_words.COMPARISON_COLUMNS,
