@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import time
 
-import offload
 import pytest
 from blastoff.command import COMMANDS, USAGE
 from blastoff.manual import completion, examples, syntax
@@ -193,19 +192,3 @@ def test_examples_name_options_that_exist():
 def test_pages_show_examples_and_files(blastoff):
     page = blastoff("help", "--man", "top").stdout
     assert ".SH EXAMPLES" in page and ".SH FILES" in page and "/etc/blastoff.conf" in page
-
-
-def test_command_lines_of_the_documentation_name_options_that_exist():
-    commands = {command.name: command for command in syntax.read_commands(COMMANDS, USAGE)}
-    pages = [offload.ROOT / "README.md", *sorted((offload.ROOT / "docs").glob("*.md"))]
-    seen, wrong = 0, []
-    for page in pages:
-        for line in re.findall(r"^(?:    |\t)(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE):
-            for name, rest in re.findall(r"(?:^|[ (/])blastoff ([a-z]+)((?: [^|#;)]*)?)", line.partition("  #")[0]):
-                if name not in commands:
-                    continue
-                seen += 1
-                known = {spelled for argument in commands[name].arguments for spelled in argument.names} | {"--help"}
-                options = [word.split("=")[0] for word in rest.partition(" -- ")[0].split() if re.match(r"--[a-z]", word)]
-                wrong += [f"{page.name}: {line.strip()}: {option}" for option in options if option not in known]
-    assert seen > 50 and wrong == []
