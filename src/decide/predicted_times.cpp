@@ -35,11 +35,21 @@ void average(std::atomic<float>& known, double latest) {
   known.store(before > 0 ? before + weight * (now - before) : now, relaxed);
 }
 
+/// Whether the call copied more than it found on the device.
+bool brought_most(const Observation& observation) {
+  return observation.bytes_to_device > observation.bytes_reused;
+}
+
 /// Whether the call copied so much of what it read that it cannot have found its matrices on the device.
 bool brought_much(const Observation& observation) {
   constexpr double max_brought = 0.125;
   const auto brought = static_cast<double>(observation.bytes_to_device);
   return brought > max_brought * (brought + static_cast<double>(observation.bytes_reused));
+}
+
+double known_rate(const std::atomic<float>& measured, const std::atomic<float>& guess) {
+  const float rate = measured.load(relaxed);
+  return static_cast<double>(rate > 0 ? rate : guess.load(relaxed));
 }
 
 std::uint64_t part_bytes(const operation::Operation& operation, bool (*counts)(operation::Intent)) {
@@ -190,6 +200,12 @@ double PredictedTimes::rate_of_earlier_run(std::uint64_t key) const {
   return found != earlier->end() && found->key == key ? found->seconds_per_flop : 0;
 }
 
+/// Seconds on the device without transfers.
+double PredictedTimes::expected_work(const Class& times, const operation::Operation& operation) const {
+  const double rate = known_rate(times.device_per_flop, times.device_guess);
+  return rate > 0 ? rate * operation.work.flops : model_.load(std::memory_order_acquire)->device_seconds_of(operation);
+}
+
 PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const operation::Operation& operation) const {
   const MachineModel& model = *model_.load(std::memory_order_acquire);
   const double flops = operation.work.flops;
@@ -197,17 +213,11 @@ PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const ope
   const auto per_byte = static_cast<double>(times.per_byte.load(relaxed));
   result.seconds_per_byte = per_byte > 0 ? per_byte : 1 / link_.bytes_per_second();
   result.read_bytes = static_cast<double>(part_bytes(operation, operation::reads));
-  const auto known = [](const std::atomic<float>& measured, const std::atomic<float>& guess) {
-    const float rate = measured.load(relaxed);
-    return static_cast<double>(rate > 0 ? rate : guess.load(relaxed));
-  };
-  const double device = known(times.device_per_flop, times.device_guess);
-  const double work = device > 0 ? device * flops : model.device_seconds_of(operation);
-  result.work = work;
+  result.work = expected_work(times, operation);
   result.home = static_cast<double>(part_bytes(operation, operation::writes)) / model.from_device;
   result.with_nothing_there = result.with_all_there() + result.read_bytes * result.seconds_per_byte;
   result.min_cpu = model.min_cpu_seconds_of(operation);
-  const double cpu = known(times.cpu_per_flop, times.cpu_guess);
+  const double cpu = known_rate(times.cpu_per_flop, times.cpu_guess);
   result.cpu = cpu > 0 ? cpu * flops : model.cpu_seconds_of(operation);
   return result;
 }
@@ -388,8 +398,7 @@ void PredictedTimes::learn_device(Class& times, const operation::Operation& oper
   const double flops = operation.work.flops;
   const double home = static_cast<double>(observation.bytes_from_device) / model.from_device;
   if (is_first_to_find(times, observation)) times.device_per_flop.store(0, relaxed);
-  const double known = static_cast<double>(times.device_per_flop.load(relaxed)) * flops;
-  const double expected = known > 0 ? known : model.device_seconds_of(operation);
+  const double expected = expected_work(times, operation);
   if (learn_bringing(times, expected + home, observation)) return;
   const double moving = brought / link_.bytes_per_second() + home;
   // Transfers overlap with the work, and their time is not known exactly. At least a tenth of the call's time counts as
@@ -406,12 +415,17 @@ bool PredictedTimes::is_first_to_find(Class& times, const Observation& observati
   return !brought_much(observation) && !times.found.exchange(true, relaxed);
 }
 
-/// Learns the extra time of a call that had to copy its matrices, compared with calls that found them. Returns true if
-/// that is all that the call can tell.
-bool PredictedTimes::learn_bringing(Class& times, double with_all_there, const Observation& observation) {
-  if (!brought_much(observation) || !times.found.load(relaxed)) return false;
+/// Learns the extra time of a call that had to copy its matrices, compared with calls that found them. Before a call of
+/// the class has found them, the work of a call that copied most of them is taken to be what was expected: what copying
+/// takes besides the transfer (page faults, a busy CPU) would else pass for work, and the device for slow. Returns true
+/// if that is all that the call can tell.
+bool PredictedTimes::learn_bringing(Class& times, double with_all_there, const Observation& observation) const {
+  const bool found = times.found.load(relaxed);
+  if (!(found ? brought_much(observation) : brought_most(observation))) return false;
+  const auto brought = static_cast<double>(observation.bytes_to_device);
   const double longer = observation.seconds - with_all_there;
-  if (longer > 0) average(times.per_byte, longer / static_cast<double>(observation.bytes_to_device));
+  if (!found && longer <= brought / link_.bytes_per_second()) return false;
+  if (longer > 0) average(times.per_byte, longer / brought);
   return true;
 }
 

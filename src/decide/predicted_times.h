@@ -112,6 +112,7 @@ class PredictedTimes {
   double rate_of_earlier_run(std::uint64_t key) const;
   double rate_of_neighbours(const Place& place, Rate rate) const;
   Neighbour nearest(const Place& place, int direction, Rate rate) const;
+  double expected_work(const Class& times, const operation::Operation& operation) const;
   Prediction predict(const Class& times, const operation::Operation& operation) const;
   Verdict by_model(const operation::Operation& operation) const;
   Verdict decide(Class& times, const operation::Operation& operation, operation::Estimator& residency,
@@ -130,7 +131,7 @@ class PredictedTimes {
   double mean_cpu_rate(const Class& times) const;
   void learn_device(Class& times, const operation::Operation& operation, const Observation& observation);
   static bool is_first_to_find(Class& times, const Observation& observation);
-  static bool learn_bringing(Class& times, double with_all_there, const Observation& observation);
+  bool learn_bringing(Class& times, double with_all_there, const Observation& observation) const;
 
   static constexpr std::size_t max_classes = 1024;
   static constexpr std::size_t probes = 16;

@@ -19,6 +19,7 @@
 #include "residency/mirror/coherence.h"
 #include "residency/mirror/copied_lease.h"
 #include "residency/mirror/mirror_check.h"
+#include "residency/mirror/operand_backup.h"
 #include "residency/mirror/operand_locks.h"
 #include "residency/mirror/operand_upload.h"
 #include "residency/mirror/return_path.h"
@@ -246,6 +247,7 @@ class FirstUseLease final : public Lease {
   std::vector<operation::Operation> device_panels_;
   std::array<mirror::Return, operation::Operation::max_operands> ways_{};       ///< how each result goes home
   std::array<std::unique_ptr<mirror::ReturnPath>, mirror::ways.size()> paths_;  ///< by way; nullptr: no result takes it
+  mirror::OperandBackup backup_;
   bool only_copy_changed_ = false;
   bool finished_ = false;
 };
@@ -324,6 +326,9 @@ Status FirstUseLease::prepare() {
   }
   if (auto recorded = queues_.upload->record(*tools_->uploaded); !recorded) return recorded;
   if (auto ordered = queues_.compute->wait(*tools_->uploaded); !ordered) return ordered;
+  only_copy_changed_ = acquisition_.updates_only_copy && call_.may_fail;
+  if (only_copy_changed_)
+    if (auto made = backup_.make(acquisition_, policy_.buffers(), *queues_.compute); !made) return made;
   return open_return_paths();
 }
 
@@ -471,6 +476,7 @@ void FirstUseLease::abandon() {
     if (path(way) && sound)
       sound = platform::contained([&] { sound = path(way)->wait().has_value(); }) &&
               sound;  // otherwise it may be the result of what failed
+  if (backup_.made() && sound && backup_.restore(*queues_.compute)) only_copy_changed_ = false;
   upload_.arrived();
   upload_.withdraw();
   policy_.coherence().abandon(acquisition_);

@@ -45,6 +45,16 @@ def test_rows_are_exchanged_on_the_cpu_where_results_go_home(unharmed):
     assert outcome.routine("dgemm")["offloaded"] == 3
 
 
+def test_factorizations_stay_and_one_that_fails_is_made_on_the_cpu(unharmed):
+    """The device had the only copy of what it has spoilt, and gives it back."""
+    outcome = unharmed("factorizations_stay", settings=["--results=stay", "--decide=size"], min_size=100, verify="off")
+    skip_where_none_stays(outcome)
+    factorizations = outcome.routine("dpotrf")
+    assert (factorizations["calls"], factorizations["offloaded"]) == (2, 1)
+    assert factorizations["bytes_to_device"] == 0
+    assert factorizations["bytes_left"] > 0
+
+
 def test_the_summary_tells_how_much_stayed(device, tmp_path):
     command = offload.program("results", "thread", tmp_path / "result")
     outcome = offload.offloaded(command, device=device, settings=["--results=stay", "--summary=always"], verify="off")

@@ -184,11 +184,13 @@ void Coherence::choose_copied(PageAcquisition& acquisition) const {
 }
 
 // Whether nearly all that the call reads is to be copied: then the copies may go on while the device computes, and the
-// little that is left is not worth mirrors. Small calls have pieces of device memory at hand either way.
+// little that is left is not worth mirrors. Small calls have pieces of device memory at hand either way. A result can
+// stay in a mirror only.
 bool Coherence::goes_past_mirrors(const PageAcquisition& acquisition) const {
   constexpr std::size_t worth_copies = std::size_t{1} << 20;
   constexpr std::size_t times_the_rest = 4;
   if (acquisition.may_copy != Copied::any || acquisition.call.cutting == operation::Cutting::none) return false;
+  if (std::ranges::find(acquisition.stays, true) != acquisition.stays.end()) return false;
   std::size_t copied = 0;
   std::size_t kept = 0;
   bool watched = true;

@@ -204,7 +204,7 @@ class Coherence {
   void count_writer(const PageAcquisition& acquisition, int change);
   void find_result_pages(PageAcquisition& acquisition);
   bool settle_staged(const operation::Operand& result);
-  void settle_triangle(const operation::Operand& result);
+  void settle_region(const operation::Operand& result);
   void settle_direct(const PageAcquisition& acquisition, std::size_t operand);
   void tell_other_devices(const PageAcquisition& acquisition);
   void settle(const PageAcquisition& acquisition, bool home);

@@ -11,8 +11,8 @@ namespace {
 
 using platform::Span;
 
-// Protecting a result column by column pays for few columns. A triangle with more is treated with all between its first
-// and its last element; any other result with more is uploaded again when it is next read.
+// Protecting a result column by column pays for few columns. One with more is treated with all between its first and
+// its last element, if that is not much more; else it is uploaded again when it is next read.
 constexpr int max_filled_runs = 64;
 
 bool few_filled_runs(const operation::Operand& operand) {
@@ -21,9 +21,10 @@ bool few_filled_runs(const operation::Operand& operand) {
   return runs <= max_filled_runs;
 }
 
-bool dense_triangle(const operation::Operand& operand) {
-  return operand.part != operation::Part::full && operand.columns > max_filled_runs &&
-         operand.span_bytes() <= 3 * operand.part_bytes();
+/// Whether it is protected with all between its first and its last byte. The short columns of a triangle fill no pages.
+bool is_settled_as_region(const operation::Operand& operand) {
+  return operand.columns > max_filled_runs && operand.span_bytes() <= 3 * operand.part_bytes() &&
+         (operand.part != operation::Part::full || !few_filled_runs(operand));
 }
 
 }  // namespace
@@ -32,7 +33,7 @@ void Coherence::expect_staged_return(const PageAcquisition& acquisition) {
   acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
     if (return_of(acquisition, i) != Return::staged || acquisition.unwatched[i]) return;
     const auto unprotect = [&](Span run) { place_.unprotect(run); };
-    if (dense_triangle(result))
+    if (is_settled_as_region(result))
       each_region(result, unprotect);
     else if (few_filled_runs(result))
       each_filled_run(result, unprotect);
@@ -103,8 +104,8 @@ void Coherence::settle(const PageAcquisition& acquisition, bool home) {
 
 // False: nothing of it is current.
 bool Coherence::settle_staged(const operation::Operand& result) {
-  if (dense_triangle(result)) {
-    settle_triangle(result);
+  if (is_settled_as_region(result)) {
+    settle_region(result);
     return true;
   }
   if (!few_filled_runs(result)) return false;
@@ -121,8 +122,8 @@ bool Coherence::settle_staged(const operation::Operand& result) {
   return true;
 }
 
-// The look at pages that hold none of the triangle ends what is known of them, as any look does.
-void Coherence::settle_triangle(const operation::Operand& result) {
+// The look at pages that hold none of the result ends what is known of them, as any look does.
+void Coherence::settle_region(const operation::Operand& result) {
   written_.clear();
   faulted_.clear();
   bool intact = true;

@@ -82,7 +82,7 @@ std::optional<operation::Estimate> Coherence::estimate(const operation::Operatio
 /// Whether an operand is a result that will probably stay on the device. Under the lock.
 bool Coherence::expects_to_stay(const operation::Operation& call, std::size_t index) const {
   const operation::Operand& operand = call.operands()[index];
-  if (!source_ || call.may_fail || !operation::writes(operand.intent)) return false;
+  if (!source_ || !operation::writes(operand.intent)) return false;
   return results_ == Results::stay || stays_.expects_to_stay(operand);
 }
 

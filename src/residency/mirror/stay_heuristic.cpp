@@ -18,8 +18,12 @@ constexpr int first_patience = 64;
 constexpr int longest_patience = 1 << 12;
 constexpr int max_looked_at = 2;
 
-/// Bytes that are touched later cost the program as much as so many times more that come home during their calls.
+/// Bytes that are touched later cost the program as much as so many times more that come home during their calls. What
+/// a call on the CPU needs comes at once, at the rate of the link.
 constexpr double cost_of_touching = 8;
+constexpr double cost_of_leaving = 2;
+/// A piece that tells whether the program looks at the rest is a smaller share of the region.
+constexpr std::size_t share_of_a_probe = 16;
 /// What was long ago counts no more than that, in sizes of the region.
 constexpr double max_saved = 64;
 
@@ -48,12 +52,25 @@ bool StayHeuristic::was_touched(const Region& region) {
 
 /// Whether it was a mistake to leave what was left.
 bool StayHeuristic::has_failed(const Region& region) {
-  return was_touched(region) && cost_of_touching * static_cast<double>(region.touched) > region.saved;
+  return was_touched(region) && region.cost > region.saved;
 }
 
 void StayHeuristic::count_stayed(Region& region, std::size_t left) {
   const double most = max_saved * static_cast<double>(region.end - region.begin);
   region.saved = std::min(region.saved + static_cast<double>(left), most);
+}
+
+void StayHeuristic::count_touched(Region& region, std::size_t bytes, double cost) {
+  region.touched += bytes;
+  region.cost += cost * static_cast<double>(bytes);
+}
+
+/// So much of what the program has touched has stayed once more.
+void StayHeuristic::count_left_again(Region& region, std::size_t left) {
+  if (region.touched == 0) return;
+  const std::size_t again = std::min(region.touched, left);
+  region.cost -= region.cost * static_cast<double>(again) / static_cast<double>(region.touched);
+  region.touched -= again;
 }
 
 Stay StayHeuristic::judge(const operation::Operation& call, std::size_t index) {
@@ -82,7 +99,7 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
   const bool writes = operation::writes(call.operands()[index].intent);
   if (is_small_part(span, region)) {
     if (writes) {
-      region.touched -= std::min(region.touched, left);
+      count_left_again(region, left);
       count_stayed(region, left);
     }
     return;
@@ -91,8 +108,9 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
   if (region.left > 0) {
     const bool failed = has_failed(region);
     if (was_touched(region)) {
-      region.saved = std::max(0.0, region.saved - cost_of_touching * static_cast<double>(region.touched));
+      region.saved = std::max(0.0, region.saved - region.cost);
       region.touched = 0;
+      region.cost = 0;
     } else {
       count_stayed(region, left);
     }
@@ -109,11 +127,21 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
   region.kind = kind_of(call, index);
   region.left = left;
   region.touched = 0;
+  region.cost = 0;
 }
 
 void StayHeuristic::touched(Span pages, std::size_t bytes) {
   Region* const known = regions_.find_up_to(pages.end - 1);
-  if (known && known->left > 0 && known->end > pages.begin) known->touched += bytes;
+  if (known && known->left > 0 && known->end > pages.begin) count_touched(*known, bytes, cost_of_touching);
+}
+
+void StayHeuristic::left_to_cpu(Span pages, std::size_t bytes) {
+  Region* const known = regions_.find_up_to(pages.end - 1);
+  if (!known || known->end <= pages.begin) return;
+  if (share_of_a_probe * known->left < known->end - known->begin)
+    known->left = 0;
+  else
+    count_touched(*known, bytes, cost_of_leaving);
 }
 
 }  // namespace blastoff::residency::mirror

@@ -38,6 +38,10 @@ class StayHeuristic {
   void touched(platform::Span pages, std::size_t bytes);
   void touched(platform::Span pages) { touched(pages, pages.bytes()); }
 
+  /// The same for a call that the CPU computes. That the decision was for the CPU tells nothing about a piece: whether
+  /// the program itself looks at the result is to be asked again.
+  void left_to_cpu(platform::Span pages, std::size_t bytes);
+
   /// The memory of the span is gone or new.
   void forget(platform::Span span) { regions_.erase_within(span.begin, span.end); }
 
@@ -50,6 +54,7 @@ class StayHeuristic {
     int uses = 0;             ///< by the device, since the program touched much of what was left
     std::size_t left = 0;     ///< bytes, of the latest result
     std::size_t touched = 0;  ///< bytes, since then, that did not stay once more
+    double cost = 0;          ///< of touching those, in bytes that come home during their calls
     double saved = 0;         ///< bytes that did not come home, less what touching others has cost
     int patience = 0;         ///< uses until the next probe
   };
@@ -58,6 +63,8 @@ class StayHeuristic {
   static bool is_small_part(platform::Span span, const Region& region);
   static bool was_touched(const Region& region);
   static bool has_failed(const Region& region);
+  static void count_touched(Region& region, std::size_t bytes, double cost);
+  static void count_left_again(Region& region, std::size_t left);
   static void count_stayed(Region& region, std::size_t left);
 
   platform::RecentMap<std::uintptr_t, Region> regions_{platform::max_matrices_remembered};  // by begin

@@ -73,13 +73,12 @@ bool Coherence::has_a_region(const operation::Operation& call, const operation::
 
 // Whoever touches a page that was given up waits for the pager, and the pager for the device's driver. So the program
 // must not touch one while it holds a lock for which the driver may wait: one of its allocator, or of the driver
-// itself. A result that cannot be made again if the operation fails has to be in host memory.
+// itself.
 bool Coherence::may_stay(const operation::Operation& call, std::size_t index) {
   const operation::Operand& result = call.operands()[index];
   const bool large_enough = results_ == Results::stay || result.payload_bytes() >= min_bytes;
-  return large_enough && place_.may_leave() && !call.may_fail &&
-         (has_its_own_pages(result) || has_a_region(call, result)) && !device_.used_by_program() &&
-         !platform::in_malloc_arena(bounds(result));
+  return large_enough && place_.may_leave() && (has_its_own_pages(result) || has_a_region(call, result)) &&
+         !device_.used_by_program() && !platform::in_malloc_arena(bounds(result));
 }
 
 /// Whether most of the operand stayed already; or a piece of it, which the program has not touched, so that the call

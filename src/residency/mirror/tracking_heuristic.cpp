@@ -103,10 +103,6 @@ int TrackingHeuristic::used_once_of(std::uint64_t kind, bool result) {
   return used_once;
 }
 
-TrackingHeuristic::Shape TrackingHeuristic::shape_of(const operation::Operand& operand) {
-  return {operand.rows, operand.columns, operand.leading_dimension, operand.part};
-}
-
 /// An operand that was not used before: if it lies within a result, that is read.
 void TrackingHeuristic::read_within(const operation::Operand& operand) {
   if (!operation::reads(operand.intent)) return;
@@ -114,7 +110,7 @@ void TrackingHeuristic::read_within(const operation::Operand& operand) {
   Matrix* const found = matrices_.find_up_to(begin);
   if (!found) return;
   Matrix& before = *found;
-  if (before.end <= begin || !before.copied || before.results_in_a_row == 0) return;
+  if (bounds(before.latest).end <= begin || !before.copied || before.results_in_a_row == 0) return;
   learn(before, true);
   before.copied = false;
   before.uses = 0;
@@ -124,8 +120,8 @@ void TrackingHeuristic::read_within(const operation::Operand& operand) {
 /// tells nothing. What is read of a result in another shape cannot be compared, and is taken as unchanged.
 bool TrackingHeuristic::unchanged(Matrix& matrix, const operation::Operand& operand) {
   if (is_result_only(operand)) return false;
-  const bool stays = matrix.shape == shape_of(operand) ? same(matrix.fingerprint, sight_of(operand), operand)
-                                                       : matrix.results_in_a_row > 0;
+  const bool same_shape = same_matrix(matrix.latest, operand) && matrix.latest.part == operand.part;
+  const bool stays = same_shape ? same(matrix.fingerprint, sight_of(operand), operand) : matrix.results_in_a_row > 0;
   matrix.unchanged_uses = stays ? matrix.unchanged_uses + 1 : 0;
   learn(matrix, stays);
   if (matrix.unchanged_uses < matrix.patience) return false;
@@ -161,9 +157,8 @@ bool TrackingHeuristic::refilled(const operation::Operand& operand) const {
 bool TrackingHeuristic::used(const operation::Operation& call, std::size_t index) {
   const operation::Operand& operand = call.operands()[index];
   Matrix& matrix = find_or_add(operand);
-  matrix.end = bounds(operand).end;
   matrix.bytes_used += static_cast<double>(operand.payload_bytes());
-  matrix.shape = shape_of(operand);
+  matrix.latest = operand;
   if (matrix.copied)
     matrix.fingerprint = sight_of(operand);
   else if (matrix.uses > 0)
@@ -177,22 +172,23 @@ bool TrackingHeuristic::used(const operation::Operation& call, std::size_t index
   return ++matrix.results_in_a_row == max_unread && operand.payload_bytes() <= max_copied_;
 }
 
+/// A result that stays saves its way home, too.
 void TrackingHeuristic::stayed(const operation::Operand& operand) {
   Matrix& matrix = find_or_add(operand);
-  matrix.end = bounds(operand).end;
-  matrix.bytes_used += static_cast<double>(operand.payload_bytes());
-  matrix.shape = shape_of(operand);
+  matrix.bytes_used += (operation::writes(operand.intent) ? 2.0 : 1.0) * static_cast<double>(operand.payload_bytes());
+  matrix.latest = operand;
   matrix.copied = false;
   matrix.results_in_a_row = 0;
   if (matrix.uses++ > 0) learn(matrix, true);
 }
 
-/// Pages that uses of the operand's blocks have read or written since the CPU rewrote it. They count once.
+/// Pages that uses of the operand's blocks have read or written since the CPU rewrote it. They count once. A few rows
+/// of a matrix reach from its begin to its end: what lies between them is none of their blocks.
 double TrackingHeuristic::pages_used_within(const operation::Operand& operand) {
   double bytes = 0;
   const platform::Span all = bounds(operand);
   matrices_.each_within(all.begin + 1, all.end, [&](Matrix& block) {
-    if (block.copied || block.end > all.end) return;
+    if (block.copied || !covers(operand, block.latest)) return;
     bytes += block.bytes_used;
     block.uses = 0;
     block.bytes_used = 0;

@@ -94,26 +94,18 @@ class TrackingHeuristic {
   void forget(platform::Span span);
 
  private:
-  /// What a fingerprint was taken of.
-  struct Shape {
-    std::int64_t rows = 0, columns = 0, leading_dimension = 0;
-    operation::Part part = operation::Part::full;
-    bool operator==(const Shape&) const = default;
-  };
   struct Matrix {
     bool copied = false;
     std::uint64_t fingerprint = 0;
-    Shape shape;
-    std::uintptr_t end = 0;    ///< of its memory, at the last use
-    double bytes_used = 0;     ///< of its elements, since the CPU rewrote it; each use counts
-    int unchanged_uses = 0;    ///< in a row
-    int patience = 1;          ///< unchanged uses needed before it is tracked again; doubles with every failure
-    int uses = 0;              ///< since the CPU rewrote it
-    int results_in_a_row = 0;  ///< uses in which the device wrote it and did not read it
-    std::uint64_t kind = 0;    ///< while it is not known whether it is used again; else 0
+    operation::Operand latest;  ///< as the last call used it; the fingerprint was taken of that
+    double bytes_used = 0;      ///< of its elements, since the CPU rewrote it, that were not copied; each use counts
+    int unchanged_uses = 0;     ///< in a row
+    int patience = 1;           ///< unchanged uses needed before it is tracked again; doubles with every failure
+    int uses = 0;               ///< since the CPU rewrote it
+    int results_in_a_row = 0;   ///< uses in which the device wrote it and did not read it
+    std::uint64_t kind = 0;     ///< while it is not known whether it is used again; else 0
   };
   Matrix& find_or_add(const operation::Operand& operand);
-  static Shape shape_of(const operation::Operand& operand);
   bool unchanged(Matrix& matrix, const operation::Operand& operand);
   void read_within(const operation::Operand& operand);
   int used_once_of(std::uint64_t kind, bool result);

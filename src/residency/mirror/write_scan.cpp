@@ -250,7 +250,7 @@ void Coherence::leave_to_cpu(const operation::Operation& call) {
   if (const std::unique_lock lock(mutex_, std::try_to_lock); lock)
     for (std::size_t i = 0; i < came.size(); ++i)
       if (came[i])
-        stays_.touched(platform::outward_to_pages(bounds(call.operands()[i])), call.operands()[i].payload_bytes());
+        stays_.left_to_cpu(platform::outward_to_pages(bounds(call.operands()[i])), call.operands()[i].payload_bytes());
   if (!place_.tracker().faults_once_a_page()) return;
   std::vector<Span> regions;
   call.each_result([&](std::size_t, const operation::Operand& result) {

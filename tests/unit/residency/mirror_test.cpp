@@ -546,6 +546,25 @@ TEST_F(UsageTest, ManyUsesPayForAMirrorThatIsRewrittenThen) {
   }
 }
 
+/// As in an LU factorization: the program fills the matrix anew, and the call that looks at it first uses a few rows of
+/// it, which reach from its begin to its end.
+TEST_F(UsageTest, UsesOfBlocksDoNotCountForRowsBesideThem) {
+  use();
+  const operation::Operand whole = matrix();
+  for (int block = 1; block <= 20; ++block) {
+    matrix().address = elements.data() + static_cast<std::ptrdiff_t>(block) * 257;
+    matrix().rows = matrix().columns = 256 - block;
+    use();
+  }
+  matrix() = whole;
+  matrix().rows = 1;
+  matrix().address = elements.data();
+  EXPECT_TRUE(heuristic.looked_at(call, 0, written(128)));
+  matrix() = whole;
+  matrix().address = elements.data();
+  EXPECT_FALSE(heuristic.looked_at(call, 0, written(128)));
+}
+
 /// A program that works on tiles in turn, and rewrites all of them before each turn.
 TEST_F(UsageTest, OfManyTilesNoneIsForgotten) {
   for (const std::size_t tiles : {5'000U, 10'000U}) {

@@ -84,6 +84,23 @@ TEST_F(StayHeuristicTest, AResultThatIsLookedAtAfterManyUsesStays) {
   EXPECT_LE(looks, 8) << "what was saved before";
 }
 
+TEST_F(StayHeuristicTest, ACallThatTheCpuComputesTellsNothingAboutTheProgram) {
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(call(), Stay::probe);
+    heuristic_.left_to_cpu(platform::outward_to_pages(bounds(operand())), operand().payload_bytes());
+  }
+  call();
+  EXPECT_EQ(call(), Stay::whole);
+}
+
+TEST_F(StayHeuristicTest, WhatTheCpuComputesAgainAndAgainGoesHome) {
+  for (int i = 0; i < 2; ++i) call();
+  int stayed = 0;
+  do heuristic_.left_to_cpu(platform::outward_to_pages(bounds(operand())), operand().payload_bytes());
+  while (call() == Stay::whole && ++stayed < 100);
+  EXPECT_LE(stayed, 4);
+}
+
 TEST_F(StayHeuristicTest, NewMemoryIsANewStart) {
   for (int i = 0; i < 5; ++i) call();
   heuristic_.forget(platform::outward_to_pages(bounds(operand())));
