@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
@@ -13,14 +14,19 @@ def cores_each(ranks: int) -> int:
     return max(1, len(os.sched_getaffinity(0)) // ranks)
 
 
-def run(command: Sequence[str], threads: int, limit: float, variables: Mapping[str, str]) -> subprocess.CompletedProcess:
-    """Runs a job. The BLAS of each rank has `threads` threads and the given environment variables. After `limit` seconds, the starter (of Open MPI,
-    MPICH) ends its ranks."""
+def run(
+    command: Sequence[str], threads: int, limit: float, variables: Mapping[str, str], folder: Path | None = None, stdin: Path | None = None
+) -> subprocess.CompletedProcess:
+    """Runs a job in `folder`, with `stdin` as its standard input. The BLAS of each rank has `threads` threads and the given environment variables.
+    After `limit` seconds, the starter (of Open MPI, MPICH) ends its ranks."""
     environment = os.environ | {name: str(threads) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
     environment |= variables
     environment |= {"MPIEXEC_TIMEOUT": str(max(1, round(limit)))} | (AS_ROOT if os.getuid() == 0 else {})
     try:
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit + 10, check=False)
+        with open(stdin or os.devnull) as given:
+            return subprocess.run(
+                command, env=environment, cwd=folder, stdin=given, capture_output=True, text=True, errors="replace", timeout=limit + 10, check=False
+            )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, 124, "", f"longer than {limit:.0f} s")
 

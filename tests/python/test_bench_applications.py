@@ -1,0 +1,116 @@
+"""bench/applications.py: whole applications in the setups that SCILIB-Accel's author compared."""
+
+import json
+import subprocess
+import sys
+
+import offload
+import pytest
+
+sys.path.insert(0, str(offload.ROOT / "bench"))
+
+import application_runs
+import applications
+from application_runs import Layout
+
+ONE_RANK = """sh -c 'shift; exec "$@"' sh"""
+"""In the place of mpirun: runs the program once."""
+
+PARSEC = """#!/bin/sh
+test -f POTRE.DAT || exit 3
+{products} 120 3
+echo "   Total Energy =           -15.87385506 [Ry]
+   Total Energy =           {energy} [Ry]" > parsec.out
+"""
+
+
+def run(tmp_path, *arguments, energy="-15.87937774"):
+    """Measures a program that multiplies and writes a result as PARSEC does. `energy`: the result, in the shell's words."""
+    program, inputs = tmp_path / "parsec.mpi", tmp_path / "inputs"
+    program.write_text(PARSEC.format(products=offload.PROGRAMS / "products", energy=energy))
+    program.chmod(0o755)
+    inputs.mkdir()
+    (inputs / "POTRE.DAT").touch()
+    settings = ["--device=simulated", "--setting=BLASTOFF_MIN_SIZE=32", "--layouts=1x1", f"--command={offload.COMMAND}"]
+    given = [f"--parsec={program}", f"--inputs={inputs}", f"--starter={ONE_RANK}", *settings, f"--output={tmp_path / 'out.json'}", *arguments]
+    done = subprocess.run(
+        [sys.executable, offload.ROOT / "bench" / "applications.py", *given], env=offload.environment(), capture_output=True, text=True, timeout=120
+    )
+    rows = {row["setup"]: row for row in json.loads((tmp_path / "out.json").read_text())["rows"]}
+    return done, rows
+
+
+@pytest.mark.skipif(not (offload.PROGRAMS / "products").exists(), reason="the scenario programs are not built")
+def test_a_table_of_setups(tmp_path):
+    done, rows = run(tmp_path, "--modes=cpu,copy,coherent,first-use,placed,native")
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert list(rows) == ["CPU", "Mem-Copy", "coherent", "First-Use", "First-Use, placed", "own GPU port"]
+    assert rows["coherent"]["cannot"].startswith("not on this machine: the device cannot read the program's own memory")
+    assert rows["First-Use, placed"]["cannot"] == "not on this machine: the device's memory is no NUMA node"
+    assert rows["own GPU port"]["cannot"] == "no program: --native names it"
+    assert 0 < rows["CPU"]["blas"] < rows["CPU"]["total"], "the seconds in calls come from a run without a device"
+    assert rows["CPU"]["result"] == -15.87937774 and rows["CPU"]["moving"] is None
+    for setup, reuse in (("Mem-Copy", 1), ("First-Use", 2)):
+        row = rows[setup]
+        assert row["offloaded"] == row["calls"] == 5 and row["moving"] > 0 and row["reuse"] >= reuse, row
+        assert row["difference"] == 0 and row["right"]
+    assert done.stdout.splitlines()[1].split() == [
+        "layout",
+        "setup",
+        "total",
+        "s",
+        "BLAS",
+        "s",
+        "moving",
+        "s",
+        "reuse",
+        "energy",
+        "kJ",
+        "reported",
+        "difference",
+    ]
+
+
+@pytest.mark.skipif(not (offload.PROGRAMS / "products").exists(), reason="the scenario programs are not built")
+def test_a_wrong_result_and_a_run_that_fails(tmp_path):
+    done, rows = run(tmp_path, "--modes=cpu,copy", energy='$(test -z "$BLASTOFF_REPORT" && echo -15.8 || echo -15.9)')
+    assert done.returncode == 1 and not rows["Mem-Copy"]["right"] and "WRONG" in done.stdout
+
+
+def test_a_program_that_fails_says_so(tmp_path):
+    options = applications.argparse.Namespace(
+        starter=["sh", "-c", "echo no such atom >&2; exit 4", "sh"], device="none", command="", setting=[], repeats=1, limit=20, native=None
+    )
+    application = application_runs.parsec(tmp_path, tmp_path / "inputs")
+    (tmp_path / "inputs").mkdir()
+    row = application_runs.Runs(application, Layout(1, 1), options, tmp_path).fastest("cpu")
+    assert row["failed"] and row["cannot"] == "FAILED with status 4: no such atom"
+
+
+def test_energies_of_must_are_those_of_the_last_iteration():
+    text = "Energy Offset : -10389\n    Iter     Energy      3PV\n**       1  -0.976674  -0.02847\n        21  -0.976662  -0.04630\n"
+    assert application_runs.matched(text, application_runs.must(offload.COMMAND, offload.ROOT).result) == -0.976662
+
+
+@pytest.mark.parametrize(("ranks", "grid"), [(1, (1, 1)), (6, (2, 3)), (7, (1, 7)), (16, (4, 4))])
+def test_hpl_gets_a_grid_of_all_ranks(tmp_path, ranks, grid):
+    application_runs.hpcc(offload.COMMAND, 5000).prepare(tmp_path, Layout(ranks, 1))
+    values = [line.split()[0] for line in (tmp_path / "hpccinf.txt").read_text().splitlines()[2:]]
+    assert values[3] == "5000" and (int(values[8]), int(values[9])) == grid and len(values) == 34
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "one of the arguments --must --parsec --hpcc is required"),
+        (["--must", offload.COMMAND], "--inputs is missing"),
+        (["--hpcc", "/nowhere/hpcc"], "no file /nowhere/hpcc"),
+        (["--hpcc", offload.COMMAND, "--layouts", "4"], "'4' is no layout: RANKSxTHREADS, as 16x1"),
+        (["--hpcc", offload.COMMAND, "--modes", "fast"], "unknown 'fast'; accepted: as-shipped, cpu, copy"),
+    ],
+)
+def test_mistakes_are_said_before_anything_is_measured(monkeypatch, capsys, arguments, said):
+    monkeypatch.setattr(sys, "argv", ["applications.py", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        applications.main()
+    assert ended.value.code == 2 and said in capsys.readouterr().err
