@@ -47,7 +47,8 @@ constexpr Member members[] = {
     {"hpgv", Family::syevd},      {"spgvd", Family::syevd},
     {"hpgvd", Family::syevd},     {"spgvx", Family::syevd},
     {"hpgvx", Family::syevd},     {"gesdd", Family::gesdd},
-    {"gesvd", Family::gesdd},
+    {"gesvd", Family::gesdd},     {"gelsd", Family::gesdd},
+    {"gelss", Family::gesdd},
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ enum class Argument : std::uint8_t {
   vl,
   vu,
   abstol,
+  rcond,
   // matrices
   a,      ///< also ap
   b,      ///< also bp, and c of ormqr
@@ -49,10 +50,11 @@ enum class Argument : std::uint8_t {
   ipiv,
   tau,
   found,  ///< the number m of eigenvalues found
-  w,      ///< also s of a singular value decomposition, wr of a real geev
+  w,      ///< also s of a singular value decomposition or of least squares, wr of a real geev
   wi,
   isuppz,
   ifail,
+  rank,
   info,
   // work space, whose first element returns the best size
   work,
@@ -68,7 +70,7 @@ constexpr bool is_integer(Argument argument) {
   return argument >= Argument::itype && argument <= Argument::liwork;
 }
 constexpr bool is_real(Argument argument) {
-  return argument >= Argument::vl && argument <= Argument::abstol;
+  return argument >= Argument::vl && argument <= Argument::rcond;
 }
 constexpr bool is_matrix(Argument argument) {
   return argument >= Argument::a && argument <= Argument::right;

@@ -45,7 +45,7 @@ Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_b
     problem_.vu = real(Argument::vu);
     problem_.ldz = integer(Argument::ldz);
   }
-  problem_.abstol = real(Argument::abstol);
+  problem_.abstol = real(has(Argument::rcond) ? Argument::rcond : Argument::abstol);
   problem_.lwork = integer(Argument::lwork);
   problem_.lrwork = integer(Argument::lrwork);
   problem_.liwork = integer(Argument::liwork);

@@ -170,9 +170,10 @@ class Invocation {
   }
 
   void place_real(Argument argument) {
-    const double value = argument == Argument::vl   ? problem_.vl
-                         : argument == Argument::vu ? problem_.vu
-                                                    : problem_.abstol;
+    const double value = argument == Argument::vl      ? problem_.vl
+                         : argument == Argument::vu    ? problem_.vu
+                         : argument == Argument::rcond ? problem_.rcond()
+                                                       : problem_.abstol;
     std::vector<char>& memory = buffer(argument);
     memory.resize(sizeof value);
     const auto narrow = static_cast<float>(value);

@@ -19,6 +19,7 @@ enum class Family : std::uint8_t {
   orthogonal,
   row_exchange,
   least_squares,
+  least_norm,  ///< least squares by singular values
   eigenproblem,
   generalized_eigenproblem,
   singular_values,
@@ -83,9 +84,13 @@ inline double eigenproblem(const Sizes& of) {
 inline double generalized_eigenproblem(const Sizes& of) {
   return (of.problem.wants_vectors() ? 12 : 3) * of.cube();
 }
+/// Reduction to a bidiagonal matrix.
+inline double bidiagonal(const Sizes& of) {
+  return 4 * of.low * of.low * (of.high - of.low / 3);
+}
 inline double singular_values(const Sizes& of) {
   if (of.problem.wants_singular_vectors()) return (4 * of.high + 22 * of.low) * of.low * of.low;
-  return 4 * of.low * of.low * (of.high - of.low / 3);
+  return bidiagonal(of);
 }
 }  // namespace counts
 

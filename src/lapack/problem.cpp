@@ -67,7 +67,7 @@ VectorShape vector_shape(const Problem& problem, Argument argument) {
     case Argument::work: return {problem.element_bytes(), problem.lwork > 0 ? 1 : 0};
     case Argument::rwork: return {problem.real_bytes(), problem.lrwork > 0 ? 1 : 0};
     case Argument::iwork: return {integer, problem.liwork > 0 ? 1 : 0};
-    default: return {integer, 1};  // found, info
+    default: return {integer, 1};  // found, rank, info
   }
 }
 

@@ -31,7 +31,7 @@ struct Problem {
   std::int64_t iu = 0;
   double vl = 0;  ///< range v: eigenvalues in (vl, vu]
   double vu = 0;
-  double abstol = 0;
+  double abstol = 0;       ///< least squares: rcond
   std::int64_t ldz = 0;    ///< range v: elements from one eigenvector to the next
   std::int64_t lwork = 0;  ///< elements of the caller's work space
   std::int64_t lrwork = 0;
@@ -52,6 +52,8 @@ struct Problem {
   /// The number of eigenvalues that are computed. For range v, where the number is known only afterwards, the largest
   /// possible number.
   std::int64_t eigenvalues() const { return range == 'i' ? iu - il + 1 : n; }
+  /// Least squares: singular values up to this times the largest count as 0.
+  double rcond() const { return abstol; }
   bool counts_afterwards() const { return range == 'v'; }
   std::int64_t min_side() const { return m < n ? m : n; }
 };

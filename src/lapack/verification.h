@@ -21,6 +21,8 @@ namespace blastoff::lapack {
 ///
 /// Some results can be checked only in part:
 /// - least squares: the reflectors' factors tau are not returned; those that fit best are taken;
+/// - least squares by singular values: that the residual is smallest and has the length of the rows below the
+///   solution, and that the rank fits the singular values, not that the solution is the one of least norm;
 /// - some eigenvalues without vectors: their order, and that none is larger than the matrix;
 /// - eigenvalues of pairs of matrices without vectors: their order, and that Rayleigh quotients lie among them;
 /// - eigenvalues of a range with vectors: it is not checked that these are the eigenvalues of the range or, for a range

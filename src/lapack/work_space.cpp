@@ -1,6 +1,7 @@
 #include "lapack/work_space.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lapack/problem.h"
 
@@ -74,6 +75,30 @@ WorkSizes ormqr(const Problem& problem) {
 
 WorkSizes gels(const Problem& problem) {
   return {problem.min_side() + std::max(problem.min_side(), problem.k)};
+}
+
+// For matrices that are much wider than high, some releases of LAPACK accept less.
+WorkSizes gelsd(const Problem& problem) {
+  constexpr std::int64_t leaf = 25;  // the largest problem at the bottom of the recursion
+  const std::int64_t low = problem.min_side();
+  const std::int64_t high = longer_side(problem);
+  const auto levels = std::max<std::int64_t>(
+      static_cast<std::int64_t>(std::log2(static_cast<double>(low) / static_cast<double>(leaf + 1))) + 1, 0);
+  const std::int64_t integers = 3 * low * levels + 11 * low;
+  if (!complex(problem))
+    return {12 * low + 2 * low * leaf + 8 * low * levels + low * problem.k + (leaf + 1) * (leaf + 1), 1, integers};
+  const std::int64_t rows = problem.m >= problem.n && is_oblong(problem, 1.6) ? low : high;
+  const std::int64_t in_leaf = std::max((leaf + 1) * (leaf + 1), problem.n * (1 + problem.k) + 2 * problem.k);
+  return {2 * low + std::max(rows, low * problem.k),
+          10 * low + 2 * low * leaf + 8 * low * levels + 3 * leaf * problem.k + in_leaf, integers};
+}
+
+WorkSizes gelss(const Problem& problem) {
+  const std::int64_t low = problem.min_side();
+  const std::int64_t high = longer_side(problem);
+  if (complex(problem)) return {2 * low + std::max(problem.k, high), 5 * low};
+  const std::int64_t rows = problem.m >= problem.n && is_oblong(problem, 1.6) ? low : high;
+  return {std::max({3 * low + rows, 3 * low + problem.k, 5 * low})};
 }
 
 WorkSizes syev(const Problem& problem) {

@@ -20,6 +20,8 @@ WorkSizes none(const Problem& problem);
 WorkSizes columns(const Problem& problem);  ///< getri, geqrf, orgqr
 WorkSizes ormqr(const Problem& problem);
 WorkSizes gels(const Problem& problem);
+WorkSizes gelsd(const Problem& problem);
+WorkSizes gelss(const Problem& problem);
 WorkSizes syev(const Problem& problem);
 WorkSizes syevd(const Problem& problem);
 WorkSizes syevr(const Problem& problem);

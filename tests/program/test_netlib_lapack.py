@@ -62,7 +62,7 @@ class General(Input):
         return [*lines[first : first + 9], ""]
 
 
-LINEAR = ("getrf", "getrs", "getri", "gesv", "potrf", "potrs", "potri", "posv", "trtri", "trtrs", "geqrf", "orgqr", "ormqr", "gels")
+LINEAR = ("getrf", "getrs", "getri", "gesv", "potrf", "potrs", "potri", "posv", "trtri", "trtrs", "geqrf", "orgqr", "ormqr", "gels", "gelsd", "gelss")
 INPUTS = {
     "linear equations": ("xlintst", LinearEquations("{}test.in", LINEAR)),
     "symmetric": ("xeigtst", Symmetric("sep.in", ("syev", "syevd", "syevr", "syevx", "spev", "spevd", "spevx"))),

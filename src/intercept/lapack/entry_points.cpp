@@ -42,6 +42,7 @@ constexpr Role role_of(lapack::Argument argument) {
     case Argument::found:
     case Argument::isuppz:
     case Argument::ifail:
+    case Argument::rank:
     case Argument::info:
     case Argument::iwork: return Role::integers;
     default: return Role::array;

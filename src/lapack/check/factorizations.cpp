@@ -9,6 +9,7 @@
 
 #include "lapack/check/factors.h"
 #include "lapack/check/families.h"
+#include "lapack/check/right_sides.h"
 
 namespace blastoff::lapack::check {
 namespace {
@@ -60,13 +61,7 @@ class Factorization final : public Check {
 /// sides are.
 class Solution final : public Check {
  public:
-  explicit Solution(const Operation& operation) : Check(operation) {
-    const Matrix right_sides = matrix(Argument::b);
-    const bool single = problem().real_bytes() == sizeof(float);
-    const double min_normal = single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
-    const double min_norm = min_normal / blas::machine_epsilon(problem().scalar());
-    for (const double norm : right_sides.column_norms()) weights_.push_back(norm > min_norm ? 1 / norm : 0);
-    for (std::size_t trial = 0; trial < trials; ++trial) right_sides_.push_back(right_sides.times(combination(trial)));
+  explicit Solution(const Operation& operation) : Check(operation), right_sides_(*this) {
     if (kind().action == Action::factor_and_solve) factorization_.emplace(operation);
   }
 
@@ -74,17 +69,13 @@ class Solution final : public Check {
     if (factorization_) factorization_->inspect(discrepancy);
     const std::unique_ptr<Factored> factors = factored(*this);
     const Matrix solutions = matrix(Argument::b);
-    const std::vector<double> norms = solutions.column_norms();
-    double norm = 0;
-    for (std::size_t j = 0; j < norms.size(); ++j) norm = std::hypot(norm, weights_[j] * norms[j]);
-    const double scale = factors->magnitude() * norm;
+    const double scale = factors->magnitude() * right_sides_.norm_of(solutions);
     for (std::size_t trial = 0; trial < trials; ++trial)
-      discrepancy.add(applied(*factors, solutions.times(combination(trial))), right_sides_[trial], scale);
+      discrepancy.add(applied(*factors, solutions.times(right_sides_.combination(trial))), right_sides_.before(trial),
+                      scale);
   }
 
  private:
-  Vector combination(std::size_t trial) const { return product(weights_, random_vector(problem().k, trial)); }
-
   Vector applied(const Factored& a, Vector x) const {
     switch (problem().trans) {
       case 't': return conjugate(a.adjoint_times(conjugate(std::move(x))));
@@ -93,8 +84,7 @@ class Solution final : public Check {
     }
   }
 
-  std::vector<double> weights_;  ///< 0 for columns that are so small that rounding errors are absolute
-  std::vector<Vector> right_sides_;
+  RightSides right_sides_;
   std::optional<Factorization> factorization_;
 };
 

@@ -20,6 +20,8 @@ std::unique_ptr<operation::Verification> row_exchange(const operation::Operation
 std::unique_ptr<operation::Verification> orthogonal_factor(const operation::Operation& operation);
 /// gels
 std::unique_ptr<operation::Verification> least_squares(const operation::Operation& operation);
+/// gelsd, gelss
+std::unique_ptr<operation::Verification> least_norm(const operation::Operation& operation);
 /// syev, syevd, syevr, syevx, spev, spevd, spevx
 std::unique_ptr<operation::Verification> eigenproblem(const operation::Operation& operation);
 /// sygv, sygvd, sygvx, spgv, spgvd, spgvx

@@ -7,6 +7,7 @@
 
 #include "lapack/check/factors.h"
 #include "lapack/check/families.h"
+#include "lapack/check/right_sides.h"
 
 namespace blastoff::lapack::check {
 namespace {
@@ -30,16 +31,11 @@ struct Image {
 /// reflectors of Q without their factors tau.
 class LeastSquares final : public Check {
  public:
-  explicit LeastSquares(const Operation& operation) : Check(operation) {
+  explicit LeastSquares(const Operation& operation) : Check(operation), right_sides_(*this) {
     const Matrix a = matrix(Argument::a);
     norm_ = a.norm();
-    const Matrix right_sides = matrix(Argument::b);
-    const std::vector<double> norms = right_sides.column_norms();
-    for (const double norm : norms) weights_.push_back(norm > min_norm() ? 1 / norm : 0);
-    for (std::size_t trial = 0; trial < trials; ++trial) {
+    for (std::size_t trial = 0; trial < trials; ++trial)
       products_.push_back(a.times(random_vector(problem().n, trial)));
-      right_sides_.push_back(right_sides.times(combination(trial)));
-    }
   }
 
   void inspect(Discrepancy& discrepancy) const override {
@@ -52,19 +48,11 @@ class LeastSquares final : public Check {
   }
 
  private:
-  Vector combination(std::size_t trial) const { return product(weights_, random_vector(problem().k, trial)); }
-
-  /// LAPACK scales a matrix of a smaller norm.
-  double min_norm() const {
-    const bool single = problem().real_bytes() == sizeof(float);
-    const double min_normal = single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
-    return min_normal / blas::machine_epsilon(problem().scalar());
-  }
-
   /// Whether LAPACK may have scaled the matrix. Then it returns the factors of the scaled matrix.
   bool may_be_scaled() const {
     const double elements = static_cast<double>(problem().m) * static_cast<double>(problem().n);
-    return !(norm_ >= min_norm() * std::sqrt(elements) && norm_ <= 1 / min_norm());
+    const double least = RightSides::min_norm(problem());
+    return !(norm_ >= least * std::sqrt(elements) && norm_ <= 1 / least);
   }
 
   Matrix upper() const { return {upper_trapezoid(operand(Argument::a)), problem().scalar()}; }
@@ -86,23 +74,14 @@ class LeastSquares final : public Check {
       expected.resize(rows);
       images.push_back({scaled(products_[trial], norm_), scaled(std::move(expected), norm_)});
     }
-    const double scale = scale_of_right_sides();
+    const double scale = right_sides_.norm() + Unfactored(upper()).magnitude() * right_sides_.norm_of(solutions());
     for (std::size_t trial = 0; trial < trials && scale > 0; ++trial) {
-      Vector expected = matrix(Argument::b).times(combination(trial));
-      const Vector first_rows = r.times(solutions().times(combination(trial)));
+      Vector expected = matrix(Argument::b).times(right_sides_.combination(trial));
+      const Vector first_rows = r.times(solutions().times(right_sides_.combination(trial)));
       std::copy(first_rows.begin(), first_rows.end(), expected.begin());
-      images.push_back({scaled(right_sides_[trial], scale), scaled(std::move(expected), scale)});
+      images.push_back({scaled(right_sides_.before(trial), scale), scaled(std::move(expected), scale)});
     }
     return images;
-  }
-
-  double scale_of_right_sides() const {
-    double of_right_sides = 0;
-    for (const double weight : weights_) of_right_sides = std::hypot(of_right_sides, weight > 0 ? 1 : 0);
-    const std::vector<double> norms = solutions().column_norms();
-    double of_solutions = 0;
-    for (std::size_t j = 0; j < norms.size(); ++j) of_solutions = std::hypot(of_solutions, weights_[j] * norms[j]);
-    return of_right_sides + Unfactored(upper()).magnitude() * of_solutions;
   }
 
   /// Applies the adjoint of H = I - tau v v^H. Chooses tau so that element k of all images becomes the expected one, as
@@ -127,9 +106,8 @@ class LeastSquares final : public Check {
   }
 
   double norm_ = 0;
-  std::vector<double> weights_;  ///< weights of right-hand sides, so that all count alike
+  RightSides right_sides_;
   std::vector<Vector> products_;
-  std::vector<Vector> right_sides_;
 };
 
 }  // namespace

@@ -67,6 +67,35 @@ inline constexpr auto orthogonal = [] {
        .sides = &sides::rectangle,
        .scales = true,
        .check = &check::least_squares},
+      {.kind = Kind::gelsd,
+       .family = Family::least_norm,
+       .arguments = {m, n, nrhs, a, lda, b, ldb, w, rcond, rank, work, lwork, rwork, iwork, info},
+       .supported = [](const Problem& problem) { return problem.rcond() < 1; },
+       .work_space = &work_space::gelsd,
+       .a = &shapes::rectangle<Intent::read>,
+       .b = &shapes::long_right_sides,
+       .values = Values::singular_values,
+       .flops = [](const Sizes& of) { return counts::bidiagonal(of) + 8 * of.high * of.low * of.k; },
+       .sides = &sides::rectangle,
+       .harmed_by_nan = true,
+       .scales = true,
+       .check = &check::least_norm},
+      {.kind = Kind::gelss,
+       .family = Family::least_norm,
+       .arguments = {m, n, nrhs, a, lda, b, ldb, w, rcond, rank, work, lwork, rwork, info},
+       .supported = [](const Problem& problem) { return problem.rcond() < 1; },
+       .work_space = &work_space::gelss,
+       .a = &shapes::rectangle<Intent::update>,
+       .b = &shapes::long_right_sides,
+       .values = Values::singular_values,
+       .flops =
+           [](const Sizes& of) {
+             return 4 * of.high * of.low * of.low + 8 * of.low * of.low * of.low + 4 * of.high * of.low * of.k;
+           },
+       .sides = &sides::rectangle,
+       .harmed_by_nan = true,
+       .scales = true,
+       .check = &check::least_norm},
   });
 }();
 

@@ -199,6 +199,35 @@ def least_squares(check: Checks) -> None:
     check.report("gels of a matrix without full rank", info == n // 2 + 1)
 
 
+def call_least_norm(check: Checks, stem: str, a: np.ndarray, b: np.ndarray, condition: float) -> tuple:
+    sizes = {"size_rwork": 40000, "size_iwork": 4000} if check.complex else {"size_iwork": 4000}
+    work = sizes if stem == "gelsd" else {}
+    results = check.function(stem)(a, b, lwork=60000, cond=condition, **work)
+    x, s, rank = results[1:4] if stem == "gelss" else results[:3]
+    return x, s, int(rank)
+
+
+def least_norm(check: Checks) -> None:
+    """Least squares by singular values: tall, square and wide matrices, with and without full rank."""
+    n = check.n
+    for stem in ("gelsd", "gelss"):
+        for rows, columns in ((n, n), (n + 21, n), (n, n + 21)):
+            a, b = check.matrix(rows, columns), check.matrix(max(rows, columns), 6)
+            for full in (True, False):
+                if not full:
+                    a[:, 5] = a[:, 2]
+                    a[8, :] = a[3, :]
+                label = f"{stem} {rows} x {columns} {'full' if full else 'less'} rank"
+                x, s, rank = call_least_norm(check, stem, a, b, 1e-4)
+                check.report(f"{label}: rank", rank == np.linalg.matrix_rank(a, tol=1e-4 * s[0]))
+                check.close(f"{label}: values", s, np.linalg.svd(a.astype(np.complex128), compute_uv=False))
+                expected = np.linalg.pinv(a.astype(np.complex128), rcond=1e-4) @ b[:rows]
+                check.small(f"{label}: solution", x[:columns] - expected, np.linalg.norm(expected) * s[0] / s[rank - 1])
+        # Whether the smallest singular values count is a matter of rounding errors.
+        x, _, rank = call_least_norm(check, stem, a, b, -1)
+        check.report(f"{stem}, rank by rounding errors", bool(np.isfinite(x).all()) and rank <= n)
+
+
 def check_eigenvectors(check: Checks, name: str, a: np.ndarray, w: np.ndarray, v: np.ndarray) -> None:
     check.small(f"{name} residual", a @ v - v * w, np.linalg.norm(a))
     check.close(f"{name} orthogonal", v.conj().T @ v, np.eye(v.shape[1]))
@@ -456,7 +485,7 @@ def general(check: Checks) -> None:
 
 
 def families() -> Iterator:
-    yield from (cholesky, lu, triangles, qr, least_squares)
+    yield from (cholesky, lu, triangles, qr, least_squares, least_norm)
     yield from (hermitian, no_room_to_spare, generalized, packed, packed_generalized, general)
     yield from (singular_values, singular_vectors_of_one_side)
 

@@ -218,6 +218,7 @@ class Example {
                                           {Argument::lrwork, 1 << 20},
                                           {Argument::liwork, 1 << 20}})
       if (has(argument)) set_integer(argument, value);
+    if (has(Argument::rcond)) set_real(Argument::rcond, 1e-5);
     if (!has(Argument::abstol)) return;
     const double order = static_cast<double>(std::max<std::int64_t>(1, n));
     const double unit = !has(Argument::itype) ? 1 : options.itype == 1 ? 1 / order : order;
@@ -287,6 +288,9 @@ class Example {
       default: fill_general(problem, Argument::a, 0);
     }
     if (has(Argument::b)) fill_general(problem, Argument::b, 0);
+    if (has(Argument::nrhs))  // memory for solutions only
+      for (std::int64_t j = 0; j < problem.k; ++j)
+        for (std::int64_t i = problem.m; i < problem.n; ++i) matrix(Argument::b).set(i, j, std::nan(""));
   }
 
   void fill_general(const lapack::Problem& problem, Argument argument, double diagonal) {
@@ -369,7 +373,7 @@ inline std::vector<Options> all_options(Kind kind, bool complex) {
   using lapack::Family;
   const lapack::KindRow& row = lapack::row(kind);
   const bool factors = row.action == Action::factor && (row.family == Family::lu || row.family == Family::orthogonal);
-  if (factors || row.family == Family::singular_values) result = shapes;
+  if (factors || row.family == Family::singular_values || row.family == Family::least_norm) result = shapes;
   if (row.family == Family::least_squares) result = {{.m = 37, .n = 23, .k = 11}, {.m = 37, .n = 36, .k = 1}, {}};
   if (row.action == Action::generate) result = {{.m = 37, .n = 23, .k = 11}, {.k = 37}};
   if (row.action == Action::multiply) result = {{.m = 37, .n = 23, .k = 11}, {.m = 23, .n = 37, .k = 23}};

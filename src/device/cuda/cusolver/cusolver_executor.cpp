@@ -29,6 +29,7 @@ Status run_family(const Task& task) {
     case Family::orthogonal: return run_orthogonal(task);
     case Family::row_exchange: return run_row_exchange(task);
     case Family::least_squares: return run_least_squares(task);
+    case Family::least_norm: return run_least_norm(task);
     case Family::eigenproblem: return run_eigenproblem(task);
     case Family::generalized_eigenproblem: return run_generalized_eigenproblem(task);
     case Family::singular_values: return run_singular_values(task);
@@ -58,7 +59,9 @@ std::vector<Operand> input(const Task& task) {
   std::vector<Operand> matrices;
   for (const Argument argument : lapack::argument_list(task.problem.routine)) {
     if (!lapack::is_matrix(argument)) continue;
-    const Operand matrix = task.matrix(argument);
+    Operand matrix = task.matrix(argument);
+    // The rows for solutions of least norm may hold anything.
+    if (argument == Argument::b && task.kind().family == lapack::Family::least_norm) matrix.rows = task.problem.m;
     if (!operation::reads(matrix.intent) || matrix.empty()) continue;
     const bool symmetric = task.problem.uplo != 0 && task.kind().scales;
     matrices.push_back(symmetric ? task.triangle(argument) : matrix);

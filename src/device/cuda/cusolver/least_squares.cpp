@@ -23,15 +23,15 @@ Status check_rank(const Task& task, const Operand& triangle) {
 
 Status run_least_squares(const Task& task) {
   if (auto ok = task.require_32_bits(); !ok) return ok;
-  const auto tau = factor_orthogonal(task);
-  if (!tau) return tl::unexpected(tau.error());
   Operand triangle = task.matrix(Argument::a);
+  const auto tau = factor_orthogonal(task, triangle);
+  if (!tau) return tl::unexpected(tau.error());
+  const Operand reflectors = triangle;
   triangle.rows = triangle.columns;
   triangle.part = operation::Part::upper;
   if (auto ok = check_rank(task, triangle); !ok) return ok;
-  const bool complex = blas::is_complex(task.problem.scalar());
-  const int adjoint = complex ? api::operation_conjugate : api::operation_transpose;
-  if (auto ok = multiply_orthogonal(task, api::side_left, adjoint, triangle.columns, *tau); !ok) return ok;
+  if (auto ok = multiply_orthogonal(task, reflectors, api::side_left, task.adjoint(), triangle.columns, *tau); !ok)
+    return ok;
   Operand first_rows = task.matrix(Argument::b);
   first_rows.rows = triangle.rows;
   return solve_triangle(task, triangle, first_rows);

@@ -12,7 +12,7 @@ int narrow(std::int64_t size) {
 }
 
 Status factor(const Task& task) {
-  const auto tau = factor_orthogonal(task);
+  const auto tau = factor_orthogonal(task, task.matrix(Argument::a));
   return tau ? task.stage(Argument::tau, *tau) : tl::unexpected(tau.error());
 }
 
@@ -44,9 +44,8 @@ Status generate(const Task& task, void* tau) {
 
 }  // namespace
 
-Result<void*> factor_orthogonal(const Task& task) {
+Result<void*> factor_orthogonal(const Task& task, const Operand& a) {
   const api::Cusolver& library = task.cusolver();
-  const Operand a = task.matrix(Argument::a);
   auto tau = task.vector(static_cast<std::size_t>(task.problem.min_side()) * a.element_size);
   if (!tau) return tau;
   const auto factored = task.solver.run(
@@ -65,10 +64,10 @@ Result<void*> factor_orthogonal(const Task& task) {
   return tau;
 }
 
-Status multiply_orthogonal(const Task& task, int side, int operation, std::int64_t reflectors, void* tau) {
+Status multiply_orthogonal(const Task& task, const Operand& a, int side, int operation, std::int64_t reflectors,
+                           void* tau) {
   const api::Cusolver& library = task.cusolver();
   const std::size_t scalar = task.scalar_index();
-  const Operand a = task.matrix(Argument::a);
   const Operand c = task.matrix(Argument::b);
   const int m = narrow(c.rows);
   const int n = narrow(c.columns);
@@ -94,7 +93,7 @@ Status run_orthogonal(const Task& task) {
   if (!tau) return tl::unexpected(tau.error());
   if (task.kind().action == Action::generate) return generate(task, *tau);
   const int side = task.problem.side == 'l' ? api::side_left : api::side_right;
-  return multiply_orthogonal(task, side, task.operation_code(), task.problem.k, *tau);
+  return multiply_orthogonal(task, task.matrix(Argument::a), side, task.operation_code(), task.problem.k, *tau);
 }
 
 }  // namespace blastoff::device::cuda

@@ -24,19 +24,6 @@ bool in_doubt(const lapack::Problem& problem, const std::vector<double>& values)
   });
 }
 
-Result<std::vector<double>> eigenvalues(const Task& task, void* w) {
-  const bool single = task.problem.real_bytes() == sizeof(float);
-  const std::int64_t n = task.problem.n;
-  const Operand column{
-      .address = w, .rows = n, .columns = 1, .leading_dimension = n, .element_size = task.problem.real_bytes()};
-  const auto elements = task.solver.elements(column, single ? blas::Scalar::s : blas::Scalar::d);
-  if (!elements) return tl::unexpected(elements.error());
-  std::vector<double> values(elements->size());
-  std::transform(elements->begin(), elements->end(), values.begin(),
-                 [](std::complex<double> element) { return element.real(); });
-  return values;
-}
-
 /// `columns` must follow each other without gaps.
 Status stage_eigenvectors(const Task& task, const Operand& columns) {
   const auto largest = task.solver.largest_magnitude({&columns, 1}, task.problem.scalar());
@@ -50,7 +37,7 @@ Status stage_eigenvectors(const Task& task, const Operand& columns) {
 }  // namespace
 
 Status return_range_of_values(const Task& task, const Operand& vectors, void* w) {
-  const auto values = eigenvalues(task, w);
+  const auto values = real_numbers(task, w, task.problem.n);
   if (!values) return tl::unexpected(values.error());
   const bool finite = std::all_of(values->begin(), values->end(), [](double value) { return std::isfinite(value); });
   if (!finite || !std::is_sorted(values->begin(), values->end()))

@@ -11,11 +11,10 @@ namespace {
 
 using lapack::Argument;
 
-/// The matrix to decompose, which is A or, if A is wide, its transpose, and device memory for the singular values.
+/// The matrix to decompose is A or, if A is wide, its transpose.
 struct Decomposition {
   const Task& task;
-  Operand matrix;
-  void* values = nullptr;
+  TallMatrix tall;
 
   bool wide() const { return task.problem.m < task.problem.n; }
   /// Where the vectors go; empty if those of that side are not wanted, though they are computed.
@@ -23,17 +22,17 @@ struct Decomposition {
   Operand right() const { return task.matrix(Argument::right); }
   /// Whether the long side has as many vectors as they have elements.
   bool whole() const { return (wide() ? task.problem.job_right : task.problem.job) == 'a'; }
-  std::int64_t left_count() const { return left().empty() ? matrix.columns : left().columns; }
-  std::int64_t right_count() const { return right().empty() ? matrix.columns : right().rows; }
+  std::int64_t left_count() const { return left().empty() ? tall.matrix.columns : left().columns; }
+  std::int64_t right_count() const { return right().empty() ? tall.matrix.columns : right().rows; }
 
   /// Where the left vectors are computed: in their final place, or in work space.
   Result<Operand> left_place() const {
     if (!left().empty()) return task.solver.without_gaps(left(), Solver::Purpose::third_matrix);
-    return task.solver.matrix(Solver::Purpose::third_matrix, task.problem.m, left_count(), matrix.element_size);
+    return task.solver.matrix(Solver::Purpose::third_matrix, task.problem.m, left_count(), tall.matrix.element_size);
   }
   /// Work space for the right vectors as columns.
   Result<Operand> right_columns() const {
-    return task.solver.matrix(Solver::Purpose::second_matrix, task.problem.n, right_count(), matrix.element_size);
+    return task.solver.matrix(Solver::Purpose::second_matrix, task.problem.n, right_count(), tall.matrix.element_size);
   }
   /// Copy the vectors to their final place.
   Status return_left(const Operand& from) const { return left().empty() ? Status{} : task.solver.copy(left(), from); }
@@ -49,44 +48,20 @@ Status fetch(Decomposition& decomposition) {
   const auto matrix = task.solver.matrix(Solver::Purpose::matrix, std::max(a.rows, a.columns),
                                          std::min(a.rows, a.columns), a.element_size);
   if (!matrix) return tl::unexpected(matrix.error());
-  decomposition.matrix = *matrix;
+  decomposition.tall.matrix = *matrix;
   if (decomposition.wide()) return task.solver.transpose(*matrix, a, task.problem.scalar());
   return task.solver.copy(*matrix, a);
 }
 
-/// QR iteration, with the vectors of the tall matrix: U, and V transposed. The addresses are null if no vectors are
-/// wanted.
-Status iterate(const Decomposition& decomposition, const Operand& u, const Operand& vt) {
-  const Task& task = decomposition.task;
-  const api::Cusolver& library = task.cusolver();
-  const Operand& a = decomposition.matrix;
-  const signed char with_vectors = decomposition.whole() ? 'A' : 'S';
-  const signed char job = task.problem.wants_singular_vectors() ? with_vectors : 'N';
-  return task.solver.run(
-      "gesvd",
-      [&](std::size_t* device, std::size_t* host) {
-        return library.cusolverDnXgesvd_bufferSize(
-            task.handle(), task.params(), job, job, a.rows, a.columns, task.type(), a.address, a.leading_dimension,
-            task.real_type(), decomposition.values, task.type(), u.address, u.leading_dimension, task.type(),
-            vt.address, vt.leading_dimension, task.type(), device, host);
-      },
-      [&](const LibrarySpace& space) {
-        return library.cusolverDnXgesvd(task.handle(), task.params(), job, job, a.rows, a.columns, task.type(),
-                                        a.address, a.leading_dimension, task.real_type(), decomposition.values,
-                                        task.type(), u.address, u.leading_dimension, task.type(), vt.address,
-                                        vt.leading_dimension, task.type(), space.device, space.device_bytes, space.host,
-                                        space.host_bytes, space.info);
-      });
-}
-
 Status iterate_without_vectors(const Decomposition& decomposition) {
-  const Operand none_left{.leading_dimension = decomposition.matrix.rows};
-  const Operand none_right{.leading_dimension = decomposition.matrix.columns};
-  return iterate(decomposition, none_left, none_right);
+  const Operand none_left{.leading_dimension = decomposition.tall.matrix.rows};
+  const Operand none_right{.leading_dimension = decomposition.tall.matrix.columns};
+  return iterate(decomposition.task, decomposition.tall, 'N', none_left, none_right);
 }
 
 Status iterate_with_vectors(const Decomposition& decomposition) {
   const Task& task = decomposition.task;
+  const signed char job = decomposition.whole() ? 'A' : 'S';
   const Operand left = decomposition.left();
   const Operand right = decomposition.right();
   const auto z = decomposition.left_place();
@@ -95,41 +70,17 @@ Status iterate_with_vectors(const Decomposition& decomposition) {
     const auto vt =
         right.empty() ? decomposition.right_columns() : task.solver.without_gaps(right, Solver::Purpose::second_matrix);
     if (!vt) return tl::unexpected(vt.error());
-    if (auto ok = iterate(decomposition, *z, *vt); !ok) return ok;
+    if (auto ok = iterate(task, decomposition.tall, job, *z, *vt); !ok) return ok;
     if (auto ok = right.empty() ? Status{} : task.solver.copy(right, *vt); !ok) return ok;
     return decomposition.return_left(*z);
   }
   const auto u = decomposition.right_columns();
   if (!u) return tl::unexpected(u.error());
-  if (auto ok = iterate(decomposition, *u, *z); !ok) return ok;
+  if (auto ok = iterate(task, decomposition.tall, job, *u, *z); !ok) return ok;
   if (auto ok = decomposition.return_right_columns(*u); !ok || left.empty()) return ok;
   const auto vt = task.solver.copy_of(*z, Solver::Purpose::matrix);
   if (!vt) return tl::unexpected(vt.error());
   return task.solver.transpose(left, *vt, task.problem.scalar());
-}
-
-/// Polar decomposition, with the vectors of the tall matrix: U and V. If some singular values are close to 0,
-/// `perturbation` was added to the singular values.
-Status decompose(const Decomposition& decomposition, const Operand& u, const Operand& v, double& perturbation) {
-  const Task& task = decomposition.task;
-  const api::Cusolver& library = task.cusolver();
-  const Operand& a = decomposition.matrix;
-  const int economic = decomposition.whole() ? 0 : 1;
-  return task.solver.run(
-      "gesvdp",
-      [&](std::size_t* device, std::size_t* host) {
-        return library.cusolverDnXgesvdp_bufferSize(
-            task.handle(), task.params(), api::with_vectors, economic, a.rows, a.columns, task.type(), a.address,
-            a.leading_dimension, task.real_type(), decomposition.values, task.type(), u.address, u.leading_dimension,
-            task.type(), v.address, v.leading_dimension, task.type(), device, host);
-      },
-      [&](const LibrarySpace& space) {
-        return library.cusolverDnXgesvdp(task.handle(), task.params(), api::with_vectors, economic, a.rows, a.columns,
-                                         task.type(), a.address, a.leading_dimension, task.real_type(),
-                                         decomposition.values, task.type(), u.address, u.leading_dimension, task.type(),
-                                         v.address, v.leading_dimension, task.type(), space.device, space.device_bytes,
-                                         space.host, space.host_bytes, space.info, &perturbation);
-      });
 }
 
 double first_real(std::span<const std::byte> values, std::size_t real_bytes) {
@@ -153,12 +104,13 @@ Status decompose_with_vectors(const Decomposition& decomposition) {
   const auto transposed = decomposition.right_columns();
   if (!transposed) return tl::unexpected(transposed.error());
   double perturbation = 0;
-  auto decomposed = decomposition.wide() ? decompose(decomposition, *transposed, *left, perturbation)
-                                         : decompose(decomposition, *left, *transposed, perturbation);
+  const Operand& u = decomposition.wide() ? *transposed : *left;
+  const Operand& v = decomposition.wide() ? *left : *transposed;
+  auto decomposed = decompose(task, decomposition.tall, !decomposition.whole(), u, v, perturbation);
   if (!decomposed) return decomposed;
   if (auto ok = decomposition.return_left(*left); !ok) return ok;
   if (auto ok = decomposition.return_right_columns(*transposed); !ok) return ok;
-  if (auto ok = task.stage(Argument::w, decomposition.values); !ok) return ok;
+  if (auto ok = task.stage(Argument::w, decomposition.tall.values); !ok) return ok;
   const double largest = first_real(task.results.stage(Argument::w), task.problem.real_bytes());
   if (perturbation <= blas::machine_epsilon(scalar) * largest) return {};
   return tl::unexpected(Error{ErrorKind::failed, "cuSOLVER's gesvdp perturbed the singular values"});
@@ -174,14 +126,56 @@ Status decompose_or_iterate(Decomposition& decomposition) {
 
 }  // namespace
 
+Status iterate(const Task& task, const TallMatrix& tall, signed char job, const Operand& u, const Operand& vt) {
+  const api::Cusolver& library = task.cusolver();
+  const Operand& a = tall.matrix;
+  return task.solver.run(
+      "gesvd",
+      [&](std::size_t* device, std::size_t* host) {
+        return library.cusolverDnXgesvd_bufferSize(
+            task.handle(), task.params(), job, job, a.rows, a.columns, task.type(), a.address, a.leading_dimension,
+            task.real_type(), tall.values, task.type(), u.address, u.leading_dimension, task.type(), vt.address,
+            vt.leading_dimension, task.type(), device, host);
+      },
+      [&](const LibrarySpace& space) {
+        return library.cusolverDnXgesvd(task.handle(), task.params(), job, job, a.rows, a.columns, task.type(),
+                                        a.address, a.leading_dimension, task.real_type(), tall.values, task.type(),
+                                        u.address, u.leading_dimension, task.type(), vt.address, vt.leading_dimension,
+                                        task.type(), space.device, space.device_bytes, space.host, space.host_bytes,
+                                        space.info);
+      });
+}
+
+Status decompose(const Task& task, const TallMatrix& tall, bool economic, const Operand& u, const Operand& v,
+                 double& perturbation) {
+  const api::Cusolver& library = task.cusolver();
+  const Operand& a = tall.matrix;
+  const int economy = economic ? 1 : 0;
+  return task.solver.run(
+      "gesvdp",
+      [&](std::size_t* device, std::size_t* host) {
+        return library.cusolverDnXgesvdp_bufferSize(
+            task.handle(), task.params(), api::with_vectors, economy, a.rows, a.columns, task.type(), a.address,
+            a.leading_dimension, task.real_type(), tall.values, task.type(), u.address, u.leading_dimension,
+            task.type(), v.address, v.leading_dimension, task.type(), device, host);
+      },
+      [&](const LibrarySpace& space) {
+        return library.cusolverDnXgesvdp(task.handle(), task.params(), api::with_vectors, economy, a.rows, a.columns,
+                                         task.type(), a.address, a.leading_dimension, task.real_type(), tall.values,
+                                         task.type(), u.address, u.leading_dimension, task.type(), v.address,
+                                         v.leading_dimension, task.type(), space.device, space.device_bytes, space.host,
+                                         space.host_bytes, space.info, &perturbation);
+      });
+}
+
 Status run_singular_values(const Task& task) {
   const auto values = task.vector(static_cast<std::size_t>(task.problem.min_side()) * task.problem.real_bytes());
   if (!values) return tl::unexpected(values.error());
-  Decomposition decomposition{task, {}, *values};
+  Decomposition decomposition{task, {{}, *values}};
   if (auto ok = fetch(decomposition); !ok) return ok;
   const bool with_vectors = task.problem.wants_singular_vectors();
   const Status done = with_vectors ? decompose_or_iterate(decomposition) : iterate_without_vectors(decomposition);
-  return done ? task.stage(Argument::w, decomposition.values) : done;
+  return done ? task.stage(Argument::w, decomposition.tall.values) : done;
 }
 
 }  // namespace blastoff::device::cuda

@@ -51,6 +51,21 @@ Result<void*> Task::vector(std::size_t bytes) const {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(*memory));
 }
 
+Result<std::vector<double>> real_numbers(const Task& task, void* device, std::int64_t count) {
+  const bool single = task.problem.real_bytes() == sizeof(float);
+  const Operand column{.address = device,
+                       .rows = count,
+                       .columns = 1,
+                       .leading_dimension = count,
+                       .element_size = task.problem.real_bytes()};
+  const auto elements = task.solver.elements(column, single ? blas::Scalar::s : blas::Scalar::d);
+  if (!elements) return tl::unexpected(elements.error());
+  std::vector<double> values(elements->size());
+  std::transform(elements->begin(), elements->end(), values.begin(),
+                 [](std::complex<double> element) { return element.real(); });
+  return values;
+}
+
 Status Task::stage(lapack::Argument argument, const void* device, std::size_t offset) const {
   const std::span<std::byte> to = results.stage(argument);
   return solver.copy_to_host(to.data(), reinterpret_cast<std::uintptr_t>(device) + offset, to.size());

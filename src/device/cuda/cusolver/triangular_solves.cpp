@@ -9,19 +9,9 @@ namespace {
 
 using lapack::Argument;
 
-blas::Routine triangular_solve(blas::Scalar scalar) {
-  switch (scalar) {
-    case blas::Scalar::s: return blas::Routine::strsm;
-    case blas::Scalar::d: return blas::Routine::dtrsm;
-    case blas::Scalar::c: return blas::Routine::ctrsm;
-    case blas::Scalar::z: break;
-  }
-  return blas::Routine::ztrsm;
-}
-
 blas::Transpose transpose(char trans) {
-  if (trans == 'n') return blas::Transpose::none;
-  return trans == 't' ? blas::Transpose::transpose : blas::Transpose::conjugate;
+  if (trans == 't') return blas::Transpose::transpose;
+  return trans == 'c' ? blas::Transpose::conjugate : blas::Transpose::none;
 }
 
 }  // namespace
@@ -45,7 +35,7 @@ Status solve_triangle(const Task& task, const Operand& a, const Operand& b) {
   const auto library = task.solver.cublas();
   if (!library) return tl::unexpected(library.error());
   blas::Call call;
-  call.routine = triangular_solve(task.problem.scalar());
+  call.routine = blas::routine_of(blas::Kind::trsm, task.problem.scalar());
   call.uplo = a.part == operation::Part::upper ? blas::Uplo::upper : blas::Uplo::lower;
   call.transpose_a = transpose(task.problem.trans);
   call.diagonal = task.problem.diag == 'u' ? blas::Diagonal::unit : blas::Diagonal::non_unit;

@@ -18,7 +18,7 @@ namespace blastoff::device::cuda {
 class SolverWorkspace {
  public:
   /// The use of device memory; each purpose has its own memory.
-  enum class Purpose : std::uint8_t { checks, vector, matrix, second_matrix, third_matrix, library };
+  enum class Purpose : std::uint8_t { checks, vector, matrix, second_matrix, third_matrix, fourth_matrix, library };
 
   enum class HostPurpose : std::uint8_t { library, transfers };
 
@@ -52,7 +52,7 @@ class SolverWorkspace {
  private:
   const std::shared_ptr<Memory> memory_;
   const api::CUstream stream_;
-  std::array<PooledMemory, 6> device_;
+  std::array<PooledMemory, 7> device_;
   std::array<PageMemory, 2> host_{};
 };
 
