@@ -1,11 +1,12 @@
 """`blastoff doctor`: its findings, its exit status, and its advice."""
 
 import json
+import platform
 from pathlib import Path
 
 import pytest
 from blastoff import glibc
-from blastoff.doctor import command, machine, memory, offload, probe
+from blastoff.doctor import command, machine, memory, offload, pages, probe
 from blastoff.doctor.finding import State
 
 WORKING = {
@@ -203,7 +204,7 @@ def test_the_real_thing(blastoff):
     subjects = [finding["subject"] for finding in found["findings"]]
     memory = ["memory", "host memory", "AutoNUMA"]
     ours = ["library", "device", "libraries", *memory, "write tracking", "results", "interception", "MPI rank", "NVIDIA MPS"]
-    assert subjects == [*ours, "kernel", "huge pages", "container", "CPUs", "BLAS", "energy", "site defaults"]
+    assert subjects == [*ours, "pages", "access counters", "kernel", "huge pages", "container", "CPUs", "BLAS", "energy", "site defaults"]
 
 
 def test_the_device_asked_for_is_the_one_tried(blastoff):
@@ -237,6 +238,38 @@ def test_no_huge_pages(tmp_path, monkeypatch):
     assert "never" in machine.huge_pages(tmp_path).text
     place(tmp_path, "sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
     assert "glibc 2.31" in machine.huge_pages(tmp_path).text
+
+
+UVM = "sys/module/nvidia_uvm/parameters/"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("uvm_perf_access_counter_migration_enable", "-1", "the driver's default"),
+        ("uvm_perf_access_counter_migration_enable", "0", "off: pages stay"),
+        ("uvm_perf_access_counter_mimc_migration_enable", "1", "on: the driver moves"),
+    ],
+)
+def test_access_counters(tmp_path, name, value, text):
+    """Older drivers have another name for the parameter."""
+    assert "nvidia_uvm is not loaded" in pages.access_counters(tmp_path).text
+    place(tmp_path, UVM + name, value + "\n")
+    place(tmp_path, UVM + "uvm_perf_access_counter_threshold", "256\n")
+    found = pages.access_counters(tmp_path)
+    assert found.text.startswith(text) and found.text.endswith("; threshold: 256 accesses")
+    assert (f"{name}=0" in found.advice) == (value != "0")
+
+
+def test_pages_and_how_they_are_zeroed(tmp_path):
+    assert pages.base_pages(65536, tmp_path).text == "this kernel has pages of 64 KiB; whether init_on_alloc is on cannot be read"
+    place(tmp_path, f"boot/config-{platform.release()}", "CONFIG_X=y\nCONFIG_INIT_ON_ALLOC_DEFAULT_ON=y\n")
+    found = pages.base_pages(4096, tmp_path)
+    assert "no transparent ones of 64 KiB" in found.text and "init_on_alloc is on" in found.text and "init_on_alloc=0" in found.advice
+    place(tmp_path, "proc/cmdline", "root=/dev/sda init_on_alloc=0 quiet")
+    place(tmp_path, "sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled", "always inherit [madvise] never")
+    found = pages.base_pages(4096, tmp_path)
+    assert "transparent ones of 64 KiB: madvise" in found.text and "init_on_alloc is off" in found.text and found.advice == ""
 
 
 def test_container_limits(tmp_path):

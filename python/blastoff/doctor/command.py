@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from blastoff import printable
-from blastoff.doctor import machine, offload, probe
+from blastoff.doctor import machine, offload, pages, probe
 from blastoff.parser import Parser
 
 
@@ -23,7 +23,8 @@ def run(arguments: Sequence[str]) -> int:
 def show(as_json: bool) -> int:
     """Prints the findings; 0 if calls can be offloaded to a GPU with first-use, else 1."""
     probed = probe.probe()
-    findings = [find(probed) for find in offload.PROBED] + machine.findings()
+    findings = [find(probed) for find in offload.PROBED]
+    findings += [pages.base_pages(probed["memory"]["page_size"]), pages.access_counters(), *machine.findings()]
     works = offload.offloads_with_first_use(probed)
     if as_json:
         rows = [asdict(finding) for finding in findings]

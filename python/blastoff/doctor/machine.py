@@ -8,15 +8,8 @@ from pathlib import Path
 from blastoff import glibc, kernels, launcher
 from blastoff.blas_libraries import system_blas, wheel_blas
 from blastoff.doctor.finding import Finding, State
+from blastoff.page_settings import read
 from blastoff.sampling import energy
-
-
-def read(path: Path) -> str:
-    """The text of a small system file; "" if there is none."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
 
 
 def kernel() -> Finding:

@@ -5,26 +5,20 @@ import mmap
 import os
 import platform
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from blastoff import quantities
+from blastoff import page_settings, quantities
 from blastoff.lab.failures import Cannot
+from blastoff.page_settings import read
 
 RESERVE = 1 << 30
 """Bytes of host memory that the laboratory leaves free."""
 
 PAGES = Path("sys/kernel/mm/transparent_hugepage")
-
-
-def read(path: Path) -> str:
-    """The text of a small system file; "" if there is none."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
 
 
 def available(root: Path = Path("/")) -> int:
@@ -66,10 +60,9 @@ def base_page() -> int:
     return os.sysconf("SC_PAGE_SIZE")
 
 
-def huge_pages(size_kib: int = 0, root: Path = Path("/")) -> str:
-    """The kernel's setting for transparent huge pages (of one size, in KiB); "" if it has none."""
-    name = f"hugepages-{size_kib}kB/enabled" if size_kib else "enabled"
-    chosen = re.search(r"\[(\w+)\]", read(root / PAGES / name))
+def huge_pages(root: Path = Path("/")) -> str:
+    """The kernel's setting for transparent huge pages; "" if it has none."""
+    chosen = re.search(r"\[(\w+)\]", read(root / PAGES / "enabled"))
     return chosen[1] if chosen else ""
 
 
@@ -83,8 +76,10 @@ def facts(root: Path = Path("/")) -> dict[str, Any]:
         "cpus": len(os.sched_getaffinity(0)),
         "available_bytes": available(root),
         "page_bytes": base_page(),
-        "huge_pages": huge_pages(root=root) or "none",
-        "huge_pages_64k": huge_pages(64, root) or "none",
+        "huge_pages": huge_pages(root) or "none",
+        "huge_pages_64k": page_settings.small_huge_pages(root) or "none",
+        "init_on_alloc": page_settings.zeroes_pages_early(root),
+        "access_counters": asdict(counters) if (counters := page_settings.access_counters(root)) else None,
         "python": platform.python_version(),
         "numpy": np.__version__,
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from blastoff import quantities
+from blastoff import page_settings, quantities
 from blastoff.lab import host
 from blastoff.lab.buffers import ExplicitBuffer, FixedBuffer, SystemBuffer
 from blastoff.lab.failures import Cannot
@@ -223,7 +223,7 @@ def run(session: Session) -> None:
     page = host.base_page()
     if page != 65536:
         session.note_cannot("64 KiB pages", f"this kernel has pages of {page // 1024} KiB; its size is fixed when the kernel is built")
-    if host.huge_pages(64) not in ("always", "madvise", "inherit"):
+    if page_settings.small_huge_pages() not in ("always", "madvise", "inherit"):
         session.note_cannot("64 KiB pages by madvise", "the kernel gives no transparent pages of 64 KiB (hugepages-64kB)")
     for what, amount, action in cases(session, size):
         session.attempt(("pages", what), amount, what, action)
