@@ -30,10 +30,12 @@ constexpr Row rows[] = {
 #undef BLASTOFF_ROW
 };
 
-/// Beginnings of the file names of libraries that offer such functions. They also call those of each other.
-constexpr std::array<std::string_view, 11> offering = {"libblastoff", "libmkl_",  "libcublas", "libcusolver",
-                                                       "libcusparse", "libcufft", "libcudnn",  "libnv",
-                                                       "libelpa",     "libdnnl",  "libfftw3"};
+/// Beginnings of the file names of libraries that offer such functions. They also call those of each other. SciPy's
+/// wrappers of LAPACK import all of it, whatever the program calls.
+constexpr std::array<std::string_view, 18> offering = {
+    "_fblas",       "_flapack",    "cython_lapack", "liblapack", "libopenblas", "libscipy_openblas",
+    "libflexiblas", "libblastoff", "libmkl_",       "libcublas", "libcusolver", "libcusparse",
+    "libcufft",     "libcudnn",    "libnv",         "libelpa",   "libdnnl",     "libfftw3"};
 
 bool offers_them(std::string_view path) {
   const std::string_view name = path.substr(path.find_last_of('/') + 1);

@@ -293,6 +293,11 @@ def test_calls_that_are_not_taken_are_named(device, summary, products, transform
         assert [one["function"] for one in outcome.report["interception"]["unseen"]] == ["DftiComputeForward"] * transforms
 
 
+def test_routines_of_lapack_that_are_not_taken_are_named(device):
+    outcome = offload.offloaded(offload.program("unseen_lapack", 1, 1), device=device, settings=["--summary=always"])
+    assert "further LAPACK routines (dgeqp3_ from the program)" in outcome.stderr
+
+
 @pytest.mark.parametrize("blas", [offload.REFERENCE_BLAS, offload.OPENBLAS])
 def test_functions_that_only_the_blas_has_are_not_named(device, blas):
     outcome = offload.offloaded(offload.program("products"), device=device, env=offload.environment(blas))
