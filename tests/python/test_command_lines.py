@@ -14,7 +14,7 @@ from blastoff.manual import syntax
 from command_rig import clean_environment
 from pages.command_lines import Line, blocks
 
-PAGES = [offload.ROOT / "README.md", *sorted((offload.ROOT / "docs").glob("*.md"))]
+PAGES = [offload.ROOT / "README.md", *sorted((offload.ROOT / "docs").rglob("*.md"))]
 PROGRAMS = Path(__file__).parent / "pages"
 EVERY = "BLASTOFF_TEST_EVERY_COMMAND" in os.environ
 LONG = ("blastoff lab",)

@@ -1,5 +1,6 @@
 """`blastoff lab` on the simulated device, and on a fake driver that runs the CUDA kernels on the CPU."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -15,8 +16,8 @@ from blastoff.errors import CommandError
 
 np = pytest.importorskip("numpy")
 
-from blastoff.lab import command, daxpy, findings, oversubscription, pages, stream  # noqa: E402
-from blastoff.lab.applications import experiment, quantum_volume  # noqa: E402
+from blastoff.lab import command, daxpy, findings, modes, oversubscription, pages, stream  # noqa: E402
+from blastoff.lab.applications import experiment, oversubscribed, quantum_volume, srad  # noqa: E402
 from blastoff.lab.blocks import open_blocks  # noqa: E402
 from blastoff.lab.cuda import search  # noqa: E402
 from blastoff.lab.cuda.compiler import Compiler  # noqa: E402
@@ -46,6 +47,7 @@ FAKE = offload.ROOT / "tests" / "python" / "lab" / "fake_cuda.cpp"
 KERNEL_FOLDER = offload.ROOT / "python" / "blastoff" / "lab" / "kernels"
 COMPILE = ["g++", "-std=c++20", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", f"-I{KERNEL_FOLDER}", str(FAKE)]
 SETS = {"daxpy": daxpy.run, "pages": pages.run, "stream": stream.run, "oversubscription": oversubscription.run, "applications": experiment.run}
+SETS |= {"oversubscribed": oversubscribed.run}
 LAUNCH_FAILED, OUT_OF_MEMORY = 719, 2
 
 
@@ -141,7 +143,7 @@ def test_everything_on_the_simulated_device(blastoff, tmp_path):
     }
     assert {finding["verdict"] for finding in document["findings"]} == {"cannot tell"} and len(document["findings"]) == len(findings.CLAIMS)
     page = (tmp_path / "out" / "lab.html").read_text()
-    assert page.count("<svg") == (8 + 6) + 1 + 2 + 6 and not re.search(r'(?:src|href)="(?!#)', page)
+    assert page.count("<svg") == (8 + 6) + 1 + 2 + (6 + 3) + 8 and not re.search(r'(?:src|href)="(?!#)', page)
     assert "say nothing about a GPU" in done.stdout and "| finding |" in (tmp_path / "out" / "findings.md").read_text()
 
 
@@ -195,8 +197,9 @@ def test_results_of_another_machine_are_shown(blastoff, tmp_path, bare):
         (["daxpy", "--outer", "two"], "'two' is no whole number from 1 to 1000"),
         (["applications", "--only", "hot", "--device=simulated"], "--only: unknown 'hot'; accepted: quantum_volume, needle,"),
         (["daxpy", "--memory", "x", "--device=simulated"], "--memory: unknown 'x'; accepted: explicit, managed, managed_prefetch,"),
-        (["daxpy", "--only", "srad"], "--only is of applications, not of daxpy"),
-        (["pages", "--memory", "system"], "--memory is of daxpy and applications, not of pages"),
+        (["daxpy", "--only", "srad"], "--only is of applications and oversubscribed, not of daxpy"),
+        (["pages", "--memory", "system"], "--memory is of daxpy, applications and oversubscribed, not of pages"),
+        (["daxpy", "--oversubscribe-managed"], "--oversubscribe-managed is of oversubscription and oversubscribed, not of daxpy"),
         (["--quik"], "unknown option --quik (did you mean --quick?)"),
         (["--device", "simulated", "--output", "file"], "file: File exists"),
     ],
@@ -288,14 +291,18 @@ def test_a_wrong_result_is_the_exit_status(monkeypatch, tmp_path):
         ("applications", "heat"),
         ("applications", "coefficient"),
         ("applications", "diffuse"),
+        ("applications", "first_state"),
+        ("applications", "exponentiate"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
 def test_a_lost_launch_is_noticed(name, kernel):
-    with LosesLaunches(kernel, 0 if kernel == "walk" else 1) as device:
+    with LosesLaunches(kernel, 0 if kernel in ("walk", "first_state", "exponentiate") else 1) as device:
         session = session_on(device, name)
         if name == "applications":
-            makers = [maker for _, _, maker in experiment.problems(session)]
-            application = next(made for made in (maker() for maker in makers) if any(used.name == kernel for used in made.kernels))
+            starts = kernel in ("first_state", "exponentiate")
+            makers = [maker for maker in experiment.problems(session) if maker.initialised_by == ("gpu" if starts else "cpu")]
+            application = next(made for made in (maker.make() for maker in makers) if any(used.name == kernel for used in made.kernels))
             assert not experiment.measure(session, application, EXPLICIT)["right"]
         else:
             SETS[name](session)
@@ -385,7 +392,7 @@ def test_memory_that_does_not_fit_is_never_asked_for(fake):
 
 
 def test_managed_memory_is_never_oversubscribed(fake):
-    with fake.open() as device, pytest.raises(Cannot, match="never asked for"):
+    with fake.open() as device, pytest.raises(Cannot, match="can stall the GPU for everyone"):
         oversubscription.measure(session_on(device), MANAGED, 1 << 20, 1.2)
 
 
@@ -424,6 +431,55 @@ def test_advice_that_the_driver_refuses_leaves_nothing_behind(fake):
 
 
 # ---- Experiments.
+
+
+def test_an_application_that_the_gpu_initialises():
+    """The CPU touches nothing before the computation: the image's own memory is new, and the pixels are in device memory alone."""
+    with SimulatedDevice() as device:
+        row = experiment.measure(session_on(device), srad.Srad(64, 4, by_device=True), SYSTEM)
+        assert row["right"] and row["initialised_by"] == "gpu" and row["problem"].endswith("GPU-initialised")
+        assert len(row["laps"]) == 4 and sum(row["laps"]) <= row["kernels"] and row["lap_bytes"] == 5 * 4 * 64**2
+        row = experiment.measure(session_on(device), quantum_volume.QuantumVolume(8, by_device=True), MANAGED_PREFETCH)
+        assert row["right"] and len(row["laps"]) == 8
+
+
+def test_what_the_gpu_initialises_is_compared_the_other_way_round():
+    def row(mode: str, total: float, by: str) -> dict:
+        return {"application": "srad", "problem": by, "mode": mode, "total": total, "initialised_by": by}
+
+    rows = [row("system", 1.0, "cpu"), row("managed", 2.0, "cpu"), row("system", 3.0, "gpu"), row("managed", 2.0, "gpu")]
+    assert findings.cpu_initialised(rows)[1] == findings.gpu_initialised(rows)[1] == "agrees"
+    assert "takes 1.5 times as long" in findings.gpu_initialised(rows)[0] and "takes 2 times" in findings.cpu_initialised(rows)[0]
+    assert findings.oversubscribed_applications([one | {"ratio": 0.8} for one in rows])[1] == "cannot tell"
+    beyond = [one | {"ratio": 1.5} for one in rows[:2]]
+    assert findings.oversubscribed_applications(beyond)[1] == "agrees"
+
+
+@pytest.mark.parametrize(("mode", "huge"), [(modes.SYSTEM_BASE, False), (modes.SYSTEM_HUGE, True)])
+def test_system_memory_by_page_size(monkeypatch, mode, huge):
+    asked = []
+    monkeypatch.setattr(modes.host, "huge_pages", lambda: "madvise")
+    monkeypatch.setattr("blastoff.lab.buffers.host_memory", lambda size, huge_pages=None: asked.append(huge_pages) or np.zeros(size, np.uint8))
+    with SimulatedDevice() as device, contextlib.ExitStack() as stack:
+        mode.allocate(device, 4096, stack)
+        assert asked == [huge]
+        monkeypatch.setattr(modes.host, "huge_pages", lambda: "never")
+        assert bool(mode.why_not(device)) is huge
+
+
+def test_managed_memory_is_oversubscribed_only_if_asked(fake):
+    """Each application keeps what only kernels use in device memory."""
+    application = srad.Srad(256, 2)
+    with fake.open() as device:
+        session = session_on(device)
+        with pytest.raises(Cannot, match="only with --oversubscribe-managed"):
+            oversubscribed.measure(session, application, MANAGED, 1.5)
+        device.granule, device.oversubscribes = 512, True
+        row = oversubscribed.measure(session, application, MANAGED, 1.5)
+        assert row["right"] and row["ratio"] == 1.5 and row["ballast"] > 0
+        with pytest.raises(Cannot, match="must hold all arrays"):
+            oversubscribed.measure(session, application, EXPLICIT, 1.5)
+        assert device.held == {}
 
 
 @pytest.mark.parametrize("chunks", [0, 8])

@@ -11,7 +11,7 @@ import offload
 import pytest
 
 ROOT = offload.ROOT
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "bench" / "README.md"]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "bench" / "README.md"]
 FOLDERS = ("src", "tests", "tools", "bench", "python", "cmake", "share", "examples", "include", "docs")
 PLACEHOLDER = re.compile(r"[A-Z]{3,}|<")
 

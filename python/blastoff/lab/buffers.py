@@ -135,6 +135,27 @@ class ExplicitBuffer(FixedBuffer):
         self.device.release(self.address)
 
 
+class DeviceBuffer(FixedBuffer):
+    """Device memory that only kernels use: the CPU's side is empty. What it starts with, if anything, is uploaded."""
+
+    def __init__(self, device: Device, size: int) -> None:
+        super().__init__(device, size)
+        self.host = np.empty(0, np.uint8)
+        self.address = device.allocate(size)
+
+    def upload(self, contents: np.ndarray) -> None:
+        self.device.upload(self.address, contents)
+
+    def before_launch(self) -> None:
+        """Does nothing: the CPU writes nothing."""
+
+    def after_launch(self) -> None:
+        """Does nothing: the CPU reads nothing."""
+
+    def release(self) -> None:
+        self.device.release(self.address)
+
+
 class SharedBuffer(FixedBuffer):
     """Memory that both sides use at the same address. If `prefetched`, its pages move to the device before launches; if `back`, also to the host
     after them."""

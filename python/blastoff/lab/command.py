@@ -14,7 +14,7 @@ from typing import Any
 from blastoff.errors import CommandError
 from blastoff.parser import Parser
 
-SHARES = {"daxpy": 0.35, "pages": 0.1, "stream": 0.05, "oversubscription": 0.15, "applications": 0.4}
+SHARES = {"daxpy": 0.3, "pages": 0.1, "stream": 0.05, "oversubscription": 0.1, "applications": 0.35, "oversubscribed": 0.15}
 """The sets of experiments, and the share of the time that each gets in `all`."""
 
 KEPT = 0.08
@@ -41,10 +41,11 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--output", metavar="DIRECTORY", default="blastoff-lab", help="where the results go (default blastoff-lab)")
     parser.add_argument("--inner", metavar="LIST", type=counts, default=(), help="daxpy: launches per touch, as 1-10 or 1,4,16")
     parser.add_argument("--outer", metavar="N", type=count, default=0, help="daxpy: rounds of a touch and its launches")
-    parser.add_argument("--only", metavar="LIST", type=names, default=(), help="applications: those to measure, as hotspot,quantum_volume")
+    parser.add_argument("--only", metavar="LIST", type=names, default=(), help="applications, oversubscribed: those to measure, as hotspot,srad")
     parser.add_argument(
-        "--memory", metavar="LIST", type=names, default=(), help="daxpy, applications: kinds of memory to measure, as system,managed_prefetch"
+        "--memory", metavar="LIST", type=names, default=(), help="daxpy, applications, oversubscribed: kinds of memory, as system,managed_prefetch"
     )
+    parser.add_argument("--oversubscribe-managed", action="store_true", help="let managed memory exceed the GPU's free memory: this can stall a GPU")
     parser.add_argument("--from", metavar="FILE", dest="earlier", help="measure nothing; show and write the results that a lab.json has")
     parser.add_argument("--cuda-path", metavar="DIRECTORY", default="", help="a CUDA installation, for NVRTC")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
@@ -53,10 +54,12 @@ def run(arguments: Sequence[str]) -> int:
         raise CommandError("lab: --minutes takes a number above 0")
     if (parsed.inner or parsed.outer) and parsed.set not in ("daxpy", "all"):
         raise CommandError(f"lab: --inner and --outer are of daxpy, not of {parsed.set}")
-    if parsed.only and parsed.set not in ("applications", "all"):
-        raise CommandError(f"lab: --only is of applications, not of {parsed.set}")
-    if parsed.memory and parsed.set not in ("daxpy", "applications", "all"):
-        raise CommandError(f"lab: --memory is of daxpy and applications, not of {parsed.set}")
+    if parsed.only and parsed.set not in ("applications", "oversubscribed", "all"):
+        raise CommandError(f"lab: --only is of applications and oversubscribed, not of {parsed.set}")
+    if parsed.memory and parsed.set not in ("daxpy", "applications", "oversubscribed", "all"):
+        raise CommandError(f"lab: --memory is of daxpy, applications and oversubscribed, not of {parsed.set}")
+    if parsed.oversubscribe_managed and parsed.set not in ("oversubscription", "oversubscribed", "all"):
+        raise CommandError(f"lab: --oversubscribe-managed is of oversubscription and oversubscribed, not of {parsed.set}")
     if parsed.earlier:
         return show_again(Path(parsed.earlier), parsed)
     try:
@@ -140,9 +143,10 @@ def open_device(name: str, cuda_path: str) -> Any:
 def run_sets(session: Any, names: Sequence[str], end: float) -> None:
     """Runs the sets; each gets its share of the time that is left."""
     from blastoff.lab import daxpy, oversubscription, pages, stream
-    from blastoff.lab.applications import experiment
+    from blastoff.lab.applications import experiment, oversubscribed
 
-    runs = {"daxpy": daxpy.run, "pages": pages.run, "stream": stream.run, "oversubscription": oversubscription.run, "applications": experiment.run}
+    runs = {"daxpy": daxpy.run, "pages": pages.run, "stream": stream.run, "oversubscription": oversubscription.run}
+    runs |= {"applications": experiment.run, "oversubscribed": oversubscribed.run}
     for number, name in enumerate(names):
         now = time.perf_counter()
         session.until = now + (end - now) * SHARES[name] / sum(SHARES[later] for later in names[number:])
@@ -165,11 +169,12 @@ def measure(parsed: Any) -> int:
 
     began = time.perf_counter()
     check_names("--only", parsed.only, experiment.NAMES)
-    check_names("--memory", parsed.memory, [*(mode.name for mode in modes.MODES), modes.CHUNKS.name])
+    check_names("--memory", parsed.memory, [mode.name for mode in (*modes.MODES, modes.SYSTEM_BASE, modes.SYSTEM_HUGE, modes.CHUNKS)])
     output.make_directory(Path(parsed.output))
     names = list(SHARES) if parsed.set == "all" else [parsed.set]
     with open_device(parsed.device, parsed.cuda_path) as device:
         session = Session(device, quick=parsed.quick, say=lambda line: print(f"blastoff lab: {line}", file=sys.stderr))
+        device.oversubscribes = device.oversubscribes or parsed.oversubscribe_managed
         session.inners, session.outer, session.only, session.memory = parsed.inner, parsed.outer, parsed.only, parsed.memory
         problem, status = "", 0
         try:

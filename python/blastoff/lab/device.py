@@ -36,8 +36,8 @@ class Held:
 class Device(ABC):
     """A device with memory of its own. Addresses are integers; sizes are bytes. All work is in one queue, in order.
 
-    No allocation takes more than the free memory less a reserve, and managed memory never exceeds the free device memory: when pages of
-    managed memory evict each other, the GPU can stall for everyone who uses it.
+    No allocation takes more than the free memory less a reserve, and managed memory does not exceed the free device memory unless the device
+    `oversubscribes`: when pages of managed memory evict each other, the GPU can stall for everyone who uses it.
     """
 
     kind: str
@@ -48,6 +48,10 @@ class Device(ABC):
     multiprocessors: int
     stream = 1
     """The stream of all work, as an argument for Blastoff's block interface: the default stream (CU_STREAM_LEGACY)."""
+    granule = 2 << 20
+    """Allocations are rounded up to a multiple of so many bytes."""
+    oversubscribes = False
+    """Whether managed memory may exceed the free device memory."""
     context_seconds: float = 0.0
     compile_seconds: float = 0.0
 
@@ -158,13 +162,13 @@ class Device(ABC):
 
     def room(self) -> int:
         """The most bytes that one more allocation may take."""
-        managed = sum(held.size for held in self.held.values() if held.managed)
+        managed = 0 if self.oversubscribes else sum(held.size for held in self.held.values() if held.managed)
         return max(0, self.memory()[0] - self.reserve - managed)
 
     def allocate(self, size: int, managed: bool = False) -> int:
         """The address of new memory; raises Cannot if it does not fit."""
         room = self.room()
-        if size > room:
+        if size > room and not (managed and self.oversubscribes):
             kind = "managed" if managed else "device"
             raise Cannot(f"{quantities.size(size)} of {kind} memory do not fit: {quantities.size(room)} may be used")
         address = self._allocate(size, managed)

@@ -122,15 +122,34 @@ def fastest_back(rows: Rows) -> Verdict:
     return here, AGREES if others[other] > CLEAR * managed[best] else DIFFERS
 
 
-def cpu_initialised(rows: Rows) -> Verdict:
+def whole_times(rows: Rows, slower: str, faster: str, which: str) -> Verdict:
+    """Compares the whole times of two modes: the geometric mean over the problems that have both."""
     totals: dict[tuple[str, str], dict[str, float]] = {}
     for row in rows:
         totals.setdefault((row["application"], row["problem"]), {})[row["mode"]] = row["total"]
-    ratios = [modes["managed"] / modes["system"] for modes in totals.values() if "managed" in modes and "system" in modes]
+    ratios = [modes[slower] / modes[faster] for modes in totals.values() if slower in modes and faster in modes]
     if not ratios:
         return NO_SYSTEM, UNKNOWN
     mean = prod(ratios) ** (1 / len(ratios))
-    return f"managed memory takes {mean:.3g} times as long as system memory, all applications (geometric mean)", AGREES if mean > CLEAR else DIFFERS
+    here = f"{slower} memory takes {mean:.3g} times as long as {faster} memory, {which} (geometric mean)"
+    return here, AGREES if mean > CLEAR else DIFFERS
+
+
+def cpu_initialised(rows: Rows) -> Verdict:
+    chosen = [row for row in rows if row.get("initialised_by", "cpu") == "cpu"]
+    return whole_times(chosen, "managed", "system", "all applications that the CPU initialises")
+
+
+def gpu_initialised(rows: Rows) -> Verdict:
+    chosen = [row for row in rows if row.get("initialised_by") == "gpu"]
+    return whole_times(chosen, "system", "managed", "applications that the GPU initialises")
+
+
+def oversubscribed_applications(rows: Rows) -> Verdict:
+    ratio = max((row["ratio"] for row in rows if row["mode"] == "managed"), default=0)
+    if ratio <= 1:
+        return "managed memory was not oversubscribed (--oversubscribe-managed)", UNKNOWN
+    return whole_times([row for row in rows if row["ratio"] == ratio], "managed", "system", f"arrays of {ratio:g} times the free memory")
 
 
 def gpu_first_touch(rows: Rows) -> Verdict:
@@ -169,6 +188,8 @@ CLAIMS: tuple[tuple[str, str, str, Callable[[Rows], Verdict]], ...] = (
     ("daxpy", ACES4, "Page-locked memory makes copies of large blocks faster.", page_locked_copies),
     ("oversubscription", ACES4, "Blocks whose copies overlap with kernels beat copies that are waited for.", blocks_against_copies),
     ("applications", SCHIEFFER, "System memory suits data that the CPU initialises.", cpu_initialised),
+    ("applications", SCHIEFFER, "Applications that the GPU initialises lose in system memory.", gpu_initialised),
+    ("oversubscribed", SCHIEFFER, "Oversubscribed applications take longer in managed memory than in system memory.", oversubscribed_applications),
     ("pages", SCHIEFFER, "First touch by the GPU is slow in system memory: the operating system makes the pages.", gpu_first_touch),
     ("pages", SCHIEFFER, "The granularity of migration amplifies what is moved.", amplification),
     ("oversubscription", SCHIEFFER, "When memory is oversubscribed, remote access is better than moving.", remote_access),

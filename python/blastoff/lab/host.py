@@ -18,6 +18,8 @@ from blastoff.page_settings import read
 RESERVE = 1 << 30
 """Bytes of host memory that the laboratory leaves free."""
 
+NO_HUGE_PAGES = "the kernel gives no transparent huge pages"
+
 PAGES = Path("sys/kernel/mm/transparent_hugepage")
 
 

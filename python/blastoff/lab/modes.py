@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+from blastoff.lab import host
 from blastoff.lab.buffers import BlockBuffer, BlockOverBuffer, Buffer, ExplicitBuffer, HostBuffer, ManagedBuffer, PageLockedBuffer, SystemBuffer
 from blastoff.lab.device import Device
 from blastoff.lab.failures import Cannot
@@ -17,12 +18,16 @@ class Mode:
         words = name.split()
         self.kind, self.prefetched, self.remote, self.over = words[0], "prefetch" in words, "remote" in words, "over" in words
         self.back = "back" in words
+        self.huge_pages = True if "huge" in words else False if "base" in words else None
 
     def why_not(self, device: Device) -> str:
         """Why the device cannot use this mode; "" if it can."""
         if self.kind == "blocks":
             return device.why_no_blocks()
-        return "" if self.kind in ("explicit", "chunks", "page-locked") else device.why_not(self.name)
+        if self.huge_pages and host.huge_pages() in ("", "never"):
+            return host.NO_HUGE_PAGES
+        ability = self.kind if self.huge_pages is not None else self.name
+        return "" if self.kind in ("explicit", "chunks", "page-locked") else device.why_not(ability)
 
     def allocate(self, device: Device, size: int, stack: ExitStack) -> Buffer:
         """A new buffer, which `stack` releases."""
@@ -43,13 +48,14 @@ class Mode:
             return PageLockedBuffer(device, size)
         if self.kind == "blocks":
             return BlockOverBuffer(device, size) if self.over else BlockBuffer(device, size)
-        return SystemBuffer(device, size, self.prefetched, back=self.back)
+        return SystemBuffer(device, size, self.prefetched, self.huge_pages, self.back)
 
 
 EXPLICIT, MANAGED, MANAGED_PREFETCH = Mode("explicit"), Mode("managed"), Mode("managed prefetch")
 MANAGED_REMOTE = Mode("managed remote")
 SYSTEM, SYSTEM_PREFETCH = Mode("system"), Mode("system prefetch")
 MANAGED_BACK, SYSTEM_BACK = Mode("managed prefetch back"), Mode("system prefetch back")
+SYSTEM_BASE, SYSTEM_HUGE = Mode("system base pages"), Mode("system huge pages")
 PAGE_LOCKED = Mode("page-locked")
 BLOCKS, BLOCKS_OVER = Mode("blocks"), Mode("blocks over malloc")
 CHUNKS = Mode("chunks")

@@ -23,11 +23,10 @@ PASSES = 3
 TILES = 16
 """At least this many blocks fit into the free memory."""
 
-GRANULE = 2 << 20
-SLACK = 4 * GRANULE
-"""Bytes that the ballast leaves free in addition, since the driver rounds allocations up: data of exactly the free size must still fit."""
+SLACK = 4
+"""Granules that the ballast leaves free in addition, since the driver rounds allocations up: data of exactly the free size must still fit."""
 
-TOO_MUCH = "managed memory beyond what the device has free is never asked for: it can stall the GPU for everyone"
+TOO_MUCH = "managed memory beyond what the device has free can stall the GPU for everyone: only with --oversubscribe-managed"
 
 
 def put_ballast(session: Session, free: int, stack: ExitStack) -> int:
@@ -35,7 +34,8 @@ def put_ballast(session: Session, free: int, stack: ExitStack) -> int:
     room = session.device.room()
     if room < free:
         raise Cannot(f"{quantities.size(free)} are needed on the device, {quantities.size(room)} may be used")
-    amount = max(0, room - free - min(SLACK, room // 64)) // GRANULE * GRANULE
+    granule = session.device.granule
+    amount = max(0, room - free - min(SLACK * granule, room // 64)) // granule * granule
     if amount:
         ballast = session.device.allocate(amount)
         stack.callback(lambda: session.device.release(ballast))
@@ -139,7 +139,7 @@ def measure(session: Session, mode: Mode, size: int, ratio: float) -> dict[str, 
     """One ratio of data to free device memory in one mode."""
     if reason := mode.why_not(session.device):
         raise Cannot(reason)
-    if mode.kind == "managed" and ratio > 1:
+    if mode.kind == "managed" and ratio > 1 and not session.device.oversubscribes:
         raise Cannot(TOO_MUCH)
     capacity = int(size / ratio) // 16 * 16
     with ExitStack() as stack:

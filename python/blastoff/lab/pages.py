@@ -212,7 +212,7 @@ def checked_page_size(session: Session, kind: str, size: int, huge: bool) -> dic
     if kind == "system" and (reason := session.device.why_not("system")):
         raise Cannot(reason)
     if huge and host.huge_pages() in ("", "never"):
-        raise Cannot("the kernel gives no transparent huge pages")
+        raise Cannot(host.NO_HUGE_PAGES)
     return page_size(session, kind, size, huge)
 
 

@@ -25,6 +25,8 @@ class SimulatedDevice(Device):
     setting = "simulated"
     software = "NumPy " + np.__version__
     multiprocessors = 4
+    granule = 512
+    oversubscribes = True
 
     def __init__(self, memory: int = MEMORY) -> None:
         super().__init__()

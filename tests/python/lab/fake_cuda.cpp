@@ -167,7 +167,9 @@ const std::map<std::string, std::function<void(void**)>> kernels = {
     {"descend", launcher(descend, true)},
     {"expand", launcher(expand)},
     {"heat", launcher(heat)},
+    {"first_state", launcher(first_state)},
     {"coefficient", launcher(coefficient)},
+    {"exponentiate", launcher(exponentiate)},
     {"diffuse", launcher(diffuse)},
     {"gate_on_parts", launcher(gate_on_parts)},
 };

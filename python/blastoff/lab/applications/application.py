@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +15,18 @@ from blastoff.lab.kernels.table import Kernel
 
 @dataclass(frozen=True)
 class Array:
-    """An array of an application. The CPU initialises it, from `contents` where there are any, or never touches it first."""
+    """An array of an application. The CPU initialises it, from `contents` where there are any, or a kernel writes it first.
+
+    `device_only`: only kernels use it, so it stays in explicit device memory in every kind of memory but blocks. `by_device`: a kernel initialises
+    it, before the computation."""
 
     kind: type
     shape: tuple[int, ...]
     contents: np.ndarray | None = None
     initialised: bool = False
     read_back: bool = False
+    device_only: bool = False
+    by_device: bool = False
 
     @property
     def size(self) -> int:
@@ -48,12 +54,25 @@ class Application(ABC):
     chunks = 0
     """Number of parts of the problem that come to the device one after the other; 0: the whole problem is there at once."""
 
+    initialised_by = "cpu"
+    """Who touches the arrays first: "cpu" or "gpu"."""
+
+    lap_bytes: int | None = None
+    """Bytes that the kernels of one iteration read and write; None if that differs or is not counted."""
+
+    lap: Callable[[], None] = staticmethod(lambda: None)
+    """Called by `compute` after the kernels of each iteration."""
+
     needs_undo = False
     """Whether `error` checks the arrays as they are after `undo`."""
 
     def initialise(self, name: str, array: np.ndarray) -> None:
         """Fills an array on the CPU before the computation."""
         array[...] = self.arrays[name].contents
+
+    def initialise_on_device(self, device: Device, buffers: Buffers) -> None:
+        """Queues the kernels that initialise the arrays `by_device`."""
+        raise NotImplementedError(self.name)
 
     def undo(self, device: Device, buffers: Buffers) -> None:
         """Runs the computation backwards, where the problem is too large for the CPU to check it forwards."""

@@ -59,6 +59,7 @@ class Bfs(Application):
             with changed.first_on_host(np.int32, 1) as flag:
                 more = bool(flag[0])
             level += 1
+            self.lap()
 
     def error(self, results: dict[str, np.ndarray]) -> float:
         return float(np.count_nonzero(results["levels"] != self.expected))

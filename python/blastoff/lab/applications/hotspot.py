@@ -25,8 +25,9 @@ class Hotspot(Application):
         self.arrays: dict[str, Array] = {
             "power": given(power),
             "temperature": given(temperature, read_back=True),
-            "other": Array(np.float32, (side, side)),
+            "other": Array(np.float32, (side, side), device_only=True),
         }
+        self.lap_bytes = 3 * power.nbytes
         self.expected = self.by_fluxes(power, temperature)
 
     def by_fluxes(self, power: np.ndarray, temperature: np.ndarray) -> np.ndarray:
@@ -47,6 +48,7 @@ class Hotspot(Application):
         for _ in range(self.steps):
             launch(device, HEAT, *grid_2d(self.side), self.side, STEP, ACROSS, UP, AMBIENT, buffers["power"], source, target)
             source, target = target, source
+            self.lap()
 
     def error(self, results: dict[str, np.ndarray]) -> float:
         return float(np.max(np.abs(results["temperature"] - self.expected)))

@@ -25,8 +25,9 @@ class Pathfinder(Application):
         self.arrays: dict[str, Array] = {
             "weights": given(weights),
             "costs": given(weights[0].copy(), read_back=True),
-            "other": Array(np.int32, (columns,)),
+            "other": Array(np.int32, (columns,), device_only=True),
         }
+        self.lap_bytes = (ROWS_A_LAUNCH + 2) * weights[0].nbytes
         self.expected = self.upwards(weights)
 
     @staticmethod
@@ -56,6 +57,7 @@ class Pathfinder(Application):
                 target,
             )
             source, target = target, source
+            self.lap()
 
     def error(self, results: dict[str, np.ndarray]) -> float:
         return float(np.count_nonzero(results["costs"] != self.expected))

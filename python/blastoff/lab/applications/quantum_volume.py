@@ -10,10 +10,9 @@ import numpy as np
 from blastoff.lab.applications.application import Application, Array, Buffers
 from blastoff.lab.buffers import Buffer, HostBuffer, launch
 from blastoff.lab.device import Device
-from blastoff.lab.kernels.table import GATE, GATE_ON_PARTS
+from blastoff.lab.kernels.table import FIRST_STATE, GATE, GATE_ON_PARTS
 
-LAYERS = 5
-CHECKED_QUBITS = 22
+CHECKED_QUBITS = 18
 """Most qubits for which the CPU checks the whole state. For more, the inverse circuit must restore the initial state."""
 
 
@@ -61,18 +60,21 @@ def by_tensors(qubits: int, gates: list[Gate]) -> np.ndarray:
 
 
 class QuantumVolume(Application):
-    """`chunks` (a power of two, at least 8; 0: none) keeps the state in arrays of that number, which need not be on the device together."""
+    """As many layers as qubits. `chunks` (a power of two, at least 8; 0: none) keeps the state in arrays of that number, which need not be on the
+    device together. `by_device`: a kernel writes the first state (only without chunks)."""
 
     name = "quantum volume"
-    kernels = (GATE, GATE_ON_PARTS)
+    kernels = (GATE, GATE_ON_PARTS, FIRST_STATE)
     tolerance = 1e-5
 
-    def __init__(self, qubits: int, layers: int = LAYERS, chunks: int = 0) -> None:
-        self.qubits, self.chunks = qubits, chunks
-        self.size_text = f"{qubits} qubits, {layers} layers" + (f", {chunks} chunks" if chunks else "")
+    def __init__(self, qubits: int, layers: int = 0, chunks: int = 0, by_device: bool = False) -> None:
+        self.qubits, self.chunks, layers = qubits, chunks, layers or qubits
+        self.initialised_by = "gpu" if by_device else "cpu"
+        self.size_text = f"{qubits} qubits, {layers} layers" + (f", {chunks} chunks" if chunks else "") + (", GPU-initialised" if by_device else "")
         self.gates = circuit(qubits, layers)
+        self.lap_bytes = None if chunks else (qubits // 2) * 2 * (8 << qubits)
         self.local = qubits - (chunks.bit_length() - 1 if chunks else 0)  # qubits within an array
-        part = Array(np.complex64, (1 << self.local,), initialised=True, read_back=True)
+        part = Array(np.complex64, (1 << self.local,), initialised=not by_device, by_device=by_device, read_back=True)
         self.arrays: dict[str, Array] = {f"state {number}": part for number in range(max(1, chunks))}
         self.expected = by_tensors(qubits, self.gates) if qubits <= CHECKED_QUBITS else None
 
@@ -81,8 +83,15 @@ class QuantumVolume(Application):
         if name == "state 0":
             array[0] = 1  # all qubits are 0
 
+    def initialise_on_device(self, device: Device, buffers: Buffers) -> None:
+        amplitudes = 1 << self.qubits
+        launch(device, FIRST_STATE, device.blocks_for(amplitudes), (256, 1), amplitudes, buffers["state 0"])
+
     def compute(self, device: Device, buffers: Buffers) -> None:
-        self.apply(device, buffers, self.gates)
+        of_a_layer = self.qubits // 2
+        for start in range(0, len(self.gates), of_a_layer):
+            self.apply(device, buffers, self.gates[start : start + of_a_layer])
+            self.lap()
 
     @property
     def needs_undo(self) -> bool:

@@ -5,7 +5,7 @@ import numpy as np
 from blastoff.lab.applications.application import Application, Array, Buffers, given, grid_2d
 from blastoff.lab.buffers import launch
 from blastoff.lab.device import Device
-from blastoff.lab.kernels.table import COEFFICIENT, DIFFUSE
+from blastoff.lab.kernels.table import COEFFICIENT, DIFFUSE, EXPONENTIATE
 
 RATE = 0.5
 SAMPLE = 128
@@ -19,20 +19,28 @@ def speckle_of(sample: np.ndarray) -> float:
 
 
 class Srad(Application):
-    """`iterations` is even, so that the result is in the array of the image."""
+    """`iterations` is even, so that the result is in the array of the image. `by_device`: a kernel makes the image from pixels that are on the
+    device, so that the image is first touched there."""
 
     name = "srad"
-    kernels = (COEFFICIENT, DIFFUSE)
+    kernels = (COEFFICIENT, DIFFUSE, EXPONENTIATE)
     tolerance = 1e-4
 
-    def __init__(self, side: int, iterations: int) -> None:
+    def __init__(self, side: int, iterations: int, by_device: bool = False) -> None:
         self.side, self.iterations, self.size_text = side, iterations, f"{side} x {side}, {iterations} iterations"
-        image = np.exp(np.random.default_rng(5).random((side, side), dtype=np.float32))
+        pixels = np.random.default_rng(5).random((side, side), dtype=np.float32)
+        image = np.exp(pixels)
         self.arrays: dict[str, Array] = {
             "image": given(image, read_back=True),
             "other": Array(np.float32, (side, side)),
-            "diffusion": Array(np.float32, (side, side)),
+            "diffusion": Array(np.float32, (side, side), device_only=True),
         }
+        if by_device:
+            self.initialised_by = "gpu"
+            self.size_text += ", GPU-initialised"
+            self.arrays["image"] = Array(np.float32, (side, side), by_device=True, read_back=True)
+            self.arrays["pixels"] = Array(np.float32, (side, side), pixels, device_only=True)
+        self.lap_bytes = 5 * image.nbytes  # the coefficients read and write one array each, the update reads two and writes one
         self.expected = self.by_fluxes(image)
 
     def by_fluxes(self, image: np.ndarray) -> np.ndarray:
@@ -60,6 +68,10 @@ class Srad(Application):
             now += RATE / 4 * change
         return now
 
+    def initialise_on_device(self, device: Device, buffers: Buffers) -> None:
+        count = self.side**2
+        launch(device, EXPONENTIATE, device.blocks_for(count), (256, 1), count, buffers["pixels"], buffers["image"])
+
     def compute(self, device: Device, buffers: Buffers) -> None:
         source, target, diffusion = buffers["image"], buffers["other"], buffers["diffusion"]
         rows = min(SAMPLE, self.side)
@@ -69,6 +81,7 @@ class Srad(Application):
             launch(device, COEFFICIENT, *grid_2d(self.side), self.side, speckle, source, diffusion)
             launch(device, DIFFUSE, *grid_2d(self.side), self.side, RATE, diffusion, source, target)
             source, target = target, source
+            self.lap()
 
     def error(self, results: dict[str, np.ndarray]) -> float:
         return float(np.max(np.abs(results["image"] - self.expected)))

@@ -64,6 +64,13 @@ def _product(matrix: list[float], before: list[np.ndarray]) -> list[np.ndarray]:
     return [sum(entries[row, column] * before[column] for column in range(4)) for row in range(4)]
 
 
+def first_state(_grid: Pair, _block: Pair, amplitudes: int, state: int) -> None:
+    """All qubits are 0."""
+    everything = array_at(state, np.complex64, amplitudes)
+    everything.fill(0)
+    everything[0] = 1
+
+
 def gate(_grid: Pair, _block: Pair, quads: int, low: int, high: int, first: int, second: int, matrix: list[float], state: int) -> None:
     amplitudes, where = array_at(state, np.complex64, 4 * quads), _quads(quads, low, high, first, second)
     for places, after in zip(where, _product(matrix, [amplitudes[places] for places in where]), strict=True):
@@ -129,6 +136,10 @@ def heat(_grid: Pair, _block: Pair, side: int, step: float, across: float, up: f
     sideways = (north + south - 2 * here) * np.float32(across) + (east + west - 2 * here) * np.float32(across)
     change = array_at(power, np.float32, side, side) + sideways + (np.float32(ambient) - here) * np.float32(up)
     array_at(to, np.float32, side, side)[:] = here + np.float32(step) * change
+
+
+def exponentiate(_grid: Pair, _block: Pair, count: int, pixels: int, image: int) -> None:
+    np.exp(array_at(pixels, np.float32, count), out=array_at(image, np.float32, count))
 
 
 def coefficient(_grid: Pair, _block: Pair, side: int, speckle: float, image: int, diffusion: int) -> None:

@@ -26,3 +26,9 @@ extern "C" __global__ void diffuse(int side, float rate, const float* diffusion,
   const float divergence = diffusion[at] * (north + west) + diffusion[below] * south + diffusion[right] * east;
   to[at] = here + 0.25f * rate * divergence;
 }
+
+// The image from its compressed pixels.
+extern "C" __global__ void exponentiate(long long count, const float* pixels, float* image) {
+  const long long stride = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) image[i] = expf(pixels[i]);
+}

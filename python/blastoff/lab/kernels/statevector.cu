@@ -56,3 +56,12 @@ extern "C" __global__ void gate_on_parts(long long quads, int low, int high, int
     for (int row = 0; row < 4; ++row) *where[row] = row_times(matrix, row, before);
   }
 }
+
+// The state in which all qubits are 0.
+extern "C" __global__ void first_state(long long amplitudes, float2* state) {
+  const long long stride = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < amplitudes; i += stride) {
+    state[i].x = i == 0 ? 1.0f : 0.0f;
+    state[i].y = 0.0f;
+  }
+}

@@ -78,6 +78,7 @@ STREAM_TRIAD = Kernel("stream_triad", "stream.cu", (LONG, DOUBLE, Read, Read, Wr
 FILL = Kernel("fill", "pages.cu", (LONG, LONG, Write), references.fill)
 WALK = Kernel("walk", "pages.cu", (LONG, LONG, Read, Write, Write), references.walk)
 GATE = Kernel("gate", "statevector.cu", (LONG, INT, INT, INT, INT, GATE_MATRIX, Update), references.gate)
+FIRST_STATE = Kernel("first_state", "statevector.cu", (LONG, Write), references.first_state)
 GATE_ON_PARTS = Kernel(
     "gate_on_parts", "statevector.cu", (LONG, INT, INT, INT, INT, GATE_MATRIX, INT, Update, Update, Update, Update), references.gate_on_parts
 )
@@ -86,7 +87,8 @@ DESCEND = Kernel("descend", "pathfinder.cu", (INT, INT, INT, Read, Read, Write),
 EXPAND = Kernel("expand", "bfs.cu", (INT, INT, Read, Read, Update, Update), references.expand)
 HEAT = Kernel("heat", "hotspot.cu", (INT, FLOAT, FLOAT, FLOAT, FLOAT, Read, Read, Write), references.heat)
 COEFFICIENT = Kernel("coefficient", "srad.cu", (INT, FLOAT, Read, Write), references.coefficient)
+EXPONENTIATE = Kernel("exponentiate", "srad.cu", (LONG, Read, Write), references.exponentiate)
 DIFFUSE = Kernel("diffuse", "srad.cu", (INT, FLOAT, Read, Read, Write), references.diffuse)
 
 STREAM = (STREAM_COPY, STREAM_MUL, STREAM_ADD, STREAM_TRIAD)
-KERNELS = (DAXPY, *STREAM, FILL, WALK, GATE, GATE_ON_PARTS, ALIGN, DESCEND, EXPAND, HEAT, COEFFICIENT, DIFFUSE)
+KERNELS = (DAXPY, *STREAM, FILL, WALK, GATE, GATE_ON_PARTS, FIRST_STATE, ALIGN, DESCEND, EXPAND, HEAT, COEFFICIENT, EXPONENTIATE, DIFFUSE)

@@ -14,7 +14,22 @@ from blastoff.view.figures import FAINT, draw
 COLOURS = dict(
     zip(
         MODES,
-        ("#8d99ae", "#c8553d", "#e09f3e", "#f2c14e", "#a44a9c", "#0f7b6c", "#4f7cac", "#2f4b7c", "#555555", "#b07d62", "#6aa84f", "#c06c9e"),
+        (
+            "#8d99ae",
+            "#c8553d",
+            "#e09f3e",
+            "#f2c14e",
+            "#a44a9c",
+            "#0f7b6c",
+            "#4f7cac",
+            "#2f4b7c",
+            "#7ba7c7",
+            "#1b2a49",
+            "#555555",
+            "#b07d62",
+            "#6aa84f",
+            "#c06c9e",
+        ),
         strict=True,
     )
 )
@@ -161,6 +176,32 @@ def applications(rows: Rows) -> list[Plot]:
         chosen = [row for row in rows if (row["application"], row["bytes"]) == (name, size)]
         series = {phase: (colour, [row[phase] for row in chosen]) for phase, colour in PHASES.items()}
         found.append((f"{name}: {chosen[0]['problem']}", bars([row["mode"] for row in chosen], series)))
+    return found + iterations(rows)
+
+
+ITERATING = ("srad", "hotspot")
+
+
+def iterations(rows: Rows) -> list[Plot]:
+    """The seconds of each iteration, for the largest problem of each way of initialising it."""
+    found = []
+    for name, problem in dict.fromkeys((row["application"], row["problem"]) for row in rows if row["application"] in ITERATING and row.get("laps")):
+        chosen = [row for row in rows if (row["application"], row["problem"]) == (name, problem)]
+        by = chosen[0]["initialised_by"]
+        if chosen[0]["bytes"] < max(row["bytes"] for row in rows if row["application"] == name and row.get("initialised_by") == by):
+            continue
+        laps = [{"mode": row["mode"], "lap": place, "seconds": taken} for row in chosen for place, taken in enumerate(row["laps"], start=1)]
+        found.append((f"Iterations of {name}: {problem}", curves(laps, "lap", lambda row: row["seconds"], "iteration", logarithmic=False)))
+    return found
+
+
+def oversubscribed(rows: Rows) -> list[Plot]:
+    """By application, the whole time over the ratio of its arrays to the free memory."""
+    label = "data / free memory"
+    found = []
+    for name, problem in dict.fromkeys((row["application"], row["problem"]) for row in rows):
+        chosen = [row for row in rows if (row["application"], row["problem"]) == (name, problem)]
+        found.append((f"{name}, oversubscribed: {problem}", curves(chosen, "ratio", lambda row: row["total"], label, logarithmic=False)))
     return found
 
 
@@ -170,3 +211,4 @@ def stream(_: Rows) -> list[Plot]:
 
 
 FIGURES = {"daxpy": daxpy, "pages": pages, "stream": stream, "oversubscription": oversubscription, "applications": applications}
+FIGURES |= {"oversubscribed": oversubscribed}

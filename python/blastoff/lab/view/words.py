@@ -13,6 +13,8 @@ MODES = (
     "system",
     "system prefetch",
     "system prefetch back",
+    "system base pages",
+    "system huge pages",
     "page-locked",
     "blocks",
     "blocks over malloc",
@@ -94,7 +96,14 @@ def applications(rows: list[dict[str, Any]]) -> Table:
     return ["application", "problem", "memory", *phases], body
 
 
+def oversubscribed(rows: list[dict[str, Any]]) -> Table:
+    headings, body = applications(rows)
+    ratios = [f"{row['ratio']:g}" for row in rows]
+    return [*headings[:3], "data / free", *headings[3:]], [[*cells[:3], ratio, *cells[3:]] for cells, ratio in zip(body, ratios, strict=True)]
+
+
 TABLES = {"daxpy": daxpy, "pages": pages, "stream": stream, "oversubscription": oversubscription, "applications": applications}
+TABLES |= {"oversubscribed": oversubscribed}
 
 TITLES = {
     "daxpy": ("DAXPY", "One round: the CPU touches an array, then kernels use it. Rounds after the first; medians."),
@@ -102,6 +111,7 @@ TITLES = {
     "stream": ("STREAM", "Best rates of loops over large arrays; the CPU uses all its cores."),
     "oversubscription": ("Oversubscription", "Kernels pass over data; a ballast leaves less or more than its size free on the device."),
     "applications": ("Applications", "Each phase timed apart. Moving: copies or prefetch. Reading: the CPU reads the result."),
+    "oversubscribed": ("Applications that do not fit", "The same, while a ballast leaves less free on the device than the arrays take."),
 }
 
 

@@ -1,0 +1,76 @@
+"""The applications on a device of which a ballast leaves less free than their arrays take."""
+
+from contextlib import ExitStack
+from typing import Any
+
+from blastoff import quantities
+from blastoff.lab.applications import experiment
+from blastoff.lab.applications.application import Application
+from blastoff.lab.failures import Cannot
+from blastoff.lab.modes import EXPLICIT, MANAGED, MANAGED_PREFETCH, SYSTEM, SYSTEM_PREFETCH, Mode
+from blastoff.lab.oversubscription import TOO_MUCH, put_ballast
+from blastoff.lab.session import Session
+
+RATIOS = (0.8, 1.5, 1.2)
+"""Ratios of all arrays to free memory. The most informative come first, since there may not be time for all."""
+
+MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, SYSTEM, SYSTEM_PREFETCH)
+NO_ROOM = "explicit device memory must hold all arrays"
+LARGEST = 2 << 30
+"""Bytes of the largest problem."""
+
+
+def measure(session: Session, application: Application, mode: Mode, ratio: float) -> dict[str, Any]:
+    """One application in one mode, where its arrays are `ratio` times as large as the free device memory."""
+    if reason := mode.why_not(session.device):
+        raise Cannot(reason)
+    if mode.kind == "managed" and ratio > 1 and not session.device.oversubscribes:
+        raise Cannot(TOO_MUCH)
+    with ExitStack() as stack:
+        ballast = put_ballast(session, int(application.size / ratio), stack)
+        try:
+            return experiment.measure(session, application, mode) | {"ratio": ratio, "ballast": ballast}
+        except Cannot as reason:
+            raise Cannot(NO_ROOM if mode is EXPLICIT and ratio > 1 else str(reason)) from reason
+
+
+def largest_problems(session: Session) -> list[experiment.Maker]:
+    """Of each application, the largest problem that the session and LARGEST allow; each as the CPU and as the GPU initialises it."""
+    limit = min(session.largest, LARGEST)
+    found: dict[tuple[str, str], experiment.Maker] = {}
+    for maker in experiment.problems(session):
+        if maker.size <= limit and not maker.chunked and (not session.only or maker.name in session.only):
+            found[maker.name, maker.initialised_by] = maker
+    return list(found.values())
+
+
+def run(session: Session) -> None:
+    session.results()
+    for maker in largest_problems(session):
+        session.say(f"{maker.name}, {quantities.size(maker.size)}, oversubscribed")
+        application = experiment.make(session, maker)
+        if application is None:
+            continue
+        session.device.prepare(*application.kernels)
+        for ratio in RATIOS:
+            for mode in filter(session.wants, MODES):
+                what = f"{maker.name}, {application.size_text}, {mode.name}, {ratio:g} times the free memory"
+                key = ("oversubscribed", maker.name, maker.initialised_by, mode.name)
+                session.attempt(
+                    key, maker.size, what, lambda application=application, mode=mode, ratio=ratio: measure(session, application, mode, ratio)
+                )
+    session.results().rules = rules(session.results().rows)
+
+
+def rules(rows: list[dict[str, Any]]) -> list[str]:
+    """By application, how many times longer system and managed memory take where the arrays do not fit."""
+    lines = []
+    for problem in dict.fromkeys((row["application"], row["problem"]) for row in rows):
+        parts = []
+        for mode in dict.fromkeys(row["mode"] for row in rows):
+            totals = {row["ratio"]: row["total"] for row in rows if (row["application"], row["problem"]) == problem and row["mode"] == mode}
+            if len(totals) > 1 and max(totals) > 1 >= min(totals):
+                parts.append(f"{mode} {totals[max(totals)] / totals[min(totals)]:.3g}x")
+        if parts:
+            lines.append(f"{', '.join(problem)}: {', '.join(parts)} as long with {max(RATIOS):g} times the free memory as with {min(RATIOS):g}")
+    return lines
