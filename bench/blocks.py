@@ -68,6 +68,16 @@ def print_pairs(rows: list[dict], table: str, columns: tuple[str, str], title: s
         print(f"{plain['doubles']:10} " + " ".join(cells))
 
 
+def pays_from(rows: list[dict]) -> int | None:
+    """The smallest measured block from which on page-locked copies are faster, in both directions and at every larger size."""
+    found = None
+    for plain, pinned in sorted(pairs(rows, "copies"), key=lambda pair: -pair[0]["doubles"]):
+        if not all(pinned[way] < plain[way] for way in ("to_device", "from_device")):
+            break
+        found = plain["doubles"]
+    return found
+
+
 def print_between(rows: list[dict]) -> None:
     """Prints the table of copies between two devices."""
     found = [row for row in rows if row["table"] == "between"]
@@ -83,6 +93,8 @@ def print_between(rows: list[dict]) -> None:
 
 def print_tables(rows: list[dict]) -> None:
     print_pairs(rows, "copies", ("to_device", "from_device"), "copies")
+    from_on = pays_from(rows)
+    print("page-locking pays at no size" if from_on is None else f"page-locking pays from {from_on} doubles on")
     if any(row["table"] == "between" for row in rows):
         print_between(rows)
     print_pairs(rows, "allocations", ("allocate", "free"), "allocation and release")

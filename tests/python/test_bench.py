@@ -15,11 +15,14 @@ KEPT = sorted((BENCH / "results").glob("*.json"))
 sys.path.append(str(BENCH))
 
 import arguments  # noqa: E402
+import ccsd  # noqa: E402
 import dependencies  # noqa: E402
 import kernels  # noqa: E402
 import summary  # noqa: E402
 import targets  # noqa: E402
 import verdict  # noqa: E402
+
+import blocks  # noqa: E402
 
 MATRIX = "dgemm,N,N,4,4,4"
 
@@ -194,3 +197,28 @@ def test_a_lower_bound_may_be_low(claimed, said):
 def test_a_claim_may_be_off_by_what_is_uncertain():
     found = verdict.figures(turns([2.0, 2.5, 3.0], [2.0, 2.4, 3.1], [0.3, 0.3, 0.3]))
     assert found["verdict"] == "agrees, as far as is certain"
+
+
+def test_lines_of_the_coupled_cluster_program():
+    figures = "".join(f"{value:11.4f}" for value in range(1, 10))
+    text = f"1 ranks\n      seconds  norm of T\nall features        {figures}   0.0256\nwithout pool  x\n"
+    (row,) = ccsd.rows_of(text)
+    assert row["run"] == "all features" and row["hits_percent"] == 8 and row["norm"] == 0.0256
+
+
+def test_from_which_size_page_locking_pays():
+    def row(doubles: int, pinned: bool, there: float, back: float) -> dict:
+        return {"table": "copies", "doubles": doubles, "pinned": pinned, "to_device": there, "from_device": back}
+
+    rows = [
+        row(225, False, 1, 1),
+        row(400, False, 2, 2),
+        row(900, False, 3, 3),
+        row(225, True, 0.9, 0.9),
+        row(400, True, 1.9, 2.1),
+        row(900, True, 1, 1),
+    ]
+    assert blocks.pays_from(rows) == 900
+    kept = json.loads((BENCH / "results" / "h200-2026-11-22-blocks.json").read_text())
+    assert blocks.pays_from(kept["rows"]) == 225
+    assert blocks.pays_from([row(225, False, 1, 1), row(225, True, 2, 2)]) is None
