@@ -455,6 +455,24 @@ def test_what_the_gpu_initialises_is_compared_the_other_way_round():
     assert findings.oversubscribed_applications(beyond)[1] == "agrees"
 
 
+@pytest.mark.parametrize(
+    ("late", "cpu_late", "said"),
+    [(1e-3, 1e-3, "no migration was seen"), (5e-4, 1e-3, "pages moved to the GPU; the CPU"), (5e-4, 1e-4, ": pages came back")],
+)
+def test_what_access_counters_did(late, cpu_late, said):
+    row = {
+        "experiment": "access counters",
+        "bytes": 1 << 20,
+        "early": 1e-3,
+        "late": late,
+        "cpu_before": 1e-4,
+        "cpu_first": 1e-3,
+        "cpu_late": cpu_late,
+    }
+    (rule,) = pages.rules([row])
+    assert said in rule and rule.endswith(("seen", "no page came back", "pages came back"))
+
+
 @pytest.mark.parametrize(("mode", "huge"), [(modes.SYSTEM_BASE, False), (modes.SYSTEM_HUGE, True)])
 def test_system_memory_by_page_size(monkeypatch, mode, huge):
     asked = []

@@ -24,7 +24,9 @@ STEP = 4096
 """Bytes between two touches when the granularity is measured."""
 
 WALKED = 32 << 20
-COUNTED_LAUNCHES = 64
+COUNTED_LAUNCHES, COUNTED_READS = 64, 12
+CLEAR = 1.1
+"""Least ratio of two times that counts as a difference."""
 
 
 def fill_by_kernel(session: Session, buffer: FixedBuffer, value: int) -> float:
@@ -170,12 +172,16 @@ def page_size(session: Session, kind: str, size: int, huge: bool) -> dict[str, A
 
 
 def access_counters(session: Session, size: int) -> dict[str, Any]:
-    """Measures whether launches on the same system memory become faster, because access counters move pages that the device uses often."""
+    """Measures whether launches on the same system memory become faster, because access counters move pages that the device uses often, and whether
+    the pages come back when the CPU reads them again and again."""
     device, words = session.device, size // 8
     with ExitStack() as stack:
         buffer = SYSTEM.allocate(device, size, stack)
         buffer.host.fill(0)
+        before = min(seconds_of(buffer.host.sum) for _ in range(2))
         taken = device.timed_launches(COUNTED_LAUNCHES, FILL, device.blocks_for(words), (256, 1), words, 5, buffer.address)
+        device.synchronize()
+        reads = [seconds_of(buffer.host.sum) for _ in range(COUNTED_READS)]
         right = filled(buffer, 5)
     return {
         "experiment": "access counters",
@@ -184,6 +190,9 @@ def access_counters(session: Session, size: int) -> dict[str, Any]:
         "first": taken[0],
         "early": median(taken[1:8]),
         "late": median(taken[-8:]),
+        "cpu_before": before,
+        "cpu_first": reads[0],
+        "cpu_late": median(reads[-4:]),
         "right": right,
     }
 
@@ -244,4 +253,17 @@ def rules(rows: list[dict[str, Any]]) -> list[str]:
             else:
                 moved = f"{row['distance'] // 1024} KiB in {quantities.duration(row['move_seconds'])}"
                 lines.append(f"{row['mode']} memory, read by {row['by']}: a touch that moves pages moves {moved} (median)")
+        elif row["experiment"] == "access counters" and "cpu_late" in row:
+            lines.append(migration(row))
     return lines
+
+
+def migration(row: dict[str, Any]) -> str:
+    """Whether access counters have moved pages to the device, and whether these came back to the CPU."""
+    early, late = (quantities.duration(row[key]) for key in ("early", "late"))
+    took = f"access counters, {quantities.size(row['bytes'])}: a launch took {early} at first, {late} later"
+    if row["early"] <= CLEAR * row["late"]:
+        return f"{took}: no migration was seen"
+    reads = f"the CPU then read in {quantities.duration(row['cpu_first'])}, later in {quantities.duration(row['cpu_late'])}"
+    back = "pages came back" if row["cpu_first"] > CLEAR * row["cpu_late"] else "no page came back"
+    return f"{took}: pages moved to the GPU; {reads} ({quantities.duration(row['cpu_before'])} before the launches): {back}"
