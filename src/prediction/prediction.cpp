@@ -7,6 +7,7 @@
 #include "decide/decider.h"
 #include "prediction/process.h"
 #include "prediction/replay.h"
+#include "runtime/routine_choice.h"
 
 namespace blastoff::prediction {
 namespace {
@@ -113,6 +114,8 @@ tl::expected<Json, std::string> predict(const config::Settings& settings, const 
                      ? simulated_machine(request["simulated"], settings.simulated_memory.bytes)
                      : read_machine(request.at("machine"));
   if (!machine) return tl::unexpected(machine.error());
+  if (const auto routines = runtime::read_routines(settings.routines); !routines)
+    return tl::unexpected("invalid value --routines=" + settings.routines + ": " + routines.error());
   std::optional<decide::ModelFile> source;
   if (request.contains("source"))
     if (auto read = decide::parse_model(request["source"].get<std::string>())) source = std::move(*read);

@@ -10,6 +10,7 @@
 #include "residency/footprint.h"
 #include "runtime/decision_record.h"
 #include "runtime/offload.h"
+#include "runtime/routine_choice.h"
 #include "runtime/run_history.h"
 
 namespace blastoff::prediction {
@@ -74,6 +75,7 @@ Process::Process(const Trace& trace, const Machine& machine, const decide::Model
     : trace_(trace),
       machine_(machine),
       settings_(settings),
+      routines_(runtime::chosen_routines(settings.routines)),
       cpu_times_(machine, source, trace),
       model_(start_of(machine, trace)),
       decider_(decider_of(settings, machine, model_)),
@@ -201,6 +203,7 @@ bool Process::ready(const Operation& operation) {
 
 Refusal Process::verdict_on(const Operation& operation) {
   if (operation.work.volume < decider_->floor_volume()) return Refusal::below_min_size;
+  if (!routines_.contains(operation.routine())) return Refusal::left_out;
   choose_gpu(operation);
   const Refusal refusal = runtime::refusal_of(decider_->judge(operation, *this));
   if (refusal != Refusal::none) return refusal;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "config/routine_choice.h"
 #include "decide/decider.h"
 #include "operation/front_end.h"
 #include "prediction/course.h"
@@ -72,6 +73,7 @@ class Process final : public operation::Estimator {
   const Trace& trace_;
   const Machine& machine_;
   const config::Settings& settings_;
+  const config::RoutineChoice routines_;
   const CpuTimes cpu_times_;
   decide::MachineModel model_;  ///< the model from which decisions start
   std::unique_ptr<decide::Decider> decider_;

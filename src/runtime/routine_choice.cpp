@@ -1,5 +1,6 @@
 #include "runtime/routine_choice.h"
 
+#include <utility>
 #include <vector>
 
 #include "operation/front_end.h"
@@ -7,12 +8,16 @@
 
 namespace blastoff::runtime {
 
-config::RoutineChoice chosen_routines(const std::string& list) {
+tl::expected<config::RoutineChoice, std::string> read_routines(const std::string& list) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < operation::routine_count(); ++i)
     names.emplace_back(operation::routine_name(static_cast<operation::RoutineId>(i)));
-  const auto choice = config::RoutineChoice::read(list, names);
-  if (choice) return *choice;
+  return config::RoutineChoice::read(list, names);
+}
+
+config::RoutineChoice chosen_routines(const std::string& list) {
+  auto choice = read_routines(list);
+  if (choice) return std::move(*choice);
   platform::log_line("invalid value BLASTOFF_ROUTINES=%.200s: %s; using all routines", list.c_str(),
                      choice.error().c_str());
   return {};

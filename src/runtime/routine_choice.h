@@ -7,7 +7,10 @@
 
 namespace blastoff::runtime {
 
-/// By operation::RoutineId. If the list has an error, prints it and chooses all routines.
+/// By operation::RoutineId. The error says which name is that of no routine.
+tl::expected<config::RoutineChoice, std::string> read_routines(const std::string& list);
+
+/// The same. If the list has an error, prints it and chooses all routines.
 config::RoutineChoice chosen_routines(const std::string& list);
 
 }  // namespace blastoff::runtime

@@ -141,6 +141,15 @@ def test_a_job_of_two_processes(products):
     assert two["predicted_seconds"] == pytest.approx(one["predicted_seconds"]), "each has a GPU of its own"
 
 
+def test_routines_that_are_left_to_the_cpu(products):
+    arguments = [f"--machine=simulated:{RATES}", *SETTINGS]
+    (machine,) = predicted(products, *arguments, "--routines=-dgemm")["machines"]
+    assert machine["totals"]["calls"] > machine["totals"]["on_device"] == 0
+    assert predicted(products, *arguments, "--routines=dgemm")["machines"][0]["totals"]["on_device"] > 0
+    wrong = blastoff("predict", products, *arguments, "--routines=dgem", status=1).stderr
+    assert "invalid value --routines=dgem: no routine is called dgem (did you mean dgemm?)" in wrong and wrong.count("\n") == 1
+
+
 def test_several_gpus(products):
     (machine,) = predicted(products, f"--machine=simulated:{RATES}", *SETTINGS, "--gpus=2")["machines"]
     used = [bytes for bytes in machine["peak_memory"] if bytes]
