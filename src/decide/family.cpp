@@ -48,7 +48,8 @@ constexpr Member members[] = {
     {"hpgvd", Family::syevd},     {"spgvx", Family::syevd},
     {"hpgvx", Family::syevd},     {"gesdd", Family::gesdd},
     {"gesvd", Family::gesdd},     {"gelsd", Family::gesdd},
-    {"gelss", Family::gesdd},
+    {"gelss", Family::gesdd},     {"sytrf", Family::getrf},
+    {"sysv", Family::getrf},      {"sytrs", Family::trsm},
 };
 
 }  // namespace

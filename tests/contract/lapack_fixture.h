@@ -156,6 +156,8 @@ class LapackCall {
     });
     return result;
   }
+  blas::Scalar scalar() const { return lapack::row(routine_).scalar; }
+  std::uint8_t integer_bytes() const { return integer_bytes_; }
   bool has(Argument argument) const { return lapack::argument_list(routine_).has(argument); }
 
   Matrix matrix(Argument argument, std::int64_t rows, std::int64_t columns) {
@@ -170,7 +172,7 @@ class LapackCall {
   std::int64_t integer(Argument argument, std::size_t index = 0) {
     std::int64_t value = 0;
     std::memcpy(&value, bytes(argument).data() + index * integer_bytes_, integer_bytes_);
-    return value;
+    return integer_bytes_ == sizeof value ? value : static_cast<std::int32_t>(value);
   }
 
   operation::Operation operation() {

@@ -34,7 +34,7 @@ class LinearEquations(Input):
     def shortened(self, lines: list[str]) -> list[str]:
         """Keeps three orders, one block size, and the paths of offloaded routines."""
         sizes = ["3", "2 10 50", "3", "2 10 50", "1", "15", "1", "20", "1"]
-        paths = [line for line in lines[17:] if line[1:3] in ("GE", "PO", "TR", "QR", "LS")]
+        paths = [line for line in lines[17:] if line[1:3] in ("GE", "PO", "SY", "TR", "QR", "LS")]
         return [lines[0], *sizes, *lines[10:17], *paths]
 
 
@@ -62,7 +62,7 @@ class General(Input):
         return [*lines[first : first + 9], ""]
 
 
-LINEAR = ("getrf", "getrs", "getri", "gesv", "potrf", "potrs", "potri", "posv", "trtri", "trtrs", "geqrf", "orgqr", "ormqr", "gels", "gelsd", "gelss")
+LINEAR = ("getrf", "getrs", "getri", "gesv", "potrf", "potrs", "potri", "posv", "trtri", "trtrs", "sytrf", "sytrs", "sysv", "geqrf", "orgqr", "ormqr", "gels", "gelsd", "gelss")
 INPUTS = {
     "linear equations": ("xlintst", LinearEquations("{}test.in", LINEAR)),
     "symmetric": ("xeigtst", Symmetric("sep.in", ("syev", "syevd", "syevr", "syevx", "spev", "spevd", "spevx"))),
@@ -79,7 +79,7 @@ DIGITS = {"general": {"5", "6", "7", "11"}, "symmetric": {"36"}}
 
 
 def name_of(routine: str, precision: str) -> str:
-    if precision in "cz":
+    if precision in "cz" and routine not in ("sytrf", "sytrs", "sysv"):
         routine = {"sy": "he", "sp": "hp", "or": "un"}.get(routine[:2], routine[:2]) + routine[2:]
     return precision + routine
 

@@ -21,6 +21,9 @@ std::unique_ptr<Factored> factored(const Check& check) {
   const auto scalar = check.problem().scalar();
   switch (check.kind().family) {
     case Family::cholesky: return std::make_unique<Cholesky>(check.triangle(Argument::a), check.problem().upper());
+    case Family::indefinite:
+      return std::make_unique<PivotedLdl>(check.triangle(Argument::a), check.problem().upper(),
+                                          check.integers(Argument::ipiv));
     case Family::orthogonal:
       return std::make_unique<QrFactored>(check.operand(Argument::a), scalar, check.numbers(Argument::tau));
     case Family::triangle: {
@@ -36,8 +39,10 @@ std::unique_ptr<Factored> factored(const Check& check) {
 class Factorization final : public Check {
  public:
   explicit Factorization(const Operation& operation) : Check(operation) {
-    const Matrix a =
-        kind().family == Family::cholesky ? triangle(Argument::a, Structure::hermitian) : matrix(Argument::a);
+    const Family family = kind().family;
+    const Matrix a = family == Family::cholesky     ? triangle(Argument::a, Structure::hermitian)
+                     : family == Family::indefinite ? triangle(Argument::a, Structure::symmetric)
+                                                    : matrix(Argument::a);
     norm_ = a.norm();
     for (std::size_t trial = 0; trial < trials; ++trial)
       products_.push_back(a.times(random_vector(problem().n, trial)));

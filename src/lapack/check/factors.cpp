@@ -75,6 +75,69 @@ double PivotedLu::magnitude() const {
   return std::max(Factored::magnitude(), of_upper);
 }
 
+PivotedLdl::PivotedLdl(const Matrix& triangle, bool upper, const std::vector<std::int64_t>& pivots)
+    : triangle_(triangle), upper_(upper) {
+  const auto n = static_cast<std::int64_t>(pivots.size());
+  const auto pivot = [&](std::int64_t row) { return pivots[static_cast<std::size_t>(row)]; };
+  std::int64_t left =
+      n;  // rows that no step has eliminated: the first ones of an upper, the last ones of a lower triangle
+  while (left > 0 && valid_) {
+    const std::int64_t row = upper ? left - 1 : n - left;
+    const std::int64_t size = pivot(row) > 0 ? 1 : 2;
+    const std::int64_t partner = size == 1 ? pivot(row) - 1 : -pivot(row) - 1;
+    const std::int64_t other = upper ? row - 1 : row + 1;  // of a block of two, the row that is exchanged
+    const std::int64_t exchanged = size == 1 ? row : other;
+    valid_ = size <= left && (size == 1 || pivot(other) == pivot(row)) &&
+             (upper ? partner >= 0 && partner <= exchanged : partner < n && partner >= exchanged);
+    steps_.push_back({size == 2 && upper ? other : row, size, exchanged, partner});
+    left -= size;
+  }
+}
+
+Matrix::Column PivotedLdl::multipliers(const Step& step, std::int64_t column, Vector& buffer) const {
+  const Matrix::Column stored = triangle_.column(column, buffer);
+  if (upper_) return {0, stored.elements.first(static_cast<std::size_t>(step.first))};
+  const std::int64_t first = step.first + step.size;
+  return {first, stored.elements.subspan(static_cast<std::size_t>(first - stored.first))};
+}
+
+void PivotedLdl::times_block(const Step& step, Vector& x) const {
+  Vector buffer;
+  Number& first = x[static_cast<std::size_t>(step.first)];
+  const Number diagonal = triangle_.column(step.first, buffer)[step.first];
+  if (step.size == 1) {
+    first *= diagonal;
+    return;
+  }
+  Number& second = x[static_cast<std::size_t>(step.first + 1)];
+  const Number beside =
+      triangle_.column(upper_ ? step.first + 1 : step.first, buffer)[upper_ ? step.first : step.first + 1];
+  const Number last = triangle_.column(step.first + 1, buffer)[step.first + 1];
+  const Number kept = first;
+  first = diagonal * first + beside * second;
+  second = beside * kept + last * second;
+}
+
+Vector PivotedLdl::times(Vector x) const {
+  if (!valid_) return undefined(x);
+  Vector buffer;
+  const auto exchange = [&](const Step& step) {
+    std::swap(x[static_cast<std::size_t>(step.row)], x[static_cast<std::size_t>(step.partner)]);
+  };
+  for (const Step& step : steps_) {
+    exchange(step);
+    for (std::int64_t column = step.first; column < step.first + step.size; ++column)
+      x[static_cast<std::size_t>(column)] += product(multipliers(step, column, buffer), x);
+  }
+  for (const Step& step : steps_) times_block(step, x);
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    for (std::int64_t column = step->first; column < step->first + step->size; ++column)
+      add(x, x[static_cast<std::size_t>(column)], multipliers(*step, column, buffer));
+    exchange(*step);
+  }
+  return x;
+}
+
 Reflectors::Reflectors(const Operand& vectors, blas::Scalar scalar, Vector tau)
     : vectors_(lower_trapezoid(vectors), scalar, Structure::unit_diagonal), tau_(std::move(tau)) {}
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "lapack/check/check.h"
@@ -81,6 +82,35 @@ class PivotedLu final : public Factored {
   Matrix lower_;
   Matrix upper_;
   std::vector<std::int64_t> pivots_;
+};
+
+/// A = L D L^T, or U D U^T: the symmetric matrix of which sytrf found these factors and pivots. L is a product of row
+/// exchanges and of columns of multipliers, one or two at a time.
+class PivotedLdl final : public Factored {
+ public:
+  PivotedLdl(const Matrix& triangle, bool upper, const std::vector<std::int64_t>& pivots);
+
+  Vector times(Vector x) const override;
+  Vector adjoint_times(Vector x) const override { return conjugate(times(conjugate(std::move(x)))); }
+  std::int64_t columns() const override { return triangle_.columns(); }
+
+ private:
+  /// One step of the elimination.
+  struct Step {
+    std::int64_t first;    ///< the first row of its block of D
+    std::int64_t size;     ///< rows of the block
+    std::int64_t row;      ///< this row was exchanged
+    std::int64_t partner;  ///< with this one
+  };
+
+  /// The multipliers in a column: all of the triangle but the block of D.
+  Matrix::Column multipliers(const Step& step, std::int64_t column, Vector& buffer) const;
+  void times_block(const Step& step, Vector& x) const;
+
+  Matrix triangle_;
+  bool upper_;
+  std::vector<Step> steps_;  ///< in the order of the elimination
+  bool valid_ = true;        ///< whether the pivots can be those of a factorization
 };
 
 /// Q = H(1) ... H(k), H(i) = I - tau(i) v v^H. Column i of the matrix holds v below its diagonal; the diagonal element

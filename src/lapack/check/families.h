@@ -8,9 +8,9 @@
 
 namespace blastoff::lapack::check {
 
-/// potrf, getrf, geqrf
+/// potrf, getrf, sytrf, geqrf
 std::unique_ptr<operation::Verification> factorization(const operation::Operation& operation);
-/// posv, potrs, gesv, getrs, trtrs
+/// posv, potrs, gesv, getrs, sysv, sytrs, trtrs
 std::unique_ptr<operation::Verification> solution(const operation::Operation& operation);
 /// potri, getri, trtri
 std::unique_ptr<operation::Verification> inverse(const operation::Operation& operation);

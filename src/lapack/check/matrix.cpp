@@ -89,12 +89,14 @@ Vector Matrix::times(const Vector& x) const {
     const Column a = column(j, buffer);
     add(y, x[at(j)], a);
     if (structure_ == Structure::hermitian) y[at(j)] += dot(a, x) - a[j] * x[at(j)];
+    if (structure_ == Structure::symmetric) y[at(j)] += product(a, x) - a[j] * x[at(j)];
   }
   return y;
 }
 
 Vector Matrix::adjoint_times(const Vector& x) const {
   if (structure_ == Structure::hermitian) return times(x);
+  if (structure_ == Structure::symmetric) return conjugate(times(conjugate(x)));
   Vector y(at(columns()));
   Vector buffer;
   for (std::int64_t j = 0; j < columns(); ++j) y[at(j)] = dot(column(j, buffer), x);
@@ -134,7 +136,8 @@ std::vector<double> Matrix::column_norms() const {
 
 double Matrix::norm() const {
   const double stored = check::norm(column_norms());
-  if (structure_ != Structure::hermitian || stored == 0) return stored;
+  const bool both = structure_ == Structure::hermitian || structure_ == Structure::symmetric;
+  if (!both || stored == 0) return stored;
   Vector diagonal;
   Vector buffer;
   for (std::int64_t j = 0; j < columns(); ++j) diagonal.push_back(column(j, buffer)[j]);
@@ -160,6 +163,12 @@ bool Matrix::finite() const {
 Number dot(const Matrix::Column& x, const Vector& y) {
   Number sum = 0;
   for (std::int64_t i = x.first; i < x.last(); ++i) sum += std::conj(x[i]) * y[at(i)];
+  return sum;
+}
+
+Number product(const Matrix::Column& x, const Vector& y) {
+  Number sum = 0;
+  for (std::int64_t i = x.first; i < x.last(); ++i) sum += x[i] * y[at(i)];
   return sum;
 }
 

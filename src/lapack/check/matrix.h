@@ -20,6 +20,7 @@ enum class Structure : std::uint8_t {
   stored,         ///< the stored elements; the elements outside of the part are zero
   unit_diagonal,  ///< as `stored`, but with ones on the diagonal, whatever is stored there
   hermitian,      ///< a triangle that stands for both; the diagonal is real
+  symmetric,      ///< a triangle that stands for both, which are not conjugate
 };
 
 /// How the columns follow each other in memory.
@@ -58,7 +59,7 @@ class Matrix {
     std::int64_t last() const { return first + static_cast<std::int64_t>(elements.size()); }
     const Number& operator[](std::int64_t row) const { return elements[static_cast<std::size_t>(row - first)]; }
   };
-  /// `buffer` holds the elements. For a Hermitian matrix, these are the elements of the stored triangle.
+  /// `buffer` holds the elements. For a Hermitian or symmetric matrix, these are the elements of the stored triangle.
   Column column(std::int64_t index, Vector& buffer) const;
   /// Only for a matrix that is stored in full.
   Vector row(std::int64_t index) const;
@@ -75,6 +76,8 @@ class Matrix {
 
 /// x^H y
 Number dot(const Matrix::Column& x, const Vector& y);
+/// x^T y
+Number product(const Matrix::Column& x, const Vector& y);
 /// y += factor x
 void add(Vector& y, Number factor, const Matrix::Column& x);
 

@@ -132,6 +132,32 @@ def lu(check: Checks) -> None:
     check.report("gesv of not-a-number", bool(np.isnan(x).any()))
 
 
+def indefinite(check: Checks) -> None:
+    """Symmetric matrices, which are not Hermitian if they are complex. A diagonal of zeros needs blocks of two rows."""
+    n = check.n
+    sytrf, sysv = get_lapack_funcs(("sytrf", "sysv"), dtype=check.dtype)
+    for lower in (False, True):
+        for zeros in (False, True):
+            label = f"{'lower' if lower else 'upper'}{', zero diagonal' if zeros else ''}"
+            a, b = check.matrix(n, n), check.matrix(n, 5)
+            a = np.asfortranarray(a + a.T)
+            if zeros:
+                np.fill_diagonal(a, 0)
+            given = half(a, lower)
+            factors, pivots, x, info = sysv(given, b, lower=lower, lwork=64 * n)
+            check.small(f"sysv {label}", a @ x - b, np.linalg.norm(a) * np.linalg.norm(x))
+            check.report(f"sysv {label}: other triangle", bool(np.isnan(triangle(factors, not lower)[given != given]).all()))
+            factors, pivots, info = sytrf(given, lower=lower, lwork=64 * n)
+            check.report(f"sytrf {label}: info and pivots", info == 0 and bool((pivots < 0).any() or not zeros))
+            x, sizes = b.copy(order="F"), np.array([n, 5, 0], np.int32)
+            letter = np.frombuffer(b"L" if lower else b"U", np.uint8)
+            call_routine(check, "sytrs", [letter, sizes, sizes[1:], factors, sizes, pivots, x, sizes, sizes[2:]], symmetric=True)
+            check.small(f"sytrs {label}", a @ x - b, np.linalg.norm(a) * np.linalg.norm(x))
+    a[:, n // 2] = a[n // 2, :] = 0
+    _, _, info = sytrf(np.asfortranarray(a), lwork=64 * n)
+    check.report("sytrf of a singular matrix", info > 0)
+
+
 def triangles(check: Checks) -> None:
     n, b = check.n, check.matrix(check.n, 5)
     trtri, trtrs = (check.function(name) for name in ("trtri", "trtrs"))
@@ -290,9 +316,10 @@ def no_room_to_spare(check: Checks) -> None:
     check_eigenvectors(check, "syevr without room to spare", given, w[:count], z)
 
 
-def call_routine(check: Checks, stem: str, arguments: list[np.ndarray]) -> None:
-    """Calls the Fortran routine itself, which SciPy offers to Cython code."""
-    capsule = cython_lapack.__pyx_capi__[{"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(check.dtype).char] + check.name(stem)]
+def call_routine(check: Checks, stem: str, arguments: list[np.ndarray], *, symmetric: bool = False) -> None:
+    """Calls the Fortran routine itself, which SciPy offers to Cython code. `symmetric`: also for complex matrices."""
+    name = stem if symmetric else check.name(stem)
+    capsule = cython_lapack.__pyx_capi__[{"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(check.dtype).char] + name]
     ctypes.pythonapi.PyCapsule_GetName.restype = ctypes.c_char_p
     ctypes.pythonapi.PyCapsule_GetName.argtypes = [ctypes.py_object]
     ctypes.pythonapi.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -485,7 +512,7 @@ def general(check: Checks) -> None:
 
 
 def families() -> Iterator:
-    yield from (cholesky, lu, triangles, qr, least_squares, least_norm)
+    yield from (cholesky, lu, indefinite, triangles, qr, least_squares, least_norm)
     yield from (hermitian, no_room_to_spare, generalized, packed, packed_generalized, general)
     yield from (singular_values, singular_vectors_of_one_side)
 

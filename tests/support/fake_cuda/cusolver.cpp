@@ -385,6 +385,20 @@ void run_gesvd(int type, char job_u, char job_vt, int m, int n, void* a, int lda
 
 extern "C" {
 
+cusolverStatus cusolverDnXsytrs_bufferSize(cusolverHandle, int, Size, Size, int type, const void*, Size,
+                                           const std::int64_t*, int, void*, Size, std::size_t* device_bytes,
+                                           std::size_t* host_bytes) {
+  return sizes("sytrs", "sytrs", type, device_bytes, host_bytes);
+}
+cusolverStatus cusolverDnXsytrs(cusolverHandle handle, int fill, Size n, Size columns, int type, const void* a,
+                                Size lda, const std::int64_t* pivots, int, void* b, Size ldb, void*, std::size_t, void*,
+                                std::size_t, int* info) {
+  return post_run(handle, [=, order = int(n), count = int(columns), lda_ = int(lda), ldb_ = int(ldb)]() mutable {
+    char uplo = fill_letter(fill);
+    std::vector<int> narrow(pivots, pivots + n);
+    call_fortran(name_of(type, "sytrs", "sytrs"), &uplo, &order, &count, a, &lda_, narrow.data(), b, &ldb_, info);
+  });
+}
 cusolverStatus cusolverDnXtrtri_bufferSize(cusolverHandle, int, int, Size, int type, void*, Size,
                                            std::size_t* device_bytes, std::size_t* host_bytes) {
   return sizes("trtri", "trtri", type, device_bytes, host_bytes);
@@ -509,6 +523,19 @@ cusolverStatus cusolverDnXgeev(cusolverHandle handle, cusolverParams, int, int j
       char uplo = fill_letter(fill);                                                                       \
       call_fortran(name_of(type, "potri", "potri"), &uplo, &n, a, &lda, info);                             \
     });                                                                                                    \
+  }
+#define FAKE_SytrfSize(symbol, type)                                      \
+  cusolverStatus symbol(cusolverHandle, int, void*, int, int* elements) { \
+    return size_of("sytrf", "sytrf", type, elements);                     \
+  }
+#define FAKE_Sytrf(symbol, type)                                                                                     \
+  cusolverStatus symbol(cusolverHandle handle, int fill, int n, void* a, int lda, int* pivots, void*, int,           \
+                        int* info) {                                                                                 \
+    return post_run(handle, [=]() mutable {                                                                          \
+      char uplo = fill_letter(fill);                                                                                 \
+      Work work(n);                                                                                                  \
+      call_fortran(name_of(type, "sytrf", "sytrf"), &uplo, &n, a, &lda, pivots, work.memory(), work.length(), info); \
+    });                                                                                                              \
   }
 #define FAKE_OrgqrSize(symbol, type)                                                                   \
   cusolverStatus symbol(cusolverHandle, int, int, int, const void*, int, const void*, int* elements) { \

@@ -266,6 +266,14 @@ class Example {
         }
         break;
       case Family::triangle: fill_triangle(problem); break;
+      case Family::indefinite:
+        if (kind.factors_given) {
+          fill_triangle(problem);
+          fill_symmetric_pivots(problem);
+        } else {
+          fill_part(problem, Argument::a, [&](std::int64_t, std::int64_t) { return random_number(); });
+        }
+        break;
       case Family::lu:
         if (kind.factors_given) {
           fill_factors(problem);
@@ -331,6 +339,25 @@ class Example {
       const auto below = static_cast<std::uint64_t>(problem.n - j);
       set_integer(Argument::ipiv, j + 1 + static_cast<std::int64_t>(engine_() % below), static_cast<std::size_t>(j));
     }
+  }
+
+  /// Pivots of one row, and of two rows in the middle.
+  void fill_symmetric_pivots(const lapack::Problem& problem) {
+    const std::int64_t n = problem.n;
+    const auto set = [&](std::int64_t row, std::int64_t pivot) {
+      set_integer(Argument::ipiv, pivot, static_cast<std::size_t>(row - 1));
+    };
+    const auto partner = [&](std::int64_t row) {
+      const std::int64_t rows = problem.upper() ? row : n - row + 1;
+      const auto distance = static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(rows));
+      return problem.upper() ? row - distance : row + distance;
+    };
+    for (std::int64_t row = 1; row <= n; ++row) set(row, partner(row));
+    const std::int64_t middle = n / 2;
+    if (middle < 2) return;
+    const std::int64_t pivot = -partner(problem.upper() ? middle - 1 : middle);
+    set(middle - 1, pivot);
+    set(middle, pivot);
   }
 
   /// Fills the reflectors; the rest of the columns is NaN.

@@ -52,6 +52,14 @@ constexpr int range_of_indices = 1002;
   X(cusolverDnXgetrs,                                                                                                  \
     cusolverStatus(cusolverHandle, cusolverParams, int operation, Size n, Size right_hand_sides, int type_a,           \
                    const void* a, Size lda, const std::int64_t* pivots, int type_b, void* b, Size ldb, int* info))     \
+  X(cusolverDnXsytrs_bufferSize,                                                                                       \
+    cusolverStatus(cusolverHandle, int fill, Size n, Size right_hand_sides, int type_a, const void* a, Size lda,       \
+                   const std::int64_t* pivots, int type_b, void* b, Size ldb, std::size_t* device_bytes,               \
+                   std::size_t* host_bytes))                                                                           \
+  X(cusolverDnXsytrs,                                                                                                  \
+    cusolverStatus(cusolverHandle, int fill, Size n, Size right_hand_sides, int type_a, const void* a, Size lda,       \
+                   const std::int64_t* pivots, int type_b, void* b, Size ldb, void* device, std::size_t device_bytes,  \
+                   void* host, std::size_t host_bytes, int* info))                                                     \
   X(cusolverDnXtrtri_bufferSize, cusolverStatus(cusolverHandle, int fill, int diagonal, Size n, int type, void* a,     \
                                                 Size lda, std::size_t* device_bytes, std::size_t* host_bytes))         \
   X(cusolverDnXtrtri,                                                                                                  \
@@ -110,6 +118,9 @@ constexpr int range_of_indices = 1002;
 // Signatures, for any element type, of routines that have 32-bit sizes only. Sizes of work space are in elements.
 using PotriSize = cusolverStatus(cusolverHandle, int fill, int n, void* a, int lda, int* work_size);
 using Potri = cusolverStatus(cusolverHandle, int fill, int n, void* a, int lda, void* work, int work_size, int* info);
+using SytrfSize = cusolverStatus(cusolverHandle, int n, void* a, int lda, int* work_size);
+using Sytrf = cusolverStatus(cusolverHandle, int fill, int n, void* a, int lda, int* pivots, void* work, int work_size,
+                             int* info);
 using OrgqrSize = cusolverStatus(cusolverHandle, int m, int n, int k, const void* a, int lda, const void* tau,
                                  int* work_size);
 using Orgqr = cusolverStatus(cusolverHandle, int m, int n, int k, void* a, int lda, const void* tau, void* work,
@@ -137,11 +148,13 @@ using Sygvdx32 = SygvdxOf<float>;
 using Sygvdx64 = SygvdxOf<double>;
 
 // X(symbol, member of Cusolver, scalar, signature)
-#define BLASTOFF_CUSOLVER_ROUTINES_OF(X, scalar, precision, laswp_name, potri_name, orgqr_name, ormqr_name, \
-                                      sygvd_name)                                                           \
+#define BLASTOFF_CUSOLVER_ROUTINES_OF(X, scalar, precision, laswp_name, potri_name, sytrf_name, orgqr_name, \
+                                      ormqr_name, sygvd_name)                                               \
   X(laswp_name, laswp, scalar, Laswp)                                                                       \
   X(potri_name##_bufferSize, potri_size, scalar, PotriSize)                                                 \
   X(potri_name, potri, scalar, Potri)                                                                       \
+  X(sytrf_name##_bufferSize, sytrf_size, scalar, SytrfSize)                                                 \
+  X(sytrf_name, sytrf, scalar, Sytrf)                                                                       \
   X(orgqr_name##_bufferSize, orgqr_size, scalar, OrgqrSize)                                                 \
   X(orgqr_name, orgqr, scalar, Orgqr)                                                                       \
   X(ormqr_name##_bufferSize, ormqr_size, scalar, OrmqrSize)                                                 \
@@ -151,13 +164,13 @@ using Sygvdx64 = SygvdxOf<double>;
   X(sygvd_name##x_bufferSize, sygvdx_size_##precision, scalar, SygvdxSize##precision)                       \
   X(sygvd_name##x, sygvdx_##precision, scalar, Sygvdx##precision)
 #define BLASTOFF_CUSOLVER_ROUTINES(X)                                                                             \
-  BLASTOFF_CUSOLVER_ROUTINES_OF(X, s, 32, cusolverDnSlaswp, cusolverDnSpotri, cusolverDnSorgqr, cusolverDnSormqr, \
-                                cusolverDnSsygvd)                                                                 \
-  BLASTOFF_CUSOLVER_ROUTINES_OF(X, d, 64, cusolverDnDlaswp, cusolverDnDpotri, cusolverDnDorgqr, cusolverDnDormqr, \
-                                cusolverDnDsygvd)                                                                 \
-  BLASTOFF_CUSOLVER_ROUTINES_OF(X, c, 32, cusolverDnClaswp, cusolverDnCpotri, cusolverDnCungqr, cusolverDnCunmqr, \
-                                cusolverDnChegvd)                                                                 \
-  BLASTOFF_CUSOLVER_ROUTINES_OF(X, z, 64, cusolverDnZlaswp, cusolverDnZpotri, cusolverDnZungqr, cusolverDnZunmqr, \
-                                cusolverDnZhegvd)
+  BLASTOFF_CUSOLVER_ROUTINES_OF(X, s, 32, cusolverDnSlaswp, cusolverDnSpotri, cusolverDnSsytrf, cusolverDnSorgqr, \
+                                cusolverDnSormqr, cusolverDnSsygvd)                                               \
+  BLASTOFF_CUSOLVER_ROUTINES_OF(X, d, 64, cusolverDnDlaswp, cusolverDnDpotri, cusolverDnDsytrf, cusolverDnDorgqr, \
+                                cusolverDnDormqr, cusolverDnDsygvd)                                               \
+  BLASTOFF_CUSOLVER_ROUTINES_OF(X, c, 32, cusolverDnClaswp, cusolverDnCpotri, cusolverDnCsytrf, cusolverDnCungqr, \
+                                cusolverDnCunmqr, cusolverDnChegvd)                                               \
+  BLASTOFF_CUSOLVER_ROUTINES_OF(X, z, 64, cusolverDnZlaswp, cusolverDnZpotri, cusolverDnZsytrf, cusolverDnZungqr, \
+                                cusolverDnZunmqr, cusolverDnZhegvd)
 
 }  // namespace blastoff::device::cuda::api

@@ -26,6 +26,7 @@ Status run_family(const Task& task) {
     case Family::cholesky: return run_cholesky(task);
     case Family::lu: return run_lu(task);
     case Family::triangle: return run_triangle(task);
+    case Family::indefinite: return run_indefinite(task);
     case Family::orthogonal: return run_orthogonal(task);
     case Family::row_exchange: return run_row_exchange(task);
     case Family::least_squares: return run_least_squares(task);

@@ -22,6 +22,8 @@ struct Cusolver {
   std::array<Laswp*, 4> laswp{};
   std::array<PotriSize*, 4> potri_size{};
   std::array<Potri*, 4> potri{};
+  std::array<SytrfSize*, 4> sytrf_size{};
+  std::array<Sytrf*, 4> sytrf{};
   std::array<OrgqrSize*, 4> orgqr_size{};
   std::array<Orgqr*, 4> orgqr{};
   std::array<OrmqrSize*, 4> ormqr_size{};

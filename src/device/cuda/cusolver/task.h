@@ -47,6 +47,7 @@ struct Task {
 Status run_cholesky(const Task& task);
 Status run_lu(const Task& task);
 Status run_triangle(const Task& task);
+Status run_indefinite(const Task& task);
 Status run_orthogonal(const Task& task);
 Status run_row_exchange(const Task& task);
 Status run_least_squares(const Task& task);

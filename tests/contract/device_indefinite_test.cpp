@@ -1,0 +1,102 @@
+// Symmetric indefinite matrices, on devices with their own library.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lapack/verification.h"
+#include "lapack_fixture.h"
+
+namespace blastoff::test {
+namespace {
+
+class IndefiniteTest : public LapackTest {
+ protected:
+  /// The symmetric matrix, not Hermitian if complex, that a triangle represents.
+  static Matrix symmetric_of(const Matrix& a, bool upper) {
+    Matrix result = a;
+    for (std::int64_t j = 0; j < a.columns; ++j)
+      for (std::int64_t i = 0; i < a.rows; ++i)
+        if (upper ? i > j : i < j) result(i, j) = a(j, i);
+    return result;
+  }
+
+  void place_right_sides(LapackCall& call, const Matrix& b) {
+    call.set(Argument::nrhs, b.columns);
+    call.set(Argument::b, Argument::ldb, b);
+  }
+};
+
+/// --verify multiplies LAPACK's factors, with its pivots. So this finds factors that are stored in another way. A zero
+/// diagonal needs blocks of two rows.
+TEST_P(IndefiniteTest, FactorsAreStoredAsInLapack) {
+  for (const bool zero_diagonal : {false, true})
+    each_triangle(Kind::sytrf, [&](LapackCall& call, bool, bool complex, double) {
+      Matrix a = random(n, n, complex);
+      for (std::int64_t i = 0; i < n && zero_diagonal; ++i) a(i, i) = 0;
+      call.set(Argument::n, n);
+      call.set(Argument::a, Argument::lda, a);
+      const auto verification = lapack::verify(call.operation());
+      if (!run(call)) return;
+      const auto comparison = verification->compare();
+      EXPECT_TRUE(comparison.checked);
+      EXPECT_LE(comparison.relative_error, comparison.bound);
+      bool pairs = false;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) pairs |= call.integer(Argument::ipiv, i) < 0;
+      EXPECT_TRUE(pairs || !zero_diagonal);
+    });
+}
+
+TEST_P(IndefiniteTest, Solutions) {
+  each_triangle(Kind::sysv, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+    const Matrix a = random(n, n, complex);
+    const Matrix b = random(n, few, complex);
+    call.set(Argument::n, n);
+    call.set(Argument::a, Argument::lda, a);
+    place_right_sides(call, b);
+    const auto verification = lapack::verify(call.operation());
+    if (!run(call)) return;
+    EXPECT_LE(verification->compare().relative_error, verification->compare().bound);
+    const Matrix x = call.matrix(Argument::b, n, few);
+    EXPECT_LT(difference(symmetric_of(a, upper) * x, b), 100 * tolerance);
+  });
+}
+
+TEST_P(IndefiniteTest, SolutionsWithGivenFactors) {
+  each_triangle(Kind::sytrf, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+    const Matrix a = random(n, n, complex);
+    const Matrix b = random(n, few, complex);
+    call.set(Argument::n, n);
+    call.set(Argument::a, Argument::lda, a);
+    if (!run(call)) return;
+    LapackCall solve(find_routine(Kind::sytrs, call.scalar()), call.integer_bytes());
+    solve.set(Argument::uplo, upper ? 'U' : 'L');
+    solve.set(Argument::n, n);
+    solve.set(Argument::a, Argument::lda, call.matrix(Argument::a, n, n));
+    solve.bytes(Argument::ipiv) = call.bytes(Argument::ipiv);
+    place_right_sides(solve, b);
+    if (!run(solve)) return;
+    EXPECT_LT(difference(symmetric_of(a, upper) * solve.matrix(Argument::b, n, few), b), 100 * tolerance);
+  });
+}
+
+TEST_P(IndefiniteTest, SingularMatricesAndPivotsOutOfRangeFail) {
+  for (const Kind kind : {Kind::sytrf, Kind::sytrs}) {
+    LapackCall call(find_routine(kind, blas::Scalar::d), 4);
+    Matrix a = random(n, n, false);
+    for (std::int64_t i = 0; i < n && kind == Kind::sytrf; ++i) a(i, 9) = a(9, i) = 0;
+    call.set(Argument::uplo, 'L');
+    call.set(Argument::n, n);
+    call.set(Argument::a, Argument::lda, a);
+    if (kind == Kind::sytrs) place_right_sides(call, random(n, few, false));
+    call.bytes(Argument::ipiv).assign(static_cast<std::size_t>(n) * 4, 0x7f);
+    const auto done = execute(call);
+    ASSERT_FALSE(done);
+    if (done.error().kind == ErrorKind::unsupported) GTEST_SKIP() << done.error().message;
+    EXPECT_EQ(done.error().kind, ErrorKind::failed) << done.error().message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, IndefiniteTest, testing::Values("cuda"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+}  // namespace
+}  // namespace blastoff::test
