@@ -366,6 +366,15 @@ void count(const InterceptedCall& intercepted, Refusal refusal, double seconds, 
   report::log_call(record, nullptr);
 }
 
+/// Without a device, a profile has all calls, also those that are not worth a question to the other ranks.
+void make_counted(const InterceptedCall& intercepted) {
+  const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
+  const CallStopwatch stopwatch;
+  intercepted.raw(intercepted.original.function);
+  const double seconds = stopwatch.own(stopwatch.seconds());
+  count(intercepted, Refusal::device_none, seconds, report::end_call(begin), true, false);
+}
+
 }  // namespace
 
 // A child of fork has no place among the ranks: its messages would count as its parent's.
@@ -373,9 +382,9 @@ void make_distributed(const InterceptedCall& intercepted, const scalapack::Call&
   Process* const existing = Process::try_instance();
   if (existing == nullptr || existing->in_forked_child()) return intercepted.raw(intercepted.original.function);
   Process& process = *existing;
-  const bool offloaded = process.offloads(intercepted.routine_id());
-  if (!offloaded || !may_be_gathered(call, process.settings().gather))
-    return intercepted.raw(intercepted.original.function);
+  const bool asks = process.offloads(intercepted.routine_id()) && may_be_gathered(call, process.settings().gather);
+  if (!asks && process.settings().device == "none") return make_counted(intercepted);
+  if (!asks) return intercepted.raw(intercepted.original.function);
   const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
   const CallStopwatch stopwatch;
   SolvingProcess root(intercepted);

@@ -93,6 +93,21 @@ def test_scalapack(library, folder, tmp_path):
         assert report["verification"]["checked"] > 0 and report["verification"]["violations"] == 0
 
 
+def test_without_a_device_all_calls_of_the_pblas_are_counted(folder, tmp_path):
+    """Also those that are too small for a question to the other ranks; each without the time of calls inside it."""
+    program = mpi.MPICH.compiled("scalapack_routines", folder, f"scalapack-{mpi.MPICH.name}")
+    command = [*mpi.MPICH.ranks(4), *LAUNCHER, "--device=none", "--verify=off", f"--report={tmp_path}/", program, 60, 24]
+    done = mpi.run(command, mpi.MPICH.environment(folder))
+    assert done.returncode == 0, done.stderr
+    for report in reports(tmp_path):
+        found = {routine["name"]: routine for routine in report["routines"] if routine["name"].startswith("p")}
+        assert {"pdgemm", "pdtrsm", "pdpotrf", "pdgetrf", "pdsyevd", "pzhegvx"} <= found.keys()
+        assert all(routine["calls"] >= 1 and routine["cpu_seconds"] > 0 and routine["offloaded"] == 0 for routine in found.values())
+        assert {entry["reason"] for entry in report["refusals"]} <= {offload.DEVICE_NONE, offload.BELOW_MIN_SIZE, offload.TRIVIAL}
+        inside = sum(routine["cpu_seconds"] for routine in report["routines"])
+        assert inside <= report["process"]["elapsed_seconds"]
+
+
 GATHERED = "solved by one rank for all, on its device"
 DISTRIBUTED = "solved by all ranks together"
 EIGENSOLVERS = ("pdsyevd", "pzheevd", "pzhegvx V A", "pzhegvx V I", "pzhegvx V V", "pzhegvx N A")
