@@ -1,5 +1,6 @@
 """The applications on a device of which a ballast leaves less free than their arrays take."""
 
+import time
 from contextlib import ExitStack
 from typing import Any
 
@@ -16,8 +17,8 @@ RATIOS = (0.8, 1.5, 1.2)
 
 MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, SYSTEM, SYSTEM_PREFETCH)
 NO_ROOM = "explicit device memory must hold all arrays"
-LARGEST = 2 << 30
-"""Bytes of the largest problem."""
+LARGEST = {"cuda": 2 << 30, "simulated": 4 << 20}
+"""Bytes of the largest problem, by the kind of the device."""
 
 
 def measure(session: Session, application: Application, mode: Mode, ratio: float) -> dict[str, Any]:
@@ -35,18 +36,24 @@ def measure(session: Session, application: Application, mode: Mode, ratio: float
 
 
 def largest_problems(session: Session) -> list[experiment.Maker]:
-    """Of each application, the largest problem that the session and LARGEST allow; each as the CPU and as the GPU initialises it."""
-    limit = min(session.largest, LARGEST)
+    """Of each application, the largest problem that the session and LARGEST allow (else the smallest); each as the CPU and as the GPU initialises
+    it."""
+    limit = min(session.largest, LARGEST[session.device.kind])
     found: dict[tuple[str, str], experiment.Maker] = {}
     for maker in experiment.problems(session):
-        if maker.size <= limit and not maker.chunked and (not session.only or maker.name in session.only):
+        if maker.chunked or maker.size > session.largest or (session.only and maker.name not in session.only):
+            continue
+        if maker.size <= limit or (maker.name, maker.initialised_by) not in found:
             found[maker.name, maker.initialised_by] = maker
     return list(found.values())
 
 
 def run(session: Session) -> None:
     session.results()
-    for maker in largest_problems(session):
+    end, makers = session.until, largest_problems(session)
+    for number, maker in enumerate(makers):
+        now = time.perf_counter()
+        session.until = now + (end - now) / (len(makers) - number)  # each has its share of the time that is left
         session.say(f"{maker.name}, {quantities.size(maker.size)}, oversubscribed")
         application = experiment.make(session, maker)
         if application is None:
