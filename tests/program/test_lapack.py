@@ -9,9 +9,9 @@ import offload
 import pytest
 
 PROGRAM = Path(__file__).parent / "programs" / "lapack_routines.py"
-STEMS = ["potrf", "potrs", "posv", "potri", "getrf", "getrs", "gesv", "getri", "laswp", "trtri", "trtrs", "sytrf", "sytrs", "sysv", "geqrf", "orgqr", "ormqr",
-         "gels", "gelsd", "gelss", "syev", "syevd", "syevr", "syevx", "sygv", "sygvd", "sygvx", "spev", "spevd", "spevx", "spgv", "spgvd", "spgvx",
-         "gesdd", "gesvd", "geev"]  # fmt: skip
+STEMS = ["potrf", "potrs", "posv", "potri", "getrf", "getrs", "gesv", "getri", "laswp", "trtri", "trtrs", "sytrf", "sytrs", "sysv", "geqrf",
+         "orgqr", "ormqr", "gels", "gelsd", "gelss", "syev", "syevd", "syevr", "syevx", "sygv", "sygvd", "sygvx", "spev", "spevd", "spevx",
+         "spgv", "spgvd", "spgvx", "gesdd", "gesvd", "geev"]  # fmt: skip
 
 
 def name_of(stem: str, precision: str) -> str:

@@ -62,7 +62,10 @@ class General(Input):
         return [*lines[first : first + 9], ""]
 
 
-LINEAR = ("getrf", "getrs", "getri", "gesv", "potrf", "potrs", "potri", "posv", "trtri", "trtrs", "sytrf", "sytrs", "sysv", "geqrf", "orgqr", "ormqr", "gels", "gelsd", "gelss")
+LINEAR = (
+    "getrf", "getrs", "getri", "gesv", "potrf", "potrs", "potri", "posv", "trtri",
+    "trtrs", "sytrf", "sytrs", "sysv", "geqrf", "orgqr", "ormqr", "gels", "gelsd", "gelss",
+)  # fmt: skip
 INPUTS = {
     "linear equations": ("xlintst", LinearEquations("{}test.in", LINEAR)),
     "symmetric": ("xeigtst", Symmetric("sep.in", ("syev", "syevd", "syevr", "syevx", "spev", "spevd", "spevx"))),
