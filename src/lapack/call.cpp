@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "operation/front_end.h"
 
@@ -22,6 +23,7 @@ Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_b
   problem_.routine = routine;
   problem_.integer_bytes = integer_bytes;
   problem_.uplo = letter(Argument::uplo);
+  if (kind_.any_uplo && !among(problem_.uplo, "ul")) problem_.uplo = 'a';
   problem_.trans = letter(Argument::trans);
   problem_.diag = letter(Argument::diag);
   problem_.side = letter(Argument::side);
@@ -118,7 +120,7 @@ bool Call::valid() const {
 
 bool Call::letters_valid() const {
   const Problem& p = problem_;
-  if (has(Argument::uplo) && !among(p.uplo, "ul")) return false;
+  if (has(Argument::uplo) && !kind_.any_uplo && !among(p.uplo, "ul")) return false;
   if (has(Argument::diag) && !among(p.diag, "nu")) return false;
   if (has(Argument::side) && !among(p.side, "lr")) return false;
   if (has(Argument::range) && !among(p.range, "avi")) return false;
@@ -160,7 +162,19 @@ bool Call::trivial() const {
 }
 
 bool Call::supported() const {
-  return kind_.supported == nullptr || kind_.supported(problem_);
+  if (kind_.supported != nullptr && !kind_.supported(problem_)) return false;
+  return kind_.family != Family::copy || !matrices_overlap();
+}
+
+bool Call::matrices_overlap() const {
+  const auto span = [&](Argument matrix, Argument leading_dimension) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(address(matrix));
+    const std::int64_t elements = (problem_.n - 1) * integer(leading_dimension) + problem_.m;
+    return std::pair(begin, begin + static_cast<std::size_t>(elements) * problem_.element_bytes());
+  };
+  const auto [first_of_a, end_of_a] = span(Argument::a, Argument::lda);
+  const auto [first_of_b, end_of_b] = span(Argument::b, Argument::ldb);
+  return first_of_a < end_of_b && first_of_b < end_of_a;
 }
 
 operation::Operation Call::operation() const {

@@ -42,6 +42,8 @@ class Call {
   std::int64_t pivot(std::int64_t index) const;
   /// For laswp: sets m and k, which depend on the pivots. `m` stays 0 where a pivot is not the number of a row.
   void find_exchanged_rows();
+  /// For copies: whether the memory of A and that of B, with the gaps between columns, have addresses in common.
+  bool matrices_overlap() const;
   bool letters_valid() const;
   bool sizes_valid() const;
   bool work_sizes_valid() const;

@@ -19,6 +19,7 @@ enum class Family : std::uint8_t {
   indefinite,  ///< symmetric, also if complex: A = L D L^T with blocks of one or two rows in D
   orthogonal,
   row_exchange,
+  copy,
   least_squares,
   least_norm,  ///< least squares by singular values
   eigenproblem,
@@ -107,6 +108,7 @@ struct KindRow {
   /// In the routine's order, for all types; see is_passed().
   ArgumentList arguments;
   std::string_view jobs = "nv";  ///< accepted letters for job and job_right
+  bool any_uplo = false;         ///< letters but u and l stand for the whole matrix
   bool adjoint_only = false;     ///< trans must be n, or t for real and c for complex matrices
   /// Further conditions of LAPACK's for the sizes.
   Condition sizes_accepted = nullptr;

@@ -46,6 +46,10 @@ struct Problem {
   bool wants_vectors() const { return job == 'v'; }
   bool wants_singular_vectors() const { return job != 'n' || job_right != 'n'; }
   bool upper() const { return uplo == 'u'; }
+  /// For copies: the triangle, or the whole matrix if uplo names none.
+  operation::Part part_of_matrix() const {
+    return uplo == 'u' ? operation::Part::upper : uplo == 'l' ? operation::Part::lower : operation::Part::full;
+  }
   /// Whether the routine moves numbers and computes none. It cannot fail then, and its flops are 0.
   bool only_moves() const;
   bool packed() const;

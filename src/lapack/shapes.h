@@ -24,6 +24,10 @@ MatrixShape triangle(const Problem& problem) {
   return {problem.n, problem.n, part_of_triangle(problem), intent};
 }
 template <Intent intent>
+MatrixShape copied(const Problem& problem) {
+  return {problem.m, problem.n, problem.part_of_matrix(), intent};
+}
+template <Intent intent>
 MatrixShape packed_triangle(const Problem& problem) {
   return {problem.n * (problem.n + 1) / 2, 1, Part::full, intent};
 }

@@ -225,6 +225,27 @@ TEST_P(LapackTest, RowExchanges) {
   });
 }
 
+TEST_P(LapackTest, Copies) {
+  for (const char uplo : {'U', 'L', 'A'})
+    each_type(Kind::lacpy, [&](blas::Scalar, LapackCall& call, bool complex, double) {
+      const std::int64_t rows = uplo == 'A' ? tall : n;
+      const Matrix a = random(rows, n, complex);
+      const Matrix b = random(rows, n, complex);
+      call.set(Argument::uplo, uplo);
+      call.set(Argument::m, rows);
+      call.set(Argument::n, n);
+      call.set(Argument::a, Argument::lda, a);
+      call.set(Argument::b, Argument::ldb, b);
+      if (!run(call)) return;
+      const Matrix found = call.matrix(Argument::b, rows, n);
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < rows; ++i) {
+          const bool copied = uplo == 'A' || (uplo == 'U' ? i <= j : i >= j);
+          ASSERT_EQ(found(i, j), copied ? a(i, j) : b(i, j)) << i << ", " << j;
+        }
+    });
+}
+
 TEST_P(LapackTest, QrFactorsAndTheirProducts) {
   each_type(Kind::geqrf, [&](blas::Scalar scalar, LapackCall& call, bool complex, double tolerance) {
     const Matrix a = random(tall, n, complex);

@@ -45,6 +45,15 @@ def test_rows_are_exchanged_on_the_cpu_where_results_go_home(unharmed):
     assert outcome.routine("dgemm")["offloaded"] == 3
 
 
+def test_matrices_are_copied_where_they_are(unharmed):
+    outcome = unharmed("copies_stay", settings=["--results=stay", "--decide=size"], min_size=100, verify="off")
+    skip_where_none_stays(outcome)
+    copies = outcome.routine("dlacpy")
+    assert (copies["calls"], copies["offloaded"]) == (5, 4)
+    assert copies["bytes_to_device"] == copies["bytes_from_device"] == 0
+    assert copies["bytes_left"] > 0
+
+
 def test_factorizations_stay_and_one_that_fails_is_made_on_the_cpu(unharmed):
     """The device had the only copy of what it has spoilt, and gives it back."""
     outcome = unharmed("factorizations_stay", settings=["--results=stay", "--decide=size"], min_size=100, verify="off")

@@ -16,6 +16,8 @@ std::unique_ptr<operation::Verification> solution(const operation::Operation& op
 std::unique_ptr<operation::Verification> inverse(const operation::Operation& operation);
 /// laswp
 std::unique_ptr<operation::Verification> row_exchange(const operation::Operation& operation);
+/// lacpy
+std::unique_ptr<operation::Verification> copy(const operation::Operation& operation);
 /// orgqr, ormqr
 std::unique_ptr<operation::Verification> orthogonal_factor(const operation::Operation& operation);
 /// gels

@@ -1,4 +1,4 @@
-// Factorizations of square matrices, the solves with them, and inverses.
+// Factorizations of square matrices, the solves with them, and inverses; row exchanges and copies.
 #pragma once
 
 #include <array>
@@ -92,6 +92,18 @@ inline constexpr auto linear_systems = [] {
        .a = &shapes::rectangle<Intent::update>,
        .factors_given = true,
        .check = &check::row_exchange},
+      {.kind = Kind::lacpy,
+       .family = Family::copy,
+       .arguments = {uplo, m, n, a, lda, b, ldb},
+       .any_uplo = true,
+       .supported =
+           [](const Problem& problem) {
+             return problem.m == problem.n || problem.part_of_matrix() == operation::Part::full;
+           },
+       .a = &shapes::copied<Intent::read>,
+       .b = &shapes::copied<Intent::write>,
+       .keeps_input = true,
+       .check = &check::copy},
       {.kind = Kind::trtri,
        .family = Family::triangle,
        .action = Action::invert,

@@ -122,6 +122,10 @@ def lu(check: Checks) -> None:
         given = np.concatenate([np.zeros(4, dtype=np.int32), chosen.astype(np.int32)])
         result = check.function("laswp")(a, given, k1=4, k2=4 + n // 2 - 1, inc=inc)
         check.report(f"laswp inc={inc}", bool((result == exchanged).all()))
+    for letter, part in ((b"U", np.triu), (b"L", np.tril), (b"A", lambda whole: whole)):
+        copied, size = np.zeros_like(a), np.array([n], np.int32)
+        call_routine(check, "lacpy", [np.frombuffer(letter, np.uint8), size, size, a, size, copied, size])
+        check.report(f"lacpy {letter.decode()}", bool((copied == part(a)).all()))
     singular = a.copy()
     singular[:, n // 3] = 0
     factors, pivots, info = getrf(np.asfortranarray(singular))

@@ -23,7 +23,7 @@ foreach(routine IN LISTS routines)
 endforeach()
 # LAPACK: only Fortran names.
 set(lapack)
-foreach(operation potrf potrs posv potri getrf getrs gesv getri laswp trtri trtrs geqrf gels gelsd gelss sytrf sytrs sysv gesdd gesvd geev)
+foreach(operation potrf potrs posv potri getrf getrs gesv getri laswp lacpy trtri trtrs geqrf gels gelsd gelss sytrf sytrs sysv gesdd gesvd geev)
   list(APPEND lapack s${operation} d${operation} c${operation} z${operation})
 endforeach()
 foreach(operation ev evd evr evx gv gvd gvx)

@@ -29,6 +29,7 @@ Status run_family(const Task& task) {
     case Family::indefinite: return run_indefinite(task);
     case Family::orthogonal: return run_orthogonal(task);
     case Family::row_exchange: return run_row_exchange(task);
+    case Family::copy: return task.solver.copy(task.matrix(Argument::b), task.matrix(Argument::a));
     case Family::least_squares: return run_least_squares(task);
     case Family::least_norm: return run_least_norm(task);
     case Family::eigenproblem: return run_eigenproblem(task);
