@@ -28,9 +28,9 @@ import kernels
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SIZES = (32, 64, 128, 256, 512, 1000, 2000, 4000)
-SLOW = {"svd": 2000, "eig": 2000, "hegv": 2000}  # the largest order that is measured for a slow routine
+SLOW = {"lstsq": 2000, "svd": 2000, "eig": 2000, "hegv": 2000}  # the largest order that is measured for a slow routine
 LINK = 50e9  # bytes per second of page-locked copies over PCIe gen5
-ROWS = ("cholesky", "solve", "inv", "qr", "eigh", "svd", "eig", "hegv")
+ROWS = ("cholesky", "solve", "inv", "qr", "lstsq", "sysv", "eigh", "svd", "eig", "hegv")
 WARM_UP = 2
 
 
@@ -57,12 +57,15 @@ def host_calls(n: int) -> dict[str, Callable[[], object]]:
     random = np.random.default_rng(n)
     a, b = random.standard_normal((2, n, n))
     symmetric, definite = (a + a.T) / 2, np.copy(a @ a.T / n + np.eye(n))  # a copy, whose memory no call has used
+    tall, few = random.standard_normal((4 * n, n)), random.standard_normal((4 * n, 8))
     complex_pair = symmetric + 1j * (b - b.T), definite + 0j
     return {
         "cholesky": lambda: np.linalg.cholesky(definite),
         "solve": lambda: np.linalg.solve(a, b),
         "inv": lambda: np.linalg.inv(a),
         "qr": lambda: np.linalg.qr(a),
+        "lstsq": lambda: np.linalg.lstsq(tall, few, rcond=None),
+        "sysv": lambda: scipy.linalg.lapack.dsysv(symmetric, b, lwork=64 * n),
         "eigh": lambda: np.linalg.eigh(symmetric),
         "svd": lambda: np.linalg.svd(a),
         "eig": lambda: np.linalg.eig(a),
@@ -120,7 +123,7 @@ def figures_of(options: argparse.Namespace, n: int, measured: str, environment: 
 
 def link_seconds(row: str, n: int) -> float:
     """Seconds of the smallest possible traffic on the link: the input to the device and the output back."""
-    matrices = {"cholesky": 1.5, "solve": 3, "inv": 2, "qr": 3, "eigh": 2, "svd": 3, "eig": 3, "hegv": 6}[row]
+    matrices = {"cholesky": 1.5, "solve": 3, "inv": 2, "qr": 3, "lstsq": 4, "sysv": 3, "eigh": 2, "svd": 3, "eig": 3, "hegv": 6}[row]
     return matrices * 8 * n * n / LINK
 
 
