@@ -40,9 +40,10 @@ const StayHeuristic::Region* StayHeuristic::region_of(Span span) const {
   return found && found->end >= span.end ? found : nullptr;
 }
 
-/// Whether what becomes of the span tells little about the region.
-bool StayHeuristic::is_small_part(Span span, const Region& region) {
-  return 4 * span.bytes() < region.end - region.begin;
+/// Whether what becomes of the operand tells little about the region. A few rows of a matrix may reach from its begin
+/// to its end.
+bool StayHeuristic::is_small_part(const operation::Operand& operand, const Region& region) {
+  return 4 * operand.payload_bytes() < region.end - region.begin;
 }
 
 /// Whether the program has touched much of what was left.
@@ -97,7 +98,7 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
   }
   Region& region = *known;
   const bool writes = operation::writes(call.operands()[index].intent);
-  if (is_small_part(span, region)) {
+  if (is_small_part(call.operands()[index], region)) {
     if (writes) {
       count_left_again(region, left);
       count_stayed(region, left);

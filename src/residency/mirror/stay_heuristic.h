@@ -60,7 +60,7 @@ class StayHeuristic {
   };
   Region* region_of(platform::Span span);
   const Region* region_of(platform::Span span) const;
-  static bool is_small_part(platform::Span span, const Region& region);
+  static bool is_small_part(const operation::Operand& operand, const Region& region);
   static bool was_touched(const Region& region);
   static bool has_failed(const Region& region);
   static void count_touched(Region& region, std::size_t bytes, double cost);

@@ -124,8 +124,9 @@ bool Coherence::bring_home(const operation::Operand& operand) {
     runs.push_back(run);
   });
   if (whole.bytes() <= (1 + max_others) * bytes) runs.assign(1, whole);
+  std::erase_if(runs, [&](Span run) { return !place_.any_left(run); });
   place_.bring_home(runs);
-  return true;
+  return !runs.empty();
 }
 
 std::vector<Span> Coherence::not_to_stay(const operation::Operand& result) const {
@@ -193,14 +194,15 @@ bool Coherence::leave(std::span<const Span> runs) {
   return false;
 }
 
-// The results are at home, and current on the device. The piece lies in the middle: factorizations go on with the first
-// columns at once.
+// The results are at home, and current on the device. The piece lies in the middle column, below its middle:
+// factorizations go on with the first columns and the first rows at once.
 void Coherence::leave_probes(PageAcquisition& acquisition) {
   constexpr std::size_t probe_bytes = std::size_t{64} << 10;
   acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
     if (!acquisition.probes[i] || !acquisition.tracked[i] || acquisition.copied[i] || acquisition.stays[i]) return;
     const Span whole = bounds(result);
-    const Span middle = platform::inward_to_pages({whole.begin + whole.bytes() / 2, whole.end});
+    const Span column = column_span(result, result.columns / 2);
+    const Span middle = platform::inward_to_pages({column.begin + column.bytes() / 4 * 3, whole.end});
     Span probe{};
     each_filled_run(result, [&](Span run) {
       if (!probe.empty() || run.end <= middle.begin) return;

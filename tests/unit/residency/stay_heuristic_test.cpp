@@ -132,6 +132,14 @@ TEST_F(StayHeuristicTest, ASmallPartTellsLittleAboutTheWhole) {
   EXPECT_EQ(heuristic_.judge(rest, result), Stay::whole);
 }
 
+TEST_F(StayHeuristicTest, AFewRowsOfAllColumnsTellLittleAboutTheWhole) {
+  call();
+  operation::Operation rows = operation_;
+  rows.operands()[result].rows = 100;
+  for (int i = 0; i < 10; ++i) heuristic_.used(rows, result, 0);
+  EXPECT_EQ(call(), Stay::whole);
+}
+
 TEST_F(StayHeuristicTest, SmallResultsGoHome) {
   const test::TestCall small(blas::Routine::dgemm, {}, 300, 300, 10, 1.0, 1.0);
   EXPECT_EQ(heuristic_.judge(blas::operation_of(small.call()), result), Stay::no);
