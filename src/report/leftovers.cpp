@@ -74,10 +74,11 @@ bool is_of_living_process(const std::string& name) {
 bool keeps_removed_files(const char* directory) {
   struct statfs system {};
   if (statfs(directory, &system) != 0) return false;
-  constexpr std::uint32_t cifs = 0xff534d42;  // not in <linux/magic.h> before 5.17
+  constexpr std::uint32_t fuse = 0x65735546;  // not in <linux/magic.h> before 5.16 and 5.17
+  constexpr std::uint32_t cifs = 0xff534d42;
   constexpr std::uint32_t smb2 = 0xfe534d42;
-  constexpr std::array<std::uint32_t, 8> by_name = {
-      NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, cifs, smb2, V9FS_MAGIC, FUSE_SUPER_MAGIC, AFS_SUPER_MAGIC, CODA_SUPER_MAGIC};
+  constexpr std::array<std::uint32_t, 8> by_name = {NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, cifs, smb2, V9FS_MAGIC, fuse,
+                                                    AFS_SUPER_MAGIC, CODA_SUPER_MAGIC};
   return std::ranges::find(by_name, static_cast<std::uint32_t>(system.f_type)) == by_name.end();
 }
 
