@@ -226,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "blastoff":
             raise
-        print(f"blastoff: this command needs the Python package {error.name.partition('.')[0]}, which {sys.executable} has not", file=sys.stderr)
+        print(f"blastoff: this command needs the Python package {error.name.partition('.')[0]}, which {sys.executable} lacks", file=sys.stderr)
         return NOT_USABLE
     except OSError as error:
         if error.filename is None and error.errno in OUTPUT_ERRORS:

@@ -90,7 +90,7 @@ def test_no_device(tmp_path):
     [
         (["--threads=0"], "invalid value --threads=0; accepted: numbers from 1 to 4096, separated by commas"),
         (["--threads=2,x"], "invalid value --threads=2,x; accepted: numbers from 1 to 4096, separated by commas"),
-        (["--blas=/no/such/libblas.so"], "/no/such/libblas.so is no file"),
+        (["--blas=/no/such/libblas.so"], "/no/such/libblas.so is not a file"),
         (["--quik"], "unknown option --quik (did you mean --quick?)"),
     ],
 )

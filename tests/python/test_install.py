@@ -138,7 +138,7 @@ def test_a_missing_python_package_is_one_line(moved, tmp_path):
     (tmp_path / "jsonschema.py").write_text("raise ModuleNotFoundError(name='jsonschema')\n")
     (tmp_path / "run.json").write_text("{}")
     done = run(moved / "bin" / "blastoff", "report", tmp_path / "run.json", PYTHONPATH=str(tmp_path))
-    assert done.returncode == 2 and re.fullmatch(r"blastoff: this command needs the Python package jsonschema, which \S+ has not\n", done.stderr), (
+    assert done.returncode == 2 and re.fullmatch(r"blastoff: this command needs the Python package jsonschema, which \S+ lacks\n", done.stderr), (
         done.stderr
     )
 

@@ -331,7 +331,7 @@ def test_mistakes(products, arguments, said):
 
 def test_files_that_are_no_traces(tmp_path):
     (tmp_path / "report.json").write_text("{}")
-    assert "is no trace" in blastoff("predict", tmp_path / "report.json", status=2).stderr
+    assert "is not a trace" in blastoff("predict", tmp_path / "report.json", status=2).stderr
     assert "cannot be read" in blastoff("predict", tmp_path / "missing", status=2).stderr
     (tmp_path / "later.trace").write_text('{"blastoff_trace": 2}\n')
     assert "another version" in blastoff("predict", tmp_path / "later.trace", "--machine=h200", status=1).stderr

@@ -211,7 +211,7 @@ def test_a_page(tmp_path):
     ("arguments", "said"),
     [
         (["--nodes=0"], "invalid value --nodes=0; accepted: a number from 1 to 1000000"),
-        (["--nodes=1", "--gpus=2"], "--ranks-per-node and --gpus-per-node do"),
+        (["--nodes=1", "--gpus=2"], "--ranks-per-node and --gpus-per-node instead"),
         (["--units=4"], "--units is for --nodes, which is missing"),
         (["--nodes=1", "--scaling=some"], "accepted: strong, weak"),
         (["--nodes=1"], "no trace is given"),

@@ -79,8 +79,8 @@ def moved_again(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         if 2 * sums.bytes_rewritten >= sums.bytes_to_device:
             yield Advice(
                 site.wall.transfer_seconds,
-                f"{quantities.size(sums.bytes_to_device)} brought to the device in {calls}: of that, {quantities.size(sums.bytes_rewritten)} "
-                "again, since the program had written to it",
+                f"{quantities.size(sums.bytes_to_device)} brought to the device in {calls}; {quantities.size(sums.bytes_rewritten)} of them "
+                "again, because the program had written to the matrices",
                 "Write only what changes, and leave matrices alone that do not: the pages that were not written stay on the device.",
             )
         else:

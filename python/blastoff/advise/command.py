@@ -39,7 +39,7 @@ def text(job: Job, found: Sequence[Advice]) -> str:
     lines = [*textwrap.wrap(words.verdict(job) or nothing, width), ""]
     if not found:
         return "\n".join([*lines, "Nothing in these reports stands in the way."])
-    lines += ["Wall time of the job that it costs at most:"]
+    lines += ["What stands in the way, and the wall time that it costs the job at most:"]
     for advice in found:
         seconds = "" if advice.seconds is None else quantities.duration(advice.seconds)
         lines += textwrap.wrap(advice.what, width, initial_indent=f"{seconds:>8}  ", subsequent_indent=" " * 10)

@@ -32,7 +32,7 @@ def parser() -> Parser:
 def blas_library(chosen: str | None) -> Path | None:
     """The library to measure; None for none."""
     if chosen is not None and chosen != "none" and not Path(chosen).is_file():
-        raise CommandError(f"calibrate: {chosen} is no file")
+        raise CommandError(f"calibrate: {chosen} is not a file")
     path = "" if chosen == "none" else chosen or blas_libraries.usual_blas()
     return Path(path).resolve() if path else None
 
@@ -78,7 +78,7 @@ def run(arguments: Sequence[str]) -> int:
     if not measured:
         print("\nThe CPU was not measured: there is no BLAS, or it has no known names. --blas PATH names one.")
     if not valid:
-        print("\nThe model was not held against its schema: Python's package jsonschema is missing.")
+        print("\nThe model was not checked against its schema: the Python package jsonschema is missing.")
     if parsed.output is None and parsed.quick:
         return 0
     kind, gpu = device["device"]["kind"], device["device"]["name"]

@@ -64,7 +64,7 @@ def libraries_finding(probed: dict[str, Any]) -> Finding:
     """The GPU's libraries, and what each computes."""
     libraries = probed["device"].get("libraries", [])
     if not libraries:
-        return Finding("libraries", State.NOTE, "no GPU whose libraries could be looked for")
+        return Finding("libraries", State.NOTE, "not looked for, because there is no GPU")
     text = "; ".join(f"{library['computes']}: {library['version'] or library['error']}" for library in libraries)
     absent = [library["computes"] for library in libraries if not library["version"]]
     if absent:

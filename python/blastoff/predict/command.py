@@ -68,7 +68,7 @@ MAX_NODES = 1_000_000
 def asked_nodes(parsed: Any) -> Nodes:
     """The values of --nodes and the options that go with it."""
     if parsed.gpus is not None or parsed.ranks_per_gpu is not None:
-        raise CommandError("predict: --gpus and --ranks-per-gpu say how ranks meet GPUs; with --nodes, --ranks-per-node and --gpus-per-node do")
+        raise CommandError("predict: with --nodes, give --ranks-per-node and --gpus-per-node instead of --gpus and --ranks-per-gpu")
     if parsed.scaling not in (None, "strong", "weak"):
         raise CommandError(f"predict: invalid value --scaling={parsed.scaling}; accepted: strong, weak")
     return Nodes(

@@ -23,7 +23,7 @@ def header(path: str) -> dict[str, Any]:
     except ValueError:
         first = None
     if not isinstance(first, dict) or "blastoff_trace" not in first:
-        raise CommandError(f"predict: {path} is no trace; blastoff run --trace FILE writes one")
+        raise CommandError(f"predict: {path} is not a trace; blastoff run --trace FILE writes one")
     return first
 
 

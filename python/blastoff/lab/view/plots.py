@@ -44,7 +44,7 @@ PHASES = {
 WIDE, HALF = 10.6, 5.2
 FONT_SIZE = 9
 LEAST_LABELS = 2
-"""Of an axis."""
+"""The fewest labels of an axis."""
 
 Rows = list[dict[str, Any]]
 Plot = tuple[str, str]

@@ -105,7 +105,7 @@ def facts(prediction: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines.append(("layout", f"GPUs of each process: {prediction['gpus']}; processes that share one: {prediction['ranks_per_gpu']}"))
     lines.append(("CPU", cpu_words(best, trace)))
     found = {"samples": "a look at 64 elements of each matrix", "uffd": "the kernel's tracking"}.get(trace["writes"], trace["writes"])
-    lines.append(("writes", f"of the program were found by {found}"))
+    lines.append(("writes", f"by the program, found by {found}"))
     lines += remarks(best)
     least = "by the machine model" if best["min_size"] is None else f"--min-size {best['min_size']}"
     lines.append(("threshold", f"{least}; the trace holds calls from {trace['min_size']} on"))
@@ -122,10 +122,10 @@ def remarks(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
     if machine["unknown_writes"]:
         unknown = quantities.count(machine["unknown_writes"])
         assumed = "assumed to be those seen before other calls from the same place"
-        lines.append(("writes", f"were not looked for before {unknown} calls, to save time: {assumed}"))
+        lines.append(("writes", f"tracing did not look for them before {unknown} calls, to save time: {assumed}"))
     if machine["small_calls"]:
         small = f"{quantities.counted(machine['small_calls'], 'call')}, {quantities.duration(machine['small_seconds'])}"
-        lines.append(("small", f"{small} below the threshold of the trace: as they were"))
+        lines.append(("small", f"{small} below the threshold of the trace: counted as traced"))
     if machine["unread_calls"]:
         lines.append(("trace", f"{quantities.counted(machine['unread_calls'], 'call')} of unknown routines left out"))
     if not machine["complete"]:
