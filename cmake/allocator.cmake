@@ -25,7 +25,7 @@ if(NOT BLASTOFF_SANITIZE)
   target_link_libraries(blastoff-allocator PRIVATE blastoff_options)
   # The compiler's assumptions about malloc do not hold in the code that implements malloc.
   foreach(target blastoff_allocator blastoff-allocator)
-    target_compile_options(${target} PRIVATE -fno-builtin -fno-exceptions -fno-rtti)
+    target_compile_options(${target} PRIVATE -fno-builtin -fno-exceptions -fno-rtti ${blastoff_plain_calls})
     target_compile_definitions(${target} PRIVATE BLASTOFF_C_LIBRARY_VERSION="${BLASTOFF_C_LIBRARY_VERSION}")
   endforeach()
   set_target_properties(blastoff-allocator PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${allocator_version_script}

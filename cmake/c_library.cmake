@@ -1,3 +1,7 @@
+# Compile options for targets that take only listed names from the C library: some compilers (Ubuntu's) protect stacks and check buffers by
+# default, for which they call other functions.
+set(blastoff_plain_calls -fno-stack-protector -U_FORTIFY_SOURCE)
+
 # blastoff_links_without_versions(TARGET LIBRARY file FUNCTIONS name... [DATA name...]): links a target so that it takes these names from a part
 # of the C library (libc.so.6, libdl.so.2) without recording versions of symbols. At run time the target gets glibc's first version of each, or
 # the function of another C library. So only names that have not changed since the first version may be listed. For the link, an empty library
