@@ -665,7 +665,9 @@ def test_a_page_with_everything():
     ]
     whole = document(points, marks=[{"time": 10.0, "pid": 1, "name": "<solve>"}])
     whole["device"]["scope"] = "processes"
+    whole["process"] |= {"program": "python3", "command_line": "/usr/bin/python3 scf.py 7"}
     text = page.render(whole)
+    assert "<h1>scf.py</h1>" in text and "<td>1  &lt;solve&gt;</td>" in text
     assert text.count("<svg") == 4 and "&lt;solve&gt;" in text and "<solve>" not in text
     assert len(text) < 2_000_000, "long time lines are drawn with fewer points"
     rows = list(csv.reader(io.StringIO(table.csv_text(whole))))

@@ -1,6 +1,7 @@
 """The time line as one self-contained page."""
 
 from blastoff import quantities
+from blastoff.job import program
 from blastoff.memory.view import plots
 from blastoff.sampling import findings
 from blastoff.sampling.findings import Document
@@ -28,17 +29,24 @@ def processes(document: Document) -> list[tuple[str, list[str]]]:
     ]
 
 
+def phases(document: Document) -> list[tuple[str, list[str]]]:
+    """The phases; those that begin with a mark have its number, as in the figure."""
+    found = findings.phases(document)
+    return [(f"{place}  {phase.name}" if place else phase.name, words.cells(phase)) for place, phase in enumerate(found)]
+
+
 def render(document: Document) -> str:
     """The page as HTML text, which refers to nothing outside it."""
     sampled = bool(document["timeline"]["time"])
     return template("blastoff.memory.view", "memory.html.j2").render(
         version=document["blastoff"],
+        program=program.name(document["process"]),
         process=document["process"],
         seconds=quantities.duration(document["seconds"]),
         facts=words.facts(document),
         figures=plots.figures(document) if sampled else [],
         phase_columns=words.PHASE_COLUMNS,
-        phases=[(phase.name, words.cells(phase)) for phase in findings.phases(document)],
+        phases=phases(document),
         process_columns=PROCESS_COLUMNS,
         processes=processes(document),
     )

@@ -25,8 +25,8 @@ PLACE = (0.085, 0.19, 0.905, 0.68)
 MAX_DRAWN = 700
 """Most points of a line in a figure."""
 
-MAX_NAMES = 12
-"""Most marks that are drawn with their names. If there are more, only their lines are drawn."""
+DIGIT = 0.008
+"""Width of a digit of a mark's number, as a share of the time that a figure shows."""
 
 Figure = tuple[str, str, str]
 """Heading, explanation, SVG."""
@@ -50,26 +50,21 @@ def rates(times: Sequence[float], counts: Sequence[float]) -> list[float]:
     return [0.0, *((later - count) / (until - since) if until > since else 0.0 for (since, until), (count, later) in steps)]
 
 
-def marks(axes: Any, document: Document, named: bool) -> None:
-    """A line for each mark, with its name at the top."""
+def marks(axes: Any, document: Document, numbered: bool) -> None:
+    """A line for each mark, with its number at the top where there is room: the table of phases has the numbers, too."""
     shown = document["marks"]
     for mark in shown:
         axes.axvline(mark["time"], color=MARK, linewidth=0.8, linestyle=(0, (4, 3)))
-    if named and len(shown) <= MAX_NAMES:
-        for mark in shown:
-            axes.annotate(
-                mark["name"][:24],
-                (mark["time"], 1),
-                xycoords=("data", "axes fraction"),
-                xytext=(3, -2),
-                textcoords="offset points",
-                va="top",
-                fontsize=8,
-                rotation=90,
-            )
+    free, digit = 0.0, DIGIT * axes.get_xlim()[1]
+    for number, mark in enumerate(shown if numbered else [], start=1):
+        if mark["time"] < free:
+            continue
+        free = mark["time"] + digit * (len(str(number)) + 1)
+        place = {"xy": (mark["time"], 1), "xycoords": ("data", "axes fraction"), "xytext": (3, -2), "textcoords": "offset points"}
+        axes.annotate(str(number), va="top", fontsize=8, **place)
 
 
-def time_figure(document: Document, fill: Callable[[Any], None], text: Callable[[float], str], named: bool = False) -> str:
+def time_figure(document: Document, fill: Callable[[Any], None], text: Callable[[float], str], numbered: bool = False) -> str:
     """A figure over the time of the run; `text` formats values."""
 
     def whole(axes: Any) -> None:
@@ -78,7 +73,7 @@ def time_figure(document: Document, fill: Callable[[Any], None], text: Callable[
         axes.set_position(PLACE)
         axes.set_xlim(0, max(document["seconds"], *document["timeline"]["time"], 1e-3))
         axes.set_ylim(bottom=0)
-        marks(axes, document, named)
+        marks(axes, document, numbered)
         axes.set_xlabel("seconds since the start")
         axes.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4))
         axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: tick(text(value))))
@@ -107,7 +102,7 @@ def host(document: Document) -> Figure:
                 axes.plot(times, pick(lists[name], places), color=colour, linewidth=1.6, label=label)
 
     explanation = "What the processes have touched and not given back. Memory that processes share counts for each. The lines are parts of it."
-    return "Host memory", explanation, time_figure(document, fill, quantities.size, named=True)
+    return "Host memory", explanation, time_figure(document, fill, quantities.size, numbered=True)
 
 
 def device(document: Document) -> Figure | None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from blastoff.job import program
 from blastoff.predict.view import nodes_words, plots, words
 from blastoff.view.page import template
 
@@ -12,7 +13,7 @@ def render(prediction: Mapping[str, Any]) -> str:
     best = prediction["machines"][0]
     return template("blastoff.predict.view", "predict.html.j2").render(
         version=prediction["blastoff"],
-        program=prediction["traces"][0]["program"],
+        program=program.name({key: prediction["traces"][0][key] or "" for key in ("program", "command_line")}),
         answer=words.answer(prediction),
         facts=words.facts(prediction),
         best=best,
