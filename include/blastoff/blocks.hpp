@@ -134,7 +134,7 @@ class Block {
     check(blastoff_block_create_over(memory, bytes, &block.block_));
     return block;
   }
-  /// Of `count` elements.
+  /// Makes a block of `count` elements.
   template <class T>
   static Block of(std::size_t count) {
     return Block(count * sizeof(T));

@@ -99,7 +99,7 @@ device::Status Block::await_uses(const Place& there, device::Queue& queue) {
 
 /// From the host, which is current, what the place lacks.
 Status Block::upload(int place) {
-  // Where the content of host memory comes from a device that fails, nothing may be made of it.
+  // The content of host memory may come from a device that fails. Then it must not be used.
   if (auto ok = wait_until_ready(host_place); !ok) return ok;
   Place& to = at(place);
   if (auto queued = queue_upload(place, to.stale); !queued) return queued;

@@ -33,7 +33,7 @@ using device::Result;
 using device::Status;
 
 // Giving back device memory and getting it anew takes up to 0.3 ms. A program that maps a matrix where it has just
-// unmapped one is not to pay that.
+// unmapped one should not lose this time.
 constexpr double dead_seconds = 0.02;
 
 // What a lease needs beside its queues; kept between calls.

@@ -38,7 +38,7 @@ constexpr double clear_gain = 1.25;
 /// A gain of less than this many times the price has to show in the times of whole runs.
 constexpr double beyond_doubt = 4;
 
-/// The same for ranks that wait for each other, as long as there was no whole run without the device. A run to see that
+/// The same for ranks that wait for each other, as long as there was no whole run without the device. Such a trial run
 /// takes as long as the CPU.
 constexpr double worth_no_trial = 2;
 

@@ -59,9 +59,9 @@ class Segment {
   std::size_t bytes_taken() const { return bytes_taken_; }
   void take(std::size_t bytes) { bytes_taken_ = std::max(bytes_taken_, bytes); }
 
-  /// To be called once for each call of a class, before all else: whether nothing is said of it.
+  /// To be called once for each call of a class, before all else: whether the root announces no decision about it.
   bool is_silent(std::uint32_t call_class) { return silence_.covers(call_class); }
-  /// The root says its word. Returns false if the call will not be gathered.
+  /// The root announces its decision. Returns false if the call will not be gathered.
   bool say(std::uint32_t call_class, const Word& word);
   /// The others wait for it. The same result.
   bool hear(std::uint32_t call_class);

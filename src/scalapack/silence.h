@@ -14,7 +14,7 @@ class Silence {
     if (calls > 0) left_[call_class] = calls;
   }
 
-  /// To be called once for each call of a class, before all else: whether nothing is said of it.
+  /// To be called once for each call of a class, before all else: whether the root announces no decision about it.
   bool covers(std::uint32_t call_class) {
     const auto known = left_.find(call_class);
     if (known == left_.end()) return false;

@@ -44,7 +44,7 @@ void open(States& states, std::size_t place, Span span) {
 
 const States::Covers never = [](const Copy&, Span) { return false; };
 
-/// Of two holders, 1 and 2.
+/// The pages that each of two holders, 1 and 2, has.
 std::vector<std::pair<Span, std::size_t>> holders_of(States& states, Span span, const States::Covers& covers = never) {
   constexpr std::array<std::size_t, 2> holders = {1, 2};
   Loan loan;

@@ -36,8 +36,7 @@ def measure(session: Session, application: Application, mode: Mode, ratio: float
 
 
 def largest_problems(session: Session) -> list[experiment.Maker]:
-    """Of each application, the largest problem that the session and LARGEST allow (else the smallest); each as the CPU and as the GPU initialises
-    it."""
+    """The largest problem of each application that the session and LARGEST allow (else the smallest), initialised by the CPU and by the GPU."""
     limit = min(session.largest, LARGEST[session.device.kind])
     found: dict[tuple[str, str], experiment.Maker] = {}
     for maker in experiment.problems(session):
