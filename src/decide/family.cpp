@@ -70,7 +70,7 @@ std::optional<RateKey> rate_key_of(std::string_view routine) {
   if (routine.starts_with("fftwf_"))
     return RateKey{Family::fft, routine.ends_with("dft") ? Precision::c : Precision::s};
   if (routine.starts_with("fftw_")) return RateKey{Family::fft, routine.ends_with("dft") ? Precision::z : Precision::d};
-  if (routine.starts_with("pocketfft_")) {
+  if (routine.starts_with("pocketfft_") || routine.starts_with("dfti_")) {
     const bool narrow = routine.ends_with("c2c") || routine.ends_with("r2c") || routine.ends_with("c2r");
     if (routine.ends_with("c2c") || routine.ends_with("z2z"))
       return RateKey{Family::fft, narrow ? Precision::c : Precision::z};

@@ -3,14 +3,7 @@
 #include <algorithm>
 
 namespace blastoff::fft {
-namespace {
-
-// Values of the enumeration DFTI_CONFIG_VALUE.
-constexpr int complex_domain = 32, real_domain = 33;
-constexpr int single_precision = 35, double_precision = 36;
-constexpr int in_place = 43, not_in_place = 44;
-
-}  // namespace
+using namespace dfti_codes;
 
 DftiDescription::Answer DftiDescription::answer(void* descriptor, Parameter parameter) const {
   Answer answer;

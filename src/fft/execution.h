@@ -11,6 +11,8 @@
 namespace blastoff::fft {
 
 operation::FrontEnd& fftw();
+/// Transforms of MKL's own interface.
+operation::FrontEnd& dfti();
 /// Transforms of NumPy and SciPy, which have plans of ours.
 operation::FrontEnd& pocketfft();
 

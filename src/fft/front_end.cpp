@@ -33,12 +33,17 @@ class FftFrontEnd final : public operation::FrontEnd {
 };
 
 constinit FftFrontEnd fftw_front_end{fftw_names};
+constinit FftFrontEnd dfti_front_end{dfti_names};
 constinit FftFrontEnd pocketfft_front_end{pocketfft_names};
 
 }  // namespace
 
 operation::FrontEnd& fftw() {
   return fftw_front_end;
+}
+
+operation::FrontEnd& dfti() {
+  return dfti_front_end;
 }
 
 operation::FrontEnd& pocketfft() {

@@ -1,4 +1,4 @@
-// The functions of FFTW's interface that are intercepted: one enumerator for each row of the table.
+// The functions of FFTW's interface and of MKL's that are intercepted: one enumerator for each row of the table.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,10 @@ enum class Function : std::uint8_t {
   execute,      ///< executes a plan on its own arrays
   execute_new,  ///< executes a plan on other arrays
   destroy,
+  // DFTI: a plan is called a descriptor.
+  commit,           ///< makes a descriptor ready
+  compute_forward,  ///< transforms other arrays at each call
+  compute_backward,
 };
 
 /// How a planner receives the dimensions.

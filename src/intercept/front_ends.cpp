@@ -9,7 +9,7 @@
 namespace blastoff::intercept {
 namespace {
 
-static_assert(blas::routine_count + lapack::routine_count + 2 * fft::front_end_routines + scalapack::routine_count <=
+static_assert(blas::routine_count + lapack::routine_count + 3 * fft::front_end_routines + scalapack::routine_count <=
               operation::max_routines);
 
 constexpr std::array tables = {&blas_routines, &lapack_routines, &fft_routines, &scalapack_routines};

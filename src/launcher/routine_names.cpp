@@ -16,6 +16,7 @@ std::vector<std::string> routine_names() {
   append(lapack::routine_table);
   append(scalapack::routine_table);
   names.insert(names.end(), std::begin(fft::fftw_names), std::end(fft::fftw_names));
+  names.insert(names.end(), std::begin(fft::dfti_names), std::end(fft::dfti_names));
   names.insert(names.end(), std::begin(fft::pocketfft_names), std::end(fft::pocketfft_names));
   return names;
 }

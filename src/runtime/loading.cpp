@@ -7,6 +7,7 @@
 
 #include "config/settings.h"
 #include "device/driver_sharing.h"
+#include "fft/execution.h"
 #include "intercept/copies.h"
 #include "intercept/evidence/evidence.h"
 #include "intercept/front_ends.h"
@@ -65,6 +66,7 @@ void prepare() {
   platform::remember_cpu_set();
   platform::remember_stderr();
   for (const intercept::RoutineTable* table : intercept::front_ends()) operation::add_front_end(table->front_end());
+  operation::add_front_end(fft::dfti());
   add_python_transforms();
   if (!intercept::this_copy_acts()) {
     intercept::deactivate();

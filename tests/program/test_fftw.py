@@ -95,6 +95,28 @@ def test_mkl_has_the_names_of_fftw(device, intercept):
         assert outcome.routine(routine)["offloaded"] > 100, routine
 
 
+@pytest.mark.parametrize("intercept", ["auto", "preload"])
+def test_every_form_of_dfti(device, intercept):
+    """MKL's own interface. The names alone do not reach functions of a handle, so MKL is preloaded for them."""
+    mkl = next((Path(sys.prefix) / "lib").glob("libmkl_rt.so*"), None)
+    if mkl is None:
+        pytest.skip("the mkl wheel is not installed")
+    program = offload.ROOT / "tests" / "program" / "programs" / "dfti.py"
+    environment = offload.environment(beside=[mkl.parent], MKL_THREADING_LAYER="SEQUENTIAL")
+    if intercept == "preload":
+        environment["LD_PRELOAD"] = str(mkl)
+    command = [sys.executable, program, *([mkl] if intercept == "auto" else [])]
+    outcome = offload.offloaded(command, device=device, env=environment, settings=[f"--intercept={intercept}"])
+    assert outcome.status == 0 and outcome.stdout.endswith("right\n"), outcome.stdout + outcome.stderr
+    made = {name: int(count) for name, count in re.findall(r"(\w+)=(\d+)", outcome.stdout)}
+    left = made.pop("left")
+    calls = {row["name"]: row["calls"] for row in outcome.report["routines"] if row["name"].startswith("dfti_")}
+    assert sum(calls.values()) == sum(made.values()) + 1, "and one with a descriptor that is not committed"
+    assert min(made.values()) > 50
+    if device == "simulated":
+        assert outcome.refused() == {UNSUPPORTED: left, "invalid arguments": 1}
+
+
 def run_plans_of(library: str, device: str, intercept: str) -> offload.Outcome:
     program = PROGRAM.with_name(f"plans_of_{library}")
     outcome = offload.offloaded([program], device=device, verify="off", settings=[f"--intercept={intercept}"])

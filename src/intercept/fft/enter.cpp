@@ -1,7 +1,6 @@
 #include "intercept/fft/enter.h"
 
 #include <atomic>
-#include <cstdint>
 #include <string_view>
 
 #include "abi/reentry.h"
@@ -9,9 +8,9 @@
 #include "fft/host_transform.h"
 #include "fft/inscription.h"
 #include "fft/plan_table.h"
+#include "intercept/fft/dfti_beside.h"
 #include "intercept/loaded_objects.h"
 #include "intercept/patch/patched_function.h"
-#include "intercept/symbols/object_file.h"
 #include "platform/errno_guard.h"
 #include "platform/log.h"
 #include "platform/threads.h"
@@ -27,57 +26,10 @@ operation::Operation operation_of(const void* execution) {
   return static_cast<const fft::Execution*>(execution)->operation();
 }
 
-InterceptedCall call_of_plan(const FftCall& call, std::size_t routine) {
-  return {.entry = call.entry,
-          .original = call.original,
-          .raw = call.raw,
-          .front_end = fft::fftw(),
-          .routine = routine,
-          .host = &host_of,
-          .caller = call.caller};
-}
-
-/// Passes the call on to the original and returns true if there is no original, if the original is not intercepted, or
-/// if FFTW itself makes the call: plan_dft_3d makes its plan by plan_dft.
-bool pass_on(const FftCall& call) {
-  if (call.original.function == nullptr) {
-    dispatch(call_of_plan(call, 0), nullptr);  // reports that there is no FFTW
-    return true;
-  }
-  if (!abi::inside_original() && call.original.intercepted) return false;
-  call.raw(call.original.function);
-  return true;
-}
-
-void* handle_of(const FftCall& call) {
-  void* const word = call.words.front();
-  return call.row.style == fft::Style::c ? word : *static_cast<void**>(word);
-}
-
 /// cuFFTW computes on the GPU by itself, even on arrays that the CPU cannot read.
 bool is_cufftw(const Original& original) {
   const char* const path = path_of(original.function);
   return path != nullptr && std::string_view(path).find("libcufftw") != std::string_view::npos;
-}
-
-/// Returns the address of a function of the main program, exported or not; 0: the program has none of that name.
-std::uintptr_t in_main_program(std::string_view name, std::uintptr_t bias) {
-  const auto file = ObjectFile::open("/proc/self/exe");
-  const std::uint64_t address = file ? file->addresses_of({&name, 1}).front() : 0;
-  return address == 0 ? 0 : bias + address;
-}
-
-/// Returns MKL's function that describes its plans; nullptr: the planner is not MKL's.
-fft::DftiGetValue* dfti_beside(const void* planner) {
-  constexpr const char* name = "DftiGetValue";
-  const auto object = object_of(planner);
-  if (!object) return nullptr;
-  const void* found = ObjectHandle(object->path.c_str()).find(name);
-  if (object->path.empty() && found == nullptr) {
-    static const std::uintptr_t own = in_main_program(name, object->bias);
-    found = reinterpret_cast<const void*>(own);
-  }
-  return object->contains(found) ? reinterpret_cast<fft::DftiGetValue*>(const_cast<void*>(found)) : nullptr;
 }
 
 void say_that_plans_are_not_known(const void* planner) {
@@ -90,11 +42,12 @@ void say_that_plans_are_not_known(const void* planner) {
 std::optional<fft::Inscription> inscription_of(const void* handle, const fft::PlannerCall& asked,
                                                const Original& original) {
   if (auto of_fftw = fft::Inscription::of_fftw(handle, asked)) return of_fftw;
-  const auto patched = find_trampoline(original.function);
-  const void* const planner = patched ? patched->address : original.function;
-  fft::DftiGetValue* const ask = dfti_beside(planner);
+  fft::DftiGetValue* const ask = dfti_beside(original.function);
   auto of_mkl = ask == nullptr ? std::nullopt : fft::Inscription::of_mkl(handle, asked, ask);
-  if (!of_mkl) say_that_plans_are_not_known(planner);
+  if (!of_mkl) {
+    const auto patched = find_trampoline(original.function);
+    say_that_plans_are_not_known(patched ? patched->address : original.function);
+  }
   return of_mkl;
 }
 
@@ -129,12 +82,37 @@ std::optional<fft::Plan> plan_of(const FftCall& call, void* handle) {
 /// Returns the plan at the handle, if it is still the plan that was remembered.
 const fft::Plan* known_plan(const FftCall& call) {
   const fft::Plan* const plan = fft::find_plan(handle_of(call));
-  if (plan == nullptr || plan->inscription->is_on(plan->handle)) return plan;
+  if (plan == nullptr || (plan->inscription && plan->inscription->is_on(plan->handle))) return plan;
   forget(call);
   return nullptr;
 }
 
 }  // namespace
+
+InterceptedCall call_of_plan(const FftCall& call, const operation::FrontEnd& front_end, std::size_t routine) {
+  return {.entry = call.entry,
+          .original = call.original,
+          .raw = call.raw,
+          .front_end = front_end,
+          .routine = routine,
+          .host = &host_of,
+          .caller = call.caller};
+}
+
+bool pass_on(const FftCall& call) {
+  if (call.original.function == nullptr) {
+    dispatch(call_of_plan(call, fft::fftw(), 0), nullptr);  // reports that there is no such library
+    return true;
+  }
+  if (!abi::inside_original() && call.original.intercepted) return false;
+  call.raw(call.original.function);
+  return true;
+}
+
+void* handle_of(const FftCall& call) {
+  void* const word = call.words.front();
+  return call.row.style == fft::Style::c || word == nullptr ? word : *static_cast<void**>(word);
+}
 
 bool called_from_within(const Original& planner, const void* caller) {
   if (planner.function == nullptr) return false;
@@ -158,7 +136,7 @@ void enter_execution(const FftCall& call) {
   if (plan == nullptr || (new_arrays && plan->transform.request.kind != call.row.kind))
     return call.raw(call.original.function);
   const fft::Execution execution{plan, new_arrays ? call.words[1] : plan->in, new_arrays ? call.words[2] : plan->out};
-  const InterceptedCall intercepted = call_of_plan(call, fft::front_end_routine(plan->transform.request));
+  const InterceptedCall intercepted = call_of_plan(call, fft::fftw(), fft::front_end_routine(plan->transform.request));
   const Parsed parsed{.valid = true,
                       .volume = plan->work.volume,
                       .flops = plan->work.flops,

@@ -1,4 +1,4 @@
-// The common path of all FFTW hooks: planners remember their plans, executions go to dispatch().
+// The common path of all hooks of FFTW and DFTI: planners remember their plans, executions go to dispatch().
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct FftWordsPassedOn {
   }
 };
 
-/// A call of FFTW's interface.
+/// A call of FFTW's interface or of DFTI.
 struct FftCall {
   const EntryPoint& entry;
   const Original& original;
@@ -34,6 +34,16 @@ struct FftCall {
   const void* caller;  ///< return address of the call
 };
 
+/// Passes the call on to the original and returns true if there is no original, if the original is not intercepted, or
+/// if the library itself makes the call: plan_dft_3d makes its plan by plan_dft.
+bool pass_on(const FftCall& call);
+
+/// The plan, or DFTI's descriptor, that a call is about; nullptr if there is none.
+void* handle_of(const FftCall& call);
+
+/// A call that executes a plan. `routine`: its number within the front end.
+InterceptedCall call_of_plan(const FftCall& call, const operation::FrontEnd& front_end, std::size_t routine);
+
 /// Whether FFTW itself made this call of a planner.
 bool called_from_within(const Original& planner, const void* caller);
 
@@ -42,6 +52,11 @@ bool called_from_within(const Original& planner, const void* caller);
 void enter_planner(const FftCall& call, const long& returned);
 void enter_execution(const FftCall& call);
 void enter_destruction(const FftCall& call);
+
+/// DFTI: the original commits the descriptor, which is remembered. `returned`: what the original returns.
+void enter_commitment(const FftCall& call, const long& returned);
+/// DFTI: transforms the arrays of the call.
+void enter_transform(const FftCall& call);
 
 template <fft::Routine routine, class... Words>
 [[gnu::always_inline]] inline long enter_fft_routine(const EntryPoint& entry, const Original& original,
@@ -56,6 +71,11 @@ template <fft::Routine routine, class... Words>
     enter_planner(call, passed_on.returned);
   } else if constexpr (row.function == fft::Function::destroy) {
     enter_destruction(call);
+  } else if constexpr (row.function == fft::Function::commit) {
+    enter_commitment(call, passed_on.returned);
+  } else if constexpr (row.function == fft::Function::compute_forward ||
+                       row.function == fft::Function::compute_backward) {
+    enter_transform(call);
   } else {
     enter_execution(call);
   }

@@ -52,9 +52,26 @@ std::uint16_t companion(std::uint16_t routine) {
     case fft::Function::plan: return beside(row, fft::Function::execute_new);
     case fft::Function::execute_new: return beside(row, fft::Function::destroy);
     case fft::Function::execute:
+    case fft::Function::commit:
+    case fft::Function::compute_forward:
+    case fft::Function::compute_backward:
     case fft::Function::destroy: break;
   }
   return routine;
+}
+
+constexpr std::uint16_t number_of(fft::Routine routine) {
+  return static_cast<std::uint16_t>(routine);
+}
+
+/// DFTI's Fortran names with an underscore at the end, in the table's order, and how far before them the table has the
+/// names without it. Libraries have both names for one function.
+constexpr std::uint16_t first_with_underscore = number_of(fft::Routine::dfti_commit_descriptor_external_);
+constexpr std::uint16_t underscored = first_with_underscore - number_of(fft::Routine::dfti_commit_descriptor_external);
+static_assert(first_with_underscore + underscored == fft::routine_count);
+
+std::uint16_t meaning(std::uint16_t routine) {
+  return routine < first_with_underscore ? routine : static_cast<std::uint16_t>(routine - underscored);
 }
 
 }  // namespace
@@ -67,6 +84,7 @@ constinit const RoutineTable fft_routines = {
     .absent = absent,
     .c_prefix = {},
     .inner_suffixes = {},
+    .meaning = &meaning,
     .companion = &companion,
     .system_libraries = system_libraries,
     .hook = &fft_hook,

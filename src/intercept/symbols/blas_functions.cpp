@@ -15,12 +15,13 @@
 namespace blastoff::intercept {
 namespace {
 
-/// Whether two names can belong to one function, which has one calling convention and does one thing.
+/// Whether two names can belong to one function, which has one calling convention and does one thing. In a table with
+/// one spelling, routines are called in one way, whatever their names end in.
 bool agree(const SpelledFunction& left, const SpelledFunction& right) {
   const Routine& one = left.name.routine;
   const Routine& other = right.name.routine;
   return one.table == other.table && one.table->meaning(one.number) == one.table->meaning(other.number) &&
-         left.spelling.style == right.spelling.style;
+         (left.spelling.style == right.spelling.style || one.table->spellings.size() == 1);
 }
 
 /// The name to report first: exported, in small letters, decorated, short.

@@ -12,6 +12,10 @@ bool is_capital(char letter) {
   return letter >= 'A' && letter <= 'Z';
 }
 
+bool is_small(char letter) {
+  return letter >= 'a' && letter <= 'z';
+}
+
 /// Returns the routine with a number in routine_names, which lists the routines of all tables.
 Routine routine_numbered(std::size_t number) {
   for (const RoutineTable* table : front_ends()) {
@@ -29,7 +33,8 @@ std::optional<BlasName> parse_blas_name(std::string_view name) {
   std::size_t end_of_last = 0;
   for (std::size_t place = find_routine_name(name, 0); place != std::string_view::npos;
        place = find_routine_name(name, place + 1)) {
-    const bool capitals = is_capital(name[place]);
+    // Only the first letter of DftiComputeForward's words is a capital.
+    const bool capitals = is_capital(name[place]) && !is_small(name[place + 1]);
     const std::optional<std::size_t> number = longest_routine_name(name.substr(place), capitals);
     if (!number) continue;
     const Routine routine = routine_numbered(*number);

@@ -16,6 +16,7 @@ TEST(RoutineNames, AreThoseOfAllFrontEnds) {
     for (std::size_t i = 0; i < front_end.routine_count(); ++i) expected.emplace_back(front_end.routine_name(i));
   };
   for (const intercept::RoutineTable* table : intercept::front_ends()) append(table->front_end());
+  append(fft::dfti());
   append(fft::pocketfft());
   EXPECT_THAT(routine_names(), testing::UnorderedElementsAreArray(expected));
 }
