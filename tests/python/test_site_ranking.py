@@ -7,7 +7,8 @@ import sys
 
 import offload
 import pytest
-from blastoff.site import share
+from blastoff.errors import CommandError
+from blastoff.site import ranking, share
 from command_rig import clean_environment
 
 
@@ -73,6 +74,15 @@ def test_wrong_directories(blastoff, tmp_path):
     for place, said in ((tmp_path / "none", "no such directory"), (tmp_path, "no report or trace of a process that made calls")):
         done = blastoff("site", place)
         assert done.returncode == 2 and said in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_an_unreadable_directory(monkeypatch, tmp_path):
+    def refused(place):
+        raise PermissionError(13, "Permission denied", str(place))
+
+    monkeypatch.setattr(os, "scandir", refused)
+    with pytest.raises(CommandError, match="Permission denied"):
+        ranking.Reader(tmp_path, [])
 
 
 def test_reports_without_arguments(tmp_path):

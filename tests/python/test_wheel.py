@@ -122,10 +122,15 @@ def test_in_a_new_environment(wheel, tmp_path):
     subprocess.run([*pip, "install", "--no-deps", "--no-index", wheel], check=True)
     program = tmp_path / "product.py"
     program.write_text(PROGRAM)
-    done = run_product(environment / "bin" / "blastoff", program=program, report=tmp_path / "report.json", env=offload.environment())
+    command = environment / "bin" / "blastoff"
+    done = run_product(command, program=program, report=tmp_path / "report.json", env=offload.environment())
     assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
     report = offload.read_report(tmp_path / "report.json")
     assert report["totals"]["offloaded"] == 1
+    said = subprocess.run([command, "--version"], env=offload.environment(), capture_output=True, text=True)
+    assert re.fullmatch(rf"blastoff {report['blastoff']} \(build \S+\)\n", said.stdout), said.stderr
+    tried = subprocess.run([command, "try", "--", PYTHON, program], env=offload.environment(), capture_output=True, text=True, timeout=60)
+    assert (tried.returncode, tried.stdout) == (0, "right\n") and "oo small for a GPU" in tried.stderr, tried.stderr
 
 
 def libraries_of(*files: Path) -> set[Path]:

@@ -32,6 +32,10 @@ class Reader:
     def __init__(self, directory: Path, machines: Sequence[Machine]) -> None:
         if not directory.is_dir():
             raise CommandError(f"site: {directory}: no such directory")
+        try:
+            next(os.scandir(directory), None)
+        except OSError as error:
+            raise CommandError(f"site: {directory}: {error.strerror}") from error
         self.directory = directory
         self.machines = machines
         """Those on which traces are replayed."""

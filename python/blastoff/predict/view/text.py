@@ -1,5 +1,6 @@
 """A prediction on a terminal."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,10 +13,16 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], dropped: Seque
     return columns.table(headings, rows, dropped, columns.terminal_width())
 
 
+def wrapped(sentence: str) -> list[str]:
+    """A sentence in lines that fit the terminal."""
+    width = columns.terminal_width()
+    return textwrap.wrap(sentence, width) if width else [sentence]
+
+
 def show(prediction: Mapping[str, Any]) -> None:
     """The answer, the machines, and the routines on the best one."""
     best = prediction["machines"][0]
-    lines = [words.answer(prediction), ""]
+    lines = [*wrapped(words.answer(prediction)), ""]
     lines += terminal.pairs(words.facts(prediction))
     lines += ["", *table(words.MACHINE_COLUMNS, [words.machine_cells(machine) for machine in prediction["machines"]], words.DROPPED_MACHINE_COLUMNS)]
     if best["routines"]:
@@ -26,7 +33,7 @@ def show(prediction: Mapping[str, Any]) -> None:
 
 def show_nodes(result: Mapping[str, Any]) -> None:
     """The measured job, the computed times, and published times beside computed ones."""
-    lines = [nodes_words.answer(result), "", terminal.styled("measured", "bold"), *terminal.pairs(nodes_words.measured(result))]
+    lines = [*wrapped(nodes_words.answer(result)), "", terminal.styled("measured", "bold"), *terminal.pairs(nodes_words.measured(result))]
     for machine in result["machines"]:
         lines += ["", terminal.styled(f"computed: {nodes_words.title(result, machine)}", "bold")]
         lines += table(nodes_words.columns(result), nodes_words.cells(result, machine), nodes_words.DROPPED_COLUMNS)
