@@ -381,3 +381,11 @@ def test_fftw_and_its_functions_are_named(capsys):
     printed = capsys.readouterr().out
     assert ": FFTW" in printed
     assert "FFTW     49 functions: fftw_" in printed
+
+
+def test_interfaces_of_transforms_are_told_from_calling_styles():
+    functions = [
+        {"names": [name], "routine": name, "style": "cblas", "integers": "lp64"}
+        for name in ("fftw_execute", "DftiComputeForward", "dfti_compute_forward_z_")
+    ]
+    assert view.style_lines(functions) == [("DFTI", "2 functions: DftiComputeForward dfti_compute_forward_z_"), ("FFTW", "1 functions: fftw_execute")]

@@ -223,15 +223,15 @@ def no_device(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
             yield Advice(seconds, f"{quantities.counted(calls, 'call')}: {reason}{why}", remedy)
 
 
-FFTW = {"fftw_": "fftw_", "dfftw_": "fftw_", "fftwf_": "fftwf_", "sfftw_": "fftwf_"}
-"""Prefixes of FFTW's functions, and the prefix of the same precision in reports."""
+TRANSFORMS = {"fftw_": "fftw_", "dfftw_": "fftw_", "fftwf_": "fftwf_", "sfftw_": "fftwf_", "dfti": "dfti_"}
+"""Prefixes of the functions of FFTW and DFTI, and the prefix of what they compute in reports: for FFTW, in the same precision."""
 
 
 def is_counted(function: str, job: Job) -> bool:
-    """Whether calls of the function were counted, under any name: dgemm_, cblas_dgemm and dgemm_64_ are all dgemm. For a function of FFTW, any
-    routine of its precision counts, since several functions execute a plan."""
+    """Whether calls of the function were counted, under any name: dgemm_, cblas_dgemm and dgemm_64_ are all dgemm. For a function of FFTW or
+    DFTI, any routine with its prefix counts, since several functions execute a plan."""
     name = function.lower()
-    for prefix, counted in FFTW.items():
+    for prefix, counted in TRANSFORMS.items():
         if name.startswith(prefix):
             return any(routine.startswith(counted) for routine in job.routines)
     return name.removeprefix("cblas_").removesuffix("_").removesuffix("_64").removesuffix("_") in job.routines

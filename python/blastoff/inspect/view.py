@@ -43,15 +43,20 @@ def routines(names: Iterable[str]) -> str:
 
 
 def style_lines(functions: list[Document]) -> Lines:
-    """The functions, by calling style; FFTW's names show theirs."""
-    transforms = [function["names"][0] for function in functions if "fftw" in function["routine"]]
-    algebra = [function for function in functions if "fftw" not in function["routine"]]
+    """The functions, by calling style; FFTW's names show theirs, and so do those of DFTI."""
+    transforms = grouped((interface, function["names"][0]) for function in functions if (interface := interface_of(function["routine"])))
+    algebra = [function for function in functions if not interface_of(function["routine"])]
     styles = grouped(((function["style"], function["integers"]), function) for function in algebra)
     lines = [
         (STYLES[style], f"{len(group)} functions, {INTEGERS[integers]}: {routines(function['routine'] for function in group)}")
         for (style, integers), group in sorted(styles.items(), reverse=True)
     ]
-    return [*lines, ("FFTW", f"{len(transforms)} functions: {some(transforms)}")] if transforms else lines
+    return [*lines, *((interface, f"{len(names)} functions: {some(names)}") for interface, names in sorted(transforms.items()))]
+
+
+def interface_of(routine: str) -> str:
+    """The interface of transforms to which a routine belongs; "" if it computes no transform."""
+    return "FFTW" if "fftw" in routine else "DFTI" if routine.lower().startswith("dfti") else ""
 
 
 def reach_lines(found: Document) -> Lines:
