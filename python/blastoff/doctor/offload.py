@@ -39,12 +39,12 @@ def device_finding(probed: dict[str, Any]) -> Finding:
     """The devices that the settings ask for: the first with all that is known, the others in a phrase."""
     device = probed["device"]
     if not device["works"]:
+        said = "" if "blastoff try" in device["error"] else "`blastoff try -- PROGRAM` says what a GPU would gain. "
         return Finding(
             "device",
             State.BAD,
             f"{device['requested']}: {device['error']}",
-            "All calls run on the CPU until this is fixed. `blastoff try -- PROGRAM` says what a GPU would gain. --device simulated runs the full "
-            "code path without a GPU.",
+            f"All calls run on the CPU until this is fixed. {said}--device simulated runs the full code path without a GPU.",
         )
     others = probed.get("other_devices", [])
     text = "; ".join([described(device), device["software"], *(f"{other['requested']}: {described(other)}" for other in others)])
