@@ -102,9 +102,9 @@ double flops(const Problem& problem) {
 }
 
 double volume(const Problem& problem) {
-  // As for a product of a matrix and a vector: half the bytes of the matrix.
+  // An element that is moved takes a core as long as four operations or more.
   if (problem.only_moves())
-    return 0.5 * static_cast<double>(problem.element_bytes()) * static_cast<double>(problem.m) *
+    return 2.0 * static_cast<double>(problem.element_bytes()) * static_cast<double>(problem.m) *
            static_cast<double>(problem.n);
   const KindRow& kind = kind_row(problem);
   return kind.relative_size * kind.relative_size * kind.relative_size * kind.sides(Sizes(problem));
