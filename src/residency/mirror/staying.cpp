@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "operation/movement.h"
 #include "platform/malloc_arenas.h"
 #include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
@@ -53,9 +54,11 @@ void Coherence::note_touched() {
   for (const Span run : touched_) stays_.touched(run);
 }
 
+// What is only moved need not come home for that, whatever becomes of other results there.
 Stay Coherence::wanted_stay(const operation::Operation& call, std::size_t index) {
   if (results_ == Results::stay) return Stay::whole;
   const std::lock_guard lock(mutex_);
+  if (only_moves(call) && mostly_left(call.operands()[index])) return Stay::whole;
   note_touched();
   return stays_.judge(call, index);
 }
