@@ -273,6 +273,26 @@ TEST_P(ResidencyBytes, ATriangleThatComesHomeIsCurrent) {
   }
 }
 
+/// As in a factorization: many columns with short gaps, each longer than a page.
+TEST_P(ResidencyBytes, APanelThatComesHomeIsCurrent) {
+  if (GetParam().soft_dirty()) GTEST_SKIP() << "what the CPU copies home counts as written";
+  constexpr std::int64_t rows = 1100, columns = 70;
+  Arena arena(400 * page_);
+  const Place c{arena.at(10), rows, columns, rows + 3};
+  const Place a{arena.at(180 * page_ / sizeof(double)), rows, columns, rows};
+  for (std::int64_t i = 0; i < rows * columns; ++i) a.first[i] = static_cast<double>(i % 5) - 2;
+  blas::Call call = options_of(Routine::dgemm, rows, columns, columns, 1);
+  blas::shape_operands(call, std::array<void*, 3>{a.first, identity_.at(0), c.first},
+                       std::array<std::int64_t, 3>{a.leading_dimension, largest_, c.leading_dimension});
+  run(call);
+  run(call);  // a device that pins memory brings the result once more at its second use
+  for (int round = 0; round < 3; ++round) EXPECT_EQ(run(call), 0U) << round;
+  c.first[2] = 5;
+  EXPECT_EQ(run(call), page_);
+  c.first[rows + 1] = 7;  // between two columns
+  EXPECT_LE(run(call), page_);
+}
+
 TEST_P(ResidencyBytes, WhatIsWrittenBesideATriangleMeanwhileIsSeen) {
   constexpr std::int64_t n = 150;
   Arena arena(200 * page_);
