@@ -45,12 +45,12 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--features", action="store_true", help="also without each feature")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--program", type=arguments.program, metavar="FILE", help="examples/ccsd.cpp, compiled")
-    parser.add_argument("--library", type=arguments.file, default=ROOT / "build" / "libblastoff.so")
+    parser.add_argument("--library", dest="preloaded", type=arguments.file, default=ROOT / "build" / "libblastoff.so")
     parser.add_argument("--quick", action="store_true", help="few orbitals: tries the script")
     parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
     options = parser.parse_args()
-    if not options.library.exists():
-        parser.error(f"no library {options.library}: make build")
+    if not options.preloaded.exists():
+        parser.error(f"no library {options.preloaded}: make build")
     if options.ranks > 1 and not options.program:
         parser.error("--ranks needs --program: examples/ccsd.cpp, compiled with mpicxx")
     if options.quick:
@@ -61,7 +61,7 @@ def parse_arguments() -> argparse.Namespace:
 def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
     if options.program:
         return options.program
-    program, library = folder / "ccsd", options.library.resolve()
+    program, library = folder / "ccsd", options.preloaded.resolve()
     linked = [str(library), f"-Wl,-rpath,{library.parent}", "-lblas"]
     command = ["g++", "-std=c++17", "-O2", "-DWITHOUT_MPI", f"-I{ROOT / 'include'}", str(ROOT / "examples" / "ccsd.cpp"), "-o", str(program), *linked]
     subprocess.run(command, check=True)

@@ -58,7 +58,7 @@ constexpr const ArgumentList& argument_list(Routine routine) {
   return argument_lists[static_cast<std::size_t>(routine)];
 }
 
-/// Of the longest list: addresses and letters.
+/// The addresses and letters of the longest list.
 inline constexpr std::size_t max_words = [] {
   std::size_t words = 0;
   for (const ArgumentList& list : argument_lists) words = list.words() > words ? list.words() : words;

@@ -76,8 +76,8 @@ def test_exit_status(monkeypatch, capsys, part, changes, works):
 
 
 def test_parts_of_different_builds_are_named():
-    assert offload.library_finding(WORKING).state is State.GOOD
-    other = offload.library_finding(probed("builds", package="v1.2.2-9-gabc"))
+    assert offload.builds_finding(WORKING).state is State.GOOD
+    other = offload.builds_finding(probed("builds", package="v1.2.2-9-gabc"))
     assert other.state is State.WARNING and "build v1.2.3" in other.text and "v1.2.2-9-gabc" in other.text and "make build" in other.advice
 
 

@@ -14,7 +14,7 @@ SIMULATED = "simulated"
 SERVER = "NVIDIA MPS"
 
 
-def library_finding(probed: dict[str, Any]) -> Finding:
+def builds_finding(probed: dict[str, Any]) -> Finding:
     builds = probed["builds"]
     text = f"version {probed['blastoff']}, build {builds['library']}, {probed['library']}"
     if len(set(builds.values())) == 1:
@@ -159,7 +159,7 @@ def server_finding(probed: dict[str, Any]) -> Finding:
 
 
 PROBED: list[Callable[[dict[str, Any]], Finding]] = [
-    library_finding,
+    builds_finding,
     device_finding,
     libraries_finding,
     *MEMORY,
