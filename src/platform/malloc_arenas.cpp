@@ -30,9 +30,9 @@ std::uintptr_t heap_begin() {
 
 }  // namespace
 
-// The part of an arena's heap that is in use is writable from its beginning on, in one mapping or in some. The kernel
-// may have joined its first one with memory right below it. Then what follows tells: no other memory is reserved
-// without access up to such an address.
+// The part of an arena's heap that is in use is writable from its beginning on, in one mapping or in some. Memory up to
+// the heap's end is reserved behind it, without access, unless all of the heap is in use. The kernel may have joined
+// the first mapping with memory right below it, and other mappings may begin at such an address, too.
 bool in_malloc_arena(Span span) {
   static const std::uintptr_t heap = heap_begin();
   if (span.overlaps({heap, reinterpret_cast<std::uintptr_t>(sbrk(0))})) return true;
@@ -42,14 +42,13 @@ bool in_malloc_arena(Span span) {
   auto mapping = mappings.covering(arena);
   if (!mapping) return false;
   const bool begins = mapping->span.begin == arena;
+  const std::uintptr_t end = arena + arena_bytes;
   while (mapping && mapping->writable && mapping->kind == MemoryKind::anonymous) {
-    if (begins && mapping->span.end > span.begin) return true;
+    if (begins && mapping->span.end >= end) return true;
     mapping = mappings.covering(mapping->span.end);
   }
   const bool reserved = mapping && !mapping->readable && !mapping->writable && mapping->file == FileNumber{};
-  const std::uintptr_t end = arena + arena_bytes;
-  return !begins && reserved && mapping->span.begin > span.begin && mapping->span.begin < end &&
-         mapping->span.end >= end;
+  return reserved && mapping->span.begin > span.begin && mapping->span.begin < end && mapping->span.end >= end;
 }
 
 }  // namespace blastoff::platform

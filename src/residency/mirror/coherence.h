@@ -155,6 +155,7 @@ class Coherence {
   double current_share(const operation::Operand& operand) const;
   bool expects_to_stay(const operation::Operation& call, std::size_t index) const;
   bool mostly_left(const operation::Operand& operand) const;
+  bool nearly_all_left(const operation::Operand& operand) const;
   std::optional<std::string> dma_writer();
   void apply_events();
   device::Status hold_pages(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock);

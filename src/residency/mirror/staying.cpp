@@ -58,7 +58,7 @@ void Coherence::note_touched() {
 Stay Coherence::wanted_stay(const operation::Operation& call, std::size_t index) {
   if (results_ == Results::stay) return Stay::whole;
   const std::lock_guard lock(mutex_);
-  if (only_moves(call) && mostly_left(call.operands()[index])) return Stay::whole;
+  if (only_moves(call) && nearly_all_left(call.operands()[index])) return Stay::whole;
   note_touched();
   return stays_.judge(call, index);
 }
@@ -84,11 +84,16 @@ bool Coherence::may_stay(const operation::Operation& call, std::size_t index) {
          !device_.used_by_program() && !platform::in_malloc_arena(bounds(result));
 }
 
-/// Whether most of the operand stayed already; or a piece of it, which the program has not touched, so that the call
-/// would leave all of it. Under the lock.
+/// What the program has touched counts as left for a moment longer, until the pager has told.
+bool Coherence::nearly_all_left(const operation::Operand& operand) const {
+  return 16 * place_.bytes_left(platform::outward_to_pages(bounds(operand))) >= 15 * operand.payload_bytes();
+}
+
+/// Whether nearly all of the operand stayed already; or a piece of it, which the program has not touched, so that the
+/// call would leave all of it. Under the lock.
 bool Coherence::will_stay(const operation::Operation& call, std::size_t index) {
   if (!source_ || !may_stay(call, index)) return false;
-  if (mostly_left(call.operands()[index])) return true;
+  if (nearly_all_left(call.operands()[index])) return true;
   if (!place_.any_left(platform::outward_to_pages(bounds(call.operands()[index])))) return false;
   note_touched();
   return stays_.judge(call, index) == Stay::whole;

@@ -49,6 +49,19 @@ TEST(MallocArenas, AreFoundBehindOtherMemory) {
   munmap(reinterpret_cast<void*>(room.begin), room.bytes());
 }
 
+// As a matrix whose mapping the kernel has put there.
+TEST(MallocArenas, DoNotHaveMemoryThatBeginsWhereOneMight) {
+  constexpr std::size_t arena_bytes = std::size_t{64} << 20;
+  constexpr std::size_t used = std::size_t{2} << 20;
+  void* const room = mmap(nullptr, 2 * arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto begin = reinterpret_cast<std::uintptr_t>(room);
+  const std::uintptr_t arena = (begin / arena_bytes + 1) * arena_bytes;
+  munmap(room, arena - begin);
+  munmap(reinterpret_cast<void*>(arena + used), begin + 2 * arena_bytes - arena - used);
+  EXPECT_FALSE(in_malloc_arena({arena, arena + used}));
+  munmap(reinterpret_cast<void*>(arena), used);
+}
+
 TEST(MallocArenas, DoNotHaveMemoryOfItsOwn) {
   const test::Memory memory(16);
   EXPECT_FALSE(in_malloc_arena(memory.span()));
