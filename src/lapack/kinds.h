@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <iterator>
 
 #include "lapack/rows/linear_systems.h"
 #include "lapack/rows/orthogonal.h"
@@ -32,9 +33,13 @@ inline constexpr auto kind_table = [] {
 }();
 static_assert(
     [] {
-      for (const KindRow& row : kind_table)
-        if (row.check == nullptr) return false;
-      return true;
+      std::size_t rows = 0;
+      for (const std::size_t count : {std::size(rows::linear_systems), std::size(rows::orthogonal),
+                                      std::size(rows::symmetric_eigenproblems), std::size(rows::spectral)})
+        rows += count;
+      for (std::size_t i = 0; i < kind_count; ++i)
+        if (kind_table[i].kind != static_cast<Kind>(i)) return false;
+      return rows == kind_count;
     }(),
     "each kind has a row");
 
