@@ -89,11 +89,6 @@ class PlayedTracker final : public tracking::PageTracker, private tracking::Even
     happened_.notify_all();
   }
 
-  bool tracks(std::size_t page) {
-    const std::lock_guard lock(mutex_);
-    return pages_.at(page).tracked;
-  }
-
  private:
   struct Page {
     bool tracked = false;
