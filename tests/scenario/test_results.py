@@ -1,12 +1,19 @@
 """Results that stay on the device until somebody looks at them, or does something to their memory."""
 
 import os
+import signal
 
 import offload
 import pytest
 
 LOOKS = ["thread", "write", "direct-write", "process", "memory-file", "fork", "small", "close", "exit"]
 CHANGES = ["read", "direct-read", "move", "move-whole", "drop", "map", "lock", "protect", "part", "beside"]
+UNUSUAL_LOOKS = ["other-process", "debugger", "other-memory-file", "io-uring", "io-uring-thread", "splice", "socket", "futex", "handler", "cancelled"]
+ADVICE = ["collapse", "huge-pages", "populate", "page-out", "remove", "merge", "no-dump", "free", "no-fork", "wipe-on-fork"]
+MAPPINGS = ["no-access", "unmap", "unmap-part", "map-part", "map-file", "drop-part", "userfaultfd", "lock-all", "lock-on-fault"]
+MOVES = ["grow", "grow-in-place", "shrink", "move-and-keep", "move-part"]
+LIVES = ["clone", "clone-sharing", "programs", "grandchildren", "fork-beside-readers", "first-thread", "at-exit"]
+ENDS = ["exit-beside-readers", "_exit", "exec"]
 
 
 def skip_where_none_stays(outcome: offload.Outcome) -> None:
@@ -21,6 +28,27 @@ def test_whoever_looks_finds_what_was_computed(unharmed, tmp_path, case):
     skip_where_none_stays(outcome)
     assert outcome.total("offloaded") >= 6
     assert outcome.total("bytes_left") > 0
+
+
+@pytest.mark.parametrize(
+    ("program", "case"),
+    [("results_read", case) for case in UNUSUAL_LOOKS]
+    + [("results_memory", case) for case in ADVICE + MAPPINGS + MOVES]
+    + [("results_life", case) for case in LIVES + ENDS],
+)
+def test_what_was_computed_is_there_whatever_happens(unharmed, tmp_path, program, case):
+    outcome = unharmed(program, case, tmp_path / "result", settings=["--results=stay"], verify="off", timeout=20)
+    if outcome.report:
+        skip_where_none_stays(outcome)
+        assert outcome.total("bytes_left") > 0
+
+
+@pytest.mark.parametrize(("case", "ended_by"), [("abort", signal.SIGABRT), ("kill", signal.SIGKILL)])
+def test_a_process_that_is_ended_by_a_signal_does_not_wait_for_pages(device, tmp_path, case, ended_by):
+    """Also not while its core file is written."""
+    command = offload.program("results_life", case, tmp_path / "result")
+    outcome = offload.offloaded(command, device=device, settings=["--results=stay"], verify="off", cwd=tmp_path, timeout=20)
+    assert outcome.status in (-ended_by, 128 + ended_by)
 
 
 @pytest.mark.parametrize("results", ["home", "auto"])

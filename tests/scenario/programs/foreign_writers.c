@@ -2,13 +2,12 @@
 // plain system calls. Usage: foreign_writers CASE FILE
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/io_uring.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "io_ring.h"
 #include "scenario.h"
 
 enum { N = 96, COUNT = N * N, ROUNDS = 6 };
@@ -18,40 +17,11 @@ static const size_t bytes = COUNT * sizeof(double);
 static const size_t part = 16384;
 static double *a, *b, *c, *d;
 
-/// A minimal ring, for one request at a time.
-static struct {
-  int descriptor;
-  unsigned *tail, *mask, *array, *head;
-  struct io_uring_sqe* requests;
-  struct io_uring_cqe* results;
-} ring;
-
 static double* mapped(unsigned seed) {
   double* matrix = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (matrix == MAP_FAILED) abort();
   fill(matrix, COUNT, seed);
   return matrix;
-}
-
-static void* of_ring(size_t size, long offset) {
-  void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring.descriptor, offset);
-  if (memory == MAP_FAILED) abort();
-  return memory;
-}
-
-static int open_ring(void) {
-  struct io_uring_params p = {0};
-  ring.descriptor = (int)syscall(SYS_io_uring_setup, 4, &p);
-  if (ring.descriptor < 0) return 0;
-  char* sq = of_ring(p.sq_off.array + p.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
-  char* cq = of_ring(p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
-  ring.requests = of_ring(p.sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
-  ring.tail = (unsigned*)(sq + p.sq_off.tail);
-  ring.mask = (unsigned*)(sq + p.sq_off.ring_mask);
-  ring.array = (unsigned*)(sq + p.sq_off.array);
-  ring.head = (unsigned*)(cq + p.cq_off.head);
-  ring.results = (struct io_uring_cqe*)(cq + p.cq_off.cqes);
-  return 1;
 }
 
 static void registers(double* matrix) {
@@ -65,18 +35,12 @@ static void unregisters(void) {
 
 /// Reads part number `which` of the file into the registered part of the matrix.
 static void reads(double* matrix, int file, int which) {
-  const unsigned tail = *ring.tail, slot = tail & *ring.mask;
-  ring.requests[slot] = (struct io_uring_sqe){.opcode = IORING_OP_READ_FIXED,
-                                              .fd = file,
-                                              .off = (uint64_t)which * part,
-                                              .addr = (uintptr_t)matrix,
-                                              .len = (unsigned)part};
-  ring.array[slot] = slot;
-  __atomic_store_n(ring.tail, tail + 1, __ATOMIC_RELEASE);
-  if (syscall(SYS_io_uring_enter, ring.descriptor, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1) abort();
-  const unsigned head = *ring.head;
-  if (ring.results[head & (2 * (*ring.mask + 1) - 1)].res != (int)part) abort();
-  __atomic_store_n(ring.head, head + 1, __ATOMIC_RELEASE);
+  const struct io_uring_sqe request = {.opcode = IORING_OP_READ_FIXED,
+                                       .fd = file,
+                                       .off = (uint64_t)which * part,
+                                       .addr = (uintptr_t)matrix,
+                                       .len = (unsigned)part};
+  if (ask_ring(request) != (int)part) abort();
 }
 
 static int product(const double* left) {

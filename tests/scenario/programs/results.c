@@ -3,45 +3,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "scenario.h"
-
-enum { N = 192, K = 24, COUNT = N * N, CALLS = 6 };
-static const size_t bytes = COUNT * sizeof(double);
-static double *a, *b, *c, *expected;
-static const char* path;
-
-static double* mapped(void) {
-  double* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) abort();
-  return memory;
-}
-
-/// Adds the product to the matrix several times, without a look at it, and to what is expected of it.
-static void accumulate(double* matrix) {
-  for (int call = 0; call < CALLS; ++call) {
-    multiply(N, N, K, a, N, b, K, 1.0, matrix, N);
-    for (int j = 0; j < N; ++j)
-      for (int i = 0; i < N; ++i)
-        for (int l = 0; l < K; ++l) expected[i + j * N] += a[i + l * N] * b[l + j * K];
-  }
-}
-
-static int right(const double* found) {
-  for (size_t i = 0; i < COUNT; ++i)
-    if (!(fabs(found[i] - expected[i]) <= 1e-10)) return 0;
-  return 1;
-}
-
-/// Whether zeros are found, and expects them.
-static int zero(const double* found) {
-  memset(expected, 0, bytes);
-  return right(found);
-}
+#include "results.h"
 
 static void* look(void* result) {
   *(int*)result = right(c);
@@ -110,7 +76,7 @@ static int by_memory_file(void) {
   const ssize_t found = pread(memory, copy, bytes, (off_t)(uintptr_t)c);
   close(memory);
   for (ssize_t i = 0; i < found / (ssize_t)sizeof(double); ++i)
-    if (!(fabs(copy[i] - expected[i]) <= 1e-10)) return 0;
+    if (!is_right(copy[i], (size_t)i)) return 0;
   return right(c);
 }
 
@@ -127,9 +93,7 @@ static int moved(void) {
   double* const target = mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mremap(c, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target) != target) return 0;
   c = target;
-  const int there = right(c);
-  accumulate(c);
-  return there && right(c);
+  return right_now_and_later();
 }
 
 /// A part of a mapping, which giving up its pages splits in several. They move together.
@@ -144,9 +108,7 @@ static int moved_with_its_mapping(void) {
   char* const memory = (char*)c - 64;
   if (mremap(memory, bytes + 8192, bytes + 8192, MREMAP_MAYMOVE | MREMAP_FIXED, target) != target) return 0;
   c = (double*)(target + 64);
-  const int there = right(c);
-  accumulate(c);
-  return there && right(c);
+  return right_now_and_later();
 }
 
 static int dropped(void) {
@@ -235,9 +197,7 @@ static int used_by_small_calls(void) {
 /// As daemons do.
 static int after_closing_all(void) {
   for (int descriptor = 3; descriptor < 4096; ++descriptor) close(descriptor);
-  const int there = right(c);
-  accumulate(c);
-  return there && right(c);
+  return right_now_and_later();
 }
 
 static void at_exit(void) {
@@ -245,40 +205,50 @@ static void at_exit(void) {
   if (scenario_status() != 0) _exit(scenario_status());
 }
 
+/// Its verdict is that of the exit handler.
+static int at_the_end(void) {
+  return 1;
+}
+
+static int by_buffered_write(void) {
+  return by_write(0);
+}
+static int by_direct_write(void) {
+  return by_write(O_DIRECT);
+}
+static int by_buffered_read(void) {
+  return by_read(0);
+}
+static int by_direct_read(void) {
+  return by_read(O_DIRECT);
+}
+
 int main(int argc, char** argv) {
   if (argc < 3) return 99;
   path = argv[2];
-  a = filled((size_t)N * K, 1);
-  b = filled((size_t)K * N, 2);
-  c = !strcmp(argv[1], "move-whole") ? within_a_mapping() : mapped();
-  expected = calloc(COUNT, sizeof(double));
   if (!strcmp(argv[1], "exit")) atexit(at_exit);
+  prepare(!strcmp(argv[1], "move-whole") ? within_a_mapping() : mapped());
   accumulate(c);
-  const struct {
-    const char* name;
-    int holds;
-  } verdicts[] = {
-      {"thread", !strcmp(argv[1], "thread") && by_threads()},
-      {"write", !strcmp(argv[1], "write") && by_write(0)},
-      {"direct-write", !strcmp(argv[1], "direct-write") && by_write(O_DIRECT)},
-      {"read", !strcmp(argv[1], "read") && by_read(0)},
-      {"direct-read", !strcmp(argv[1], "direct-read") && by_read(O_DIRECT)},
-      {"process", !strcmp(argv[1], "process") && by_another_process()},
-      {"memory-file", !strcmp(argv[1], "memory-file") && by_memory_file()},
-      {"fork", !strcmp(argv[1], "fork") && by_child()},
-      {"move", !strcmp(argv[1], "move") && moved()},
-      {"move-whole", !strcmp(argv[1], "move-whole") && moved_with_its_mapping()},
-      {"drop", !strcmp(argv[1], "drop") && dropped()},
-      {"map", !strcmp(argv[1], "map") && mapped_anew()},
-      {"lock", !strcmp(argv[1], "lock") && locked()},
-      {"protect", !strcmp(argv[1], "protect") && protected_first()},
-      {"part", !strcmp(argv[1], "part") && written_in_part()},
-      {"beside", !strcmp(argv[1], "beside") && beside_a_writer()},
-      {"small", !strcmp(argv[1], "small") && used_by_small_calls()},
-      {"close", !strcmp(argv[1], "close") && after_closing_all()},
-      {"exit", 1},
+  const struct result_case cases[] = {
+      {"thread", by_threads},
+      {"write", by_buffered_write},
+      {"direct-write", by_direct_write},
+      {"read", by_buffered_read},
+      {"direct-read", by_direct_read},
+      {"process", by_another_process},
+      {"memory-file", by_memory_file},
+      {"fork", by_child},
+      {"move", moved},
+      {"move-whole", moved_with_its_mapping},
+      {"drop", dropped},
+      {"map", mapped_anew},
+      {"lock", locked},
+      {"protect", protected_first},
+      {"part", written_in_part},
+      {"beside", beside_a_writer},
+      {"small", used_by_small_calls},
+      {"close", after_closing_all},
+      {"exit", at_the_end},
   };
-  for (size_t i = 0; i < sizeof verdicts / sizeof verdicts[0]; ++i)
-    if (!strcmp(argv[1], verdicts[i].name)) verdict(argv[1], verdicts[i].holds);
-  return scenario_status();
+  return run_case(cases, sizeof cases / sizeof cases[0], argv[1]);
 }
