@@ -50,6 +50,7 @@ constexpr Member members[] = {
     {"gesvd", Family::gesdd},     {"gelsd", Family::gesdd},
     {"gelss", Family::gesdd},     {"sytrf", Family::getrf},
     {"sysv", Family::getrf},      {"sytrs", Family::trsm},
+    {"sygst", Family::trsm},      {"hegst", Family::trsm},
 };
 
 }  // namespace

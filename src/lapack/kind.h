@@ -24,6 +24,7 @@ enum class Family : std::uint8_t {
   least_norm,  ///< least squares by singular values
   eigenproblem,
   generalized_eigenproblem,
+  reduction,  ///< of a generalized eigenproblem to an ordinary one
   singular_values,
   general_eigenproblem,
 };

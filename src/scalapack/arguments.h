@@ -59,6 +59,7 @@ enum class Argument : std::uint8_t {
   ifail,
   clusters,
   gaps,
+  scale,
   info,
   // work space, whose first element returns the best size
   work,
@@ -137,6 +138,8 @@ constexpr ArgumentList argument_list(Kind kind, bool complex) {
       if (complex) add(rwork);
       add(info);
       break;
+    case Kind::sygst: add(itype, uplo, n, a, b, scale, info); break;
+    case Kind::syngst: add(itype, uplo, n, a, b, scale, work, lwork, info); break;
     case Kind::syev:
     case Kind::syevd:
       add(job, uplo, n, a, w, z, work, lwork);
@@ -229,6 +232,8 @@ inline constexpr MatrixRule of_gels[] = {{a, Extent::m, Extent::n, update}, {b, 
 // ScaLAPACK leaves A undefined.
 inline constexpr MatrixRule of_gesvd[] = {
     {a, Extent::m, Extent::n, read}, {u, Extent::m, Extent::shortest, write}, {vt, Extent::shortest, Extent::n, write}};
+inline constexpr MatrixRule of_sygst[] = {{a, Extent::n, Extent::n, update, true},
+                                          {b, Extent::n, Extent::n, read, true}};
 // LAPACK leaves the vectors in A; ScaLAPACK returns them in Z and leaves A undefined.
 inline constexpr MatrixRule of_syevd[] = {{a, Extent::n, Extent::n, read, true}, {z, Extent::n, Extent::n, write}};
 inline constexpr MatrixRule of_sygvx[] = {
@@ -253,6 +258,8 @@ constexpr std::span<const MatrixRule> matrix_rules(Kind kind) {
     case Kind::ormqr: return detail::of_ormqr;
     case Kind::gels: return detail::of_gels;
     case Kind::gesvd: return detail::of_gesvd;
+    case Kind::sygst:
+    case Kind::syngst: return detail::of_sygst;
     case Kind::getrs: return detail::of_getrs;
     case Kind::gesv: return detail::of_gesv;
     case Kind::syev:

@@ -214,6 +214,8 @@ double Call::multiplications() const {
     case Kind::gels:
       return size(Argument::m) * size(Argument::n) * (extent(Extent::shortest) + 2 * size(Argument::nrhs));
     case Kind::gesvd: return of_an_eigenproblem * size(Argument::m) * size(Argument::n) * extent(Extent::shortest);
+    case Kind::sygst:
+    case Kind::syngst: return size(Argument::n) * size(Argument::n) * size(Argument::n) / 2;
     case Kind::syev:
     case Kind::syevd:
     case Kind::syevx:
@@ -241,8 +243,7 @@ bool Call::letters_accepted() const {
   const auto accepted = [&](Argument argument, std::string_view letters) {
     return !has(argument) || among(letter(argument), letters);
   };
-  const bool only_vectors = kind() == Kind::syev || kind() == Kind::syevd;
-  const std::string_view jobs = only_vectors ? "v" : "nv";
+  const std::string_view jobs = kind() == Kind::syevd ? "v" : "nv";
   return accepted(Argument::side, "lr") && accepted(Argument::uplo, "ul") && accepted(Argument::diag, "un") &&
          accepted(Argument::trans, accepted_transposes(row(routine_))) && accepted(Argument::trans_b, "ntc") &&
          accepted(Argument::job, jobs) && accepted(Argument::job_right, "nv") && accepted(Argument::range, "aiv");
@@ -265,8 +266,10 @@ bool Call::blocks_match(const Grid& grid) const {
     const LongDescriptor& of = other.layout;
     if (of.type != Descriptor::dense || of.row_block != layout.row_block || other.row % of.row_block != 0) return false;
     if (other.row_axis(grid).process_of_begin() != first.row_axis(grid).process_of_begin()) return false;
-    const bool right_hand_sides = rule.columns == Extent::nrhs;
-    if (!right_hand_sides && (of.column_block != of.row_block || other.column % of.column_block != 0)) return false;
+    if (rule.columns != Extent::nrhs) {  // right-hand sides have columns of any layout
+      if (of.column_block != of.row_block || other.column % of.column_block != 0) return false;
+      if (other.column_axis(grid).process_of_begin() != first.column_axis(grid).process_of_begin()) return false;
+    }
     if (!is_eigensolver(kind())) continue;
     if (other.row != 0 || other.column != 0 || of.rows != other.rows || of.columns != other.columns) return false;
     if (of.first_column != layout.first_column) return false;
@@ -276,6 +279,7 @@ bool Call::blocks_match(const Grid& grid) const {
 
 bool Call::may_be_gathered(const Grid& grid) const {
   if (!letters_accepted()) return false;
+  if (has(Argument::itype) && (integer(Argument::itype) < 1 || integer(Argument::itype) > 3)) return false;
   if (is_eigensolver(kind()) && integer(Argument::n) > greatest_eigenproblem) return false;
   for (const MatrixRule& rule : rules())
     if (uses(rule.matrix) && !matrix(rule).lies_in(grid)) return false;

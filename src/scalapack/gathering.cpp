@@ -93,6 +93,7 @@ struct Gathering {
   /// Fills in the results other than matrices, pivots and eigenvalues.
   void fill_rest(int found) const {
     if (call.has(Argument::info)) *call.integers(Argument::info) = 0;
+    if (call.has(Argument::scale)) fill_reals(Argument::scale, 1, 1);
     if (!call.has(Argument::found)) return;
     *call.integers(Argument::found) = found;
     if (!call.wants_vectors()) return;
@@ -100,11 +101,14 @@ struct Gathering {
     if (!call.has(Argument::ifail)) return;
     std::fill_n(call.integers(Argument::ifail), found, 0);
     std::fill_n(call.integers(Argument::clusters), 2 * grid.size(), 0);
-    // The value if there are no clusters.
+    fill_reals(Argument::gaps, grid.size(), -1);  // the value if there are no clusters
+  }
+
+  void fill_reals(Argument argument, int count, float value) const {
     if (call.real_bytes() == sizeof(float))
-      std::fill_n(static_cast<float*>(call.word(Argument::gaps)), grid.size(), -1.0F);
+      std::fill_n(static_cast<float*>(call.word(argument)), count, value);
     else
-      std::fill_n(static_cast<double*>(call.word(Argument::gaps)), grid.size(), -1.0);
+      std::fill_n(static_cast<double*>(call.word(argument)), count, static_cast<double>(value));
   }
 };
 

@@ -53,11 +53,16 @@ GatheredProblem::GatheredProblem(const Call& call, const Places& places, std::by
   if (!complete_) return;
   for (std::size_t i = 0; i < call.rules().size(); ++i)
     leading_dimensions_[i] = static_cast<int>(places_.matrix(i, base_).leading_dimension);
-  if (call.has_work()) size_work_space();
+  if (has_work_space()) size_work_space();
   if (routine().is_lapack())
     call_lapack();
   else
     call_blas();
+}
+
+/// The local routine may need none where the distributed one does.
+bool GatheredProblem::has_work_space() const {
+  return routine().is_lapack() && lapack::argument_list(routine().of_lapack()).has(lapack::Argument::lwork);
 }
 
 std::size_t GatheredProblem::matrix_bytes() const {

@@ -73,6 +73,7 @@ class GatheredProblem {
   const void* lapack_word(lapack::Argument argument);
   const void* matrix_word(lapack::Argument argument) const;
   const void* letter_word(lapack::Argument argument) const;
+  bool has_work_space() const;
   void size_work_space();
 
   const Call& call_;

@@ -31,6 +31,8 @@ enum class Kind : std::uint8_t {
   ormqr,
   gels,
   gesvd,
+  sygst,
+  syngst,  ///< sygst with work space
   syev,
   syevd,
   sygvx,

@@ -431,6 +431,30 @@ TEST_P(LapackTest, GeneralizedEigenproblems) {
   }
 }
 
+TEST_P(LapackTest, GeneralizedEigenproblemsAreReduced) {
+  constexpr std::int64_t order = 150;  // several blocks, the last of which is smaller
+  for (const std::int64_t itype : {1, 2, 3}) {
+    each_triangle(Kind::sygst, [&](LapackCall& call, bool upper, bool complex, double tolerance) {
+      const Matrix a = hermitian(order, complex, 0);
+      const Matrix factor = hermitian(order, complex, 40);
+      call.set(Argument::itype, itype);
+      call.set(Argument::n, order);
+      call.set(Argument::a, Argument::lda, a);
+      call.set(Argument::b, Argument::ldb, factor);
+      if (!run(call)) return;
+      const Matrix reduced = hermitian_of(call.matrix(Argument::a, order, order), upper);
+      const Matrix triangle = triangle_of(factor, upper);
+      const Matrix left = upper ? adjoint(triangle) : triangle;  // B = left * left^H
+      const Matrix full = hermitian_of(a, upper);
+      const double scale = itype == 1 ? 100 : 100 * 40 * 40;
+      if (itype == 1)
+        EXPECT_LT(difference(left * reduced * adjoint(left), full), scale * tolerance);
+      else
+        EXPECT_LT(difference(reduced, adjoint(left) * full * left), scale * tolerance);
+    });
+  }
+}
+
 /// A problem whose eigenvalues are known, and a routine that solves it.
 class RangeOfValuesTest : public LapackTest {
  protected:

@@ -186,14 +186,15 @@ def test_gathered_by_messages_where_no_memory_is_shared(library, folder, tmp_pat
 
 PBLAS = {"gemm", "symm", "hemm", "syrk", "herk", "syr2k", "her2k", "trmm", "trsm"}
 LINEAR = {"potrf", "potri", "potrs", "posv", "getrf", "getrs", "gesv", "trtri", "geqrf", "orgqr", "ungqr", "ormqr", "unmqr", "gels"}
-KINDS = PBLAS | LINEAR | {"gesvd", "syev", "heev", "syevd", "heevd", "syevx", "heevx", "syevr", "heevr", "sygvx", "hegvx"}
+SPECTRAL = {"gesvd", "syev", "heev", "syevd", "heevd", "syevx", "heevx", "syevr", "heevr", "sygvx", "hegvx", "sygst", "hegst", "syngst", "hengst"}
+KINDS = PBLAS | LINEAR | SPECTRAL
 WHOLES = [(mpi.OPENMPI, (1, 1)), (mpi.OPENMPI, (1, 2)), (mpi.OPENMPI, (2, 2)), (mpi.OPENMPI, (3, 2)), (mpi.MPICH, (2, 2))]
 
 
 @pytest.mark.parametrize(("library", "grid"), WHOLES, ids=[f"{library.name}-{grid[0]}x{grid[1]}" for library, grid in WHOLES])
 def test_distributed_calls_are_made_as_wholes(library, grid, folder, tmp_path):
     """Random calls give what they give without Blastoff, and leave everything else as it was."""
-    ranks = DistributedCalls(library, folder, tmp_path, grid, seed=sum(grid), calls=330)
+    ranks = DistributedCalls(library, folder, tmp_path, grid, seed=sum(grid), calls=400)
     gathered = ranks.because(0, GATHERED)
     assert gathered > 150 and all(ranks.because(rank, GATHERED) == gathered for rank in ranks.reports)
     assert {routine["name"][2:] for routine in ranks.reports[0]["routines"] if routine["name"].startswith("p")} == KINDS

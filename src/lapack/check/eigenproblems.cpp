@@ -1,4 +1,4 @@
-// Eigenvalues and eigenvectors of Hermitian matrices, alone or in pairs.
+// Eigenvalues and eigenvectors of Hermitian matrices, alone or in pairs, and the reduction of pairs.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -100,6 +100,21 @@ class Eigenproblem final : public Check {
   HermitianInput a_;
 };
 
+struct Norms {
+  double condition;  ///< condition number of L
+  double reduced;    ///< norm of C
+  double back;       ///< norm of the factor from C's residual to the problem's residual
+};
+
+Norms norms_of(const Cholesky& b, const Problem& problem, double norm_of_a) {
+  const double left = spectral_norm(
+      problem.n, [&](const Vector& x) { return b.left_times(x); }, [&](const Vector& x) { return b.right_times(x); });
+  const double inverse = spectral_norm(
+      problem.n, [&](const Vector& x) { return b.left_solve(x); }, [&](const Vector& x) { return b.right_solve(x); });
+  const double factor = problem.itype == 1 ? inverse : left;
+  return {left * inverse, factor * factor * norm_of_a, problem.itype == 2 ? inverse : left};
+}
+
 /// A z = w B z, A B z = w z, B A z = w z, with B = L L^H. Each problem is equivalent to C y = w y for a Hermitian
 /// matrix C. The norm of C is at most |inv(L)|^2 |A|, or |L|^2 |A|. LAPACK computes C, so its rounding errors are
 /// relative to that norm. The step from y back to z magnifies these errors in the residuals.
@@ -116,7 +131,7 @@ class GeneralizedEigenproblem final : public Check {
     const Cholesky b(triangle(Argument::b), problem().upper());
     for (std::size_t trial = 0; trial < trials; ++trial)
       discrepancy.add(b.times(random_vector(problem().n, trial)), products_with_b_[trial], norm_of_b_);
-    const Norms norms = norms_of(b);
+    const Norms norms = norms_of(b, problem(), a_.norm());
     inspect_order(*this, norms.reduced, discrepancy);
     if (problem().wants_vectors()) {
       inspect_vectors(b, norms, discrepancy);
@@ -126,23 +141,6 @@ class GeneralizedEigenproblem final : public Check {
   }
 
  private:
-  struct Norms {
-    double condition;  ///< condition number of L
-    double reduced;    ///< norm of C
-    double back;       ///< norm of the factor from C's residual to the problem's residual
-  };
-
-  Norms norms_of(const Cholesky& b) const {
-    const double left = spectral_norm(
-        problem().n, [&](const Vector& x) { return b.left_times(x); },
-        [&](const Vector& x) { return b.right_times(x); });
-    const double inverse = spectral_norm(
-        problem().n, [&](const Vector& x) { return b.left_solve(x); },
-        [&](const Vector& x) { return b.right_solve(x); });
-    const double factor = problem().itype == 1 ? inverse : left;
-    return {left * inverse, factor * factor * a_.norm(), problem().itype == 2 ? inverse : left};
-  }
-
   void inspect_vectors(const Cholesky& b, const Norms& norms, Discrepancy& discrepancy) const {
     const Matrix z = eigenvectors(*this);
     const std::vector<double> values = reals(Argument::w);
@@ -191,6 +189,32 @@ class GeneralizedEigenproblem final : public Check {
   std::vector<Vector> products_with_b_;
 };
 
+/// C = inv(L) A inv(L)^H, or L^H A L. Compares products with A and L, from before the operation, with products with C.
+class Reduction final : public Check {
+ public:
+  explicit Reduction(const Operation& operation) : Check(operation) {
+    const Matrix a = triangle(Argument::a, Structure::hermitian);
+    const Cholesky b(triangle(Argument::b), problem().upper());
+    const Norms norms = norms_of(b, problem(), a.norm());
+    scale_ = norms.reduced * norms.condition;
+    for (std::size_t trial = 0; trial < trials; ++trial) {
+      const Vector x = random_vector(problem().n, trial);
+      products_.push_back(problem().itype == 1 ? b.left_solve(a.times(b.right_solve(x)))
+                                               : b.right_times(a.times(b.left_times(x))));
+    }
+  }
+
+  void inspect(Discrepancy& discrepancy) const override {
+    const Matrix c = triangle(Argument::a, Structure::hermitian);
+    for (std::size_t trial = 0; trial < trials; ++trial)
+      discrepancy.add(c.times(random_vector(problem().n, trial)), products_[trial], scale_);
+  }
+
+ private:
+  double scale_ = 0;
+  std::vector<Vector> products_;
+};
+
 }  // namespace
 
 std::unique_ptr<operation::Verification> eigenproblem(const Operation& operation) {
@@ -199,6 +223,10 @@ std::unique_ptr<operation::Verification> eigenproblem(const Operation& operation
 
 std::unique_ptr<operation::Verification> generalized_eigenproblem(const Operation& operation) {
   return std::make_unique<GeneralizedEigenproblem>(operation);
+}
+
+std::unique_ptr<operation::Verification> reduction(const Operation& operation) {
+  return std::make_unique<Reduction>(operation);
 }
 
 }  // namespace blastoff::lapack::check

@@ -28,6 +28,8 @@ std::unique_ptr<operation::Verification> least_norm(const operation::Operation& 
 std::unique_ptr<operation::Verification> eigenproblem(const operation::Operation& operation);
 /// sygv, sygvd, sygvx, spgv, spgvd, spgvx
 std::unique_ptr<operation::Verification> generalized_eigenproblem(const operation::Operation& operation);
+/// sygst
+std::unique_ptr<operation::Verification> reduction(const operation::Operation& operation);
 /// geev
 std::unique_ptr<operation::Verification> general_eigenproblem(const operation::Operation& operation);
 /// gesdd, gesvd

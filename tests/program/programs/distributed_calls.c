@@ -17,14 +17,33 @@
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 typedef void (*Function)();
 
-enum Kind { GEMM, SYMM, SYRK, SYR2K, TRMM, POTRF, POTRS, POSV, GETRF, GETRS, GESV, TRTRI, QR, GELS, GESVD, EIGEN };
-static const char* const names[] = {"gemm",  "symm",  "hemm",  "syrk",  "herk",  "syr2k", "her2k", "trmm",  "trsm",
-                                    "potrf", "potri", "potrs", "posv",  "getrf", "getrs", "gesv",  "trtri", "geqrf",
-                                    "orgqr", "ungqr", "ormqr", "unmqr", "gels",  "gesvd", "syev",  "heev",  "syevd",
-                                    "heevd", "syevx", "heevx", "syevr", "heevr", "sygvx", "hegvx"};
-static const enum Kind kinds[] = {GEMM,  SYMM,  SYMM,  SYRK,  SYRK,  SYR2K, SYR2K, TRMM,  TRMM,  POTRF, POTRF, POTRS,
-                                  POSV,  GETRF, GETRS, GESV,  TRTRI, QR,    QR,    QR,    QR,    QR,    GELS,  GESVD,
-                                  EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN, EIGEN};
+enum Kind {
+  GEMM,
+  SYMM,
+  SYRK,
+  SYR2K,
+  TRMM,
+  POTRF,
+  POTRS,
+  POSV,
+  GETRF,
+  GETRS,
+  GESV,
+  TRTRI,
+  QR,
+  GELS,
+  GESVD,
+  REDUCTION,
+  EIGEN
+};
+static const char* const names[] = {
+    "gemm",  "symm",  "hemm",  "syrk",  "herk",  "syr2k", "her2k", "trmm",  "trsm",  "potrf", "potri",  "potrs", "posv",
+    "getrf", "getrs", "gesv",  "trtri", "geqrf", "orgqr", "ungqr", "ormqr", "unmqr", "gels",  "gesvd",  "syev",  "heev",
+    "syevd", "heevd", "syevx", "heevx", "syevr", "heevr", "sygvx", "hegvx", "sygst", "hegst", "syngst", "hengst"};
+static const enum Kind kinds[] = {GEMM,  SYMM,  SYMM,  SYRK,  SYRK,      SYR2K,     SYR2K,     TRMM,     TRMM,  POTRF,
+                                  POTRF, POTRS, POSV,  GETRF, GETRS,     GESV,      TRTRI,     QR,       QR,    QR,
+                                  QR,    QR,    GELS,  GESVD, EIGEN,     EIGEN,     EIGEN,     EIGEN,    EIGEN, EIGEN,
+                                  EIGEN, EIGEN, EIGEN, EIGEN, REDUCTION, REDUCTION, REDUCTION, REDUCTION};
 enum { ROUTINES = sizeof names / sizeof *names };
 
 static int grid, sides[2], place[2], rank;
@@ -85,24 +104,27 @@ static void set_element(const struct Matrix* m, char* element, int i, int j) {
   set(element, noise(m->seed, low, high) + (i == j ? m->diagonal : 0), imaginary);
 }
 
+/* The row (axis 0) or column of the whole matrix, from 0, that a row or column of this rank's part is. */
+static int global_index(int index, int axis, const int* d) {
+  const int block = d[4 + axis], from = (place[axis] - d[6 + axis] + sides[axis]) % sides[axis];
+  return (index / block * sides[axis] + from) * block + index % block;
+}
+
 static void fill(const struct Matrix* m) {
   const int* d = m->descriptor;
   for (int j = 0; j < m->local_columns; ++j)
     for (int i = 0; i < d[8]; ++i) {
       char* element = m->data + ((size_t)i + (size_t)j * (size_t)d[8]) * element_bytes();
-      const int from_row = (place[0] - d[6] + sides[0]) % sides[0],
-                from_column = (place[1] - d[7] + sides[1]) % sides[1];
-      const int global_row = (i / d[4] * sides[0] + from_row) * d[4] + i % d[4];
-      const int global_column = (j / d[5] * sides[1] + from_column) * d[5] + j % d[5];
       if (i < m->local_rows)
-        set_element(m, element, global_row - (m->row - 1), global_column - (m->column - 1));
+        set_element(m, element, global_index(i, 0, d) - (m->row - 1), global_index(j, 1, d) - (m->column - 1));
       else
         set(element, NAN, NAN);
     }
 }
 
 /* Makes this rank's part of a sub-matrix of `rows` x `columns`. `like`: has the same row blocks, and begins on the same
- * process row; `square`: blocks are square and the sub-matrix begins with a block. */
+ * process row; `square`: blocks are square and the sub-matrix begins with a block, and if it is 2, on the same process
+ * column. */
 static void make(struct Matrix* m, int rows, int columns, int square, const struct Matrix* like) {
   int* d = m->descriptor;
   m->rows = rows, m->columns = columns;
@@ -119,6 +141,8 @@ static void make(struct Matrix* m, int rows, int columns, int square, const stru
     m->row = 1 + (int)next(3) * d[4];
     const int wanted = owner_side(like->row - 1, d[4], like->descriptor[6], sides[0]);
     d[6] = ((wanted - (m->row - 1) / d[4]) % sides[0] + sides[0]) % sides[0];
+    const int column = owner_side(like->column - 1, d[5], like->descriptor[7], sides[1]);
+    if (square == 2) d[7] = ((column - (m->column - 1) / d[5]) % sides[1] + sides[1]) % sides[1];
   }
   d[2] = m->row - 1 + rows + (int)next(10), d[3] = m->column - 1 + columns + (int)next(10);
   m->local_rows = numroc_(&d[2], &d[4], &place[0], &d[6], &sides[0]);
@@ -259,8 +283,7 @@ static double residual(const struct Matrix* a, const struct Matrix* b, struct Ma
   for (int j = 0; j < z->local_columns; ++j)
     for (int i = 0; i < z->local_rows; ++i) {
       const size_t at = ((size_t)i + (size_t)j * (size_t)d[8]) * element_bytes();
-      const int from_column = (place[1] - d[7] + sides[1]) % sides[1];
-      scale(scaled + at, real_at(values, (j / d[5] * sides[1] + from_column) * d[5] + j % d[5]));
+      scale(scaled + at, real_at(values, global_index(j, 1, d)));
       for (int part = 0; part <= type / 2; ++part) {
         const double difference = fabs(real_at(az.data + at, part) - real_at(scaled + at, part));
         if (!(difference <= worst)) worst = difference;
@@ -339,6 +362,18 @@ static void one_eigenproblem(const char* name, int n) {
       itself(&job, &uplo, &n, OF(a), values, OF(z), work, &length, &info, 1L, 1L);
   }
   const double epsilon = type % 2 == 0 ? 6e-8 : 1.2e-16;
+  if (info == 0 && !generalized && !expert && !robust && !divided) { /* the values alone are the same */
+    const struct Wanted none = wanted(&z, 'N');
+    char* const alone = calloc((size_t)n, 8);
+    fill(&a);
+    if (complex_type)
+      itself("N", &uplo, &n, OF(a), alone, OF_WANTED(none), work, &length, real_work, &real_length, &info, 1L, 1L);
+    else
+      itself("N", &uplo, &n, OF(a), alone, OF_WANTED(none), work, &length, &info, 1L, 1L);
+    for (int i = 0; i < n && info == 0; ++i)
+      if (!(fabs(real_at(alone, i) - real_at(values, i)) <= epsilon * 200 * n)) info = -99;
+    free(alone);
+  }
   const double worst = residual(&kept, generalized ? &metric : NULL, &z, values, uplo);
   int right = info == 0 && worst <= epsilon * 200 * n;
   for (int i = 1; i < n; ++i) right = right && real_at(values, i) >= real_at(values, i - 1);
@@ -403,9 +438,8 @@ static void one_decomposition(int rows, int columns) {
   if (job == 'V') {
     for (int j = 0; j < u.local_columns; ++j)
       for (int i = 0; i < u.local_rows; ++i) {
-        const int from_column = (place[1] - d[7] + sides[1]) % sides[1];
         scale(u.data + ((size_t)i + (size_t)j * (size_t)d[8]) * element_bytes(),
-              real_at(values, (j / d[5] * sides[1] + from_column) * d[5] + j % d[5]));
+              real_at(values, global_index(j, 1, d)));
       }
     char one[16], minus[16];
     set(one, 1, 0), set(minus, -1, 0);
@@ -423,6 +457,93 @@ static void one_decomposition(int rows, int columns) {
   snprintf(call, sizeof call, "%cgesvd %c m=%d n=%d", "sdcz"[type], job, rows, columns);
   if (!right) printf("rank %d: %s: info %d, the residual is %.1e\n", rank, call, info, worst), different = 1;
   free(a.data), free(kept.data), free(u.data), free(vt.data), free(values), free(work), free(real_work);
+}
+
+/* Element (i, j) of the whole matrix of which a triangle is given. */
+static double complex whole_element(const struct Matrix* m, int i, int j) {
+  struct Matrix both = *m;
+  char element[16];
+  both.triangle = 0;
+  set_element(&both, element, i, j);
+  return real_at(element, 0) + (type >= 2 ? I * real_at(element, 1) : 0);
+}
+
+/* inv(L) A inv(L)^H, or L^H A L, on every rank. */
+static double complex* reduced(const struct Matrix* a, const struct Matrix* b, int itype) {
+  const int n = a->rows;
+  double complex *c = malloc(sizeof *c * (size_t)(n * n)), *column = malloc(sizeof *c * (size_t)n);
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < n; ++i) c[i + j * n] = whole_element(a, i, j);
+  for (int pass = 0; pass < 2; ++pass) /* from the left, then the same with the adjoint of the result */
+    for (int j = 0; j < n; ++j) {
+      for (int i = 0; i < n; ++i) column[i] = pass == 0 ? c[i + j * n] : c[j + i * n];
+      if (pass == 1)
+        for (int i = 0; i < n; ++i) column[i] = conj(column[i]);
+      for (int i = 0; i < n; ++i) {
+        double complex sum = itype == 1 ? column[i] : 0;
+        for (int k = 0; k < i && itype == 1; ++k) sum -= whole_element(b, i, k) * column[k];
+        for (int k = i; k < n && itype != 1; ++k) sum += conj(whole_element(b, k, i)) * column[k];
+        column[i] = itype == 1 ? sum / whole_element(b, i, i) : sum;
+      }
+      for (int i = 0; i < n; ++i)
+        if (pass == 0)
+          c[i + j * n] = column[i];
+        else
+          c[j + i * n] = conj(column[i]);
+    }
+  free(column);
+  return c;
+}
+
+/* Reduces a generalized eigenproblem, and checks the result itself. Records nothing: in some layouts ScaLAPACK 2.2.1
+ * returns NaN. */
+static void one_reduction(const char* name, int n) {
+  const char uplo = one_of("ULul");
+  const int itype = 1 + (int)next(3), none = -1;
+  const char triangle = (char)(uplo | 0x20);
+  struct Matrix a = {.seed = next(1000), .triangle = triangle, .symmetric = type >= 2 ? 2 : 1};
+  struct Matrix b = {
+      .seed = 1000 + next(1000), .triangle = triangle, .symmetric = a.symmetric, .diagonal = 4 + (double)n / 4};
+  make(&a, n, n, 1, NULL), make(&b, n, n, 2, &a);
+  if (!comparing) {
+    free(a.data), free(b.data);
+    return;
+  }
+  char scale[8] = {0}, size[16];
+  int info = -77, length = 0;
+  const Function itself = function(name);
+  snprintf(call, sizeof call, "%c%s %d %c n=%d", "sdcz"[type], name, itype, uplo, n);
+  if (strstr(name, "ngst") == NULL) {
+    itself(&itype, &uplo, &n, OF(a), OF(b), scale, &info, 1L);
+  } else {
+    itself(&itype, &uplo, &n, OF(a), OF(b), scale, size, &none, &info, 1L);
+    length = (int)real_at(size, 0);
+    char* const work = malloc((size_t)length * element_bytes());
+    itself(&itype, &uplo, &n, OF(a), OF(b), scale, work, &length, &info, 1L);
+    free(work);
+  }
+  double complex* const expected = reduced(&a, &b, itype);
+  double largest = 1, worst = 0;
+  for (int i = 0; i < n * n; ++i) largest = fmax(largest, cabs(expected[i]));
+  const int* d = a.descriptor;
+  for (int j = 0; j < a.local_columns; ++j)
+    for (int i = 0; i < d[8]; ++i) {
+      const char* const element = a.data + ((size_t)i + (size_t)j * (size_t)d[8]) * element_bytes();
+      const int row = global_index(i, 0, d) - (a.row - 1), column = global_index(j, 1, d) - (a.column - 1);
+      const int inside = i < a.local_rows && row >= 0 && column >= 0 && row < n && column < n;
+      const int used = inside && (triangle == 'u' ? row <= column : row >= column);
+      for (int part = 0; part <= type / 2; ++part) {
+        const double is = real_at(element, part);
+        const double complex wanted = used ? expected[row + column * n] : 0;
+        const double error = used ? fabs(is - (part == 0 ? creal(wanted) : cimag(wanted))) : isnan(is) ? 0 : INFINITY;
+        if (!(error <= worst)) worst = error;
+      }
+    }
+  const double epsilon = type % 2 == 0 ? 6e-8 : 1.2e-16;
+  if (info != 0 || real_at(scale, 0) != 1 || !(worst <= epsilon * 30 * (n + 4) * largest))
+    printf("rank %d: %s: info %d, scale %g, the error is %.1e\n", rank, call, info, real_at(scale, 0), worst),
+        different = 1;
+  free(a.data), free(b.data), free(expected);
 }
 
 static void check_factors(const struct Matrix* m, int count, const char* factors, double tolerance) {
@@ -547,6 +668,7 @@ static void one_call(int routine, int largest) {
       }
       tolerance *= 4;
       break;
+    case REDUCTION: one_reduction(name, n); return;
     case EIGEN: one_eigenproblem(name, n); return;
     case GESVD: one_decomposition(m, n); return;
     case QR: one_of_reflectors(name, largest, tolerance * 300); return;
@@ -620,7 +742,8 @@ int main(int count, char** arguments) {
     const int hermitian = strncmp(names[routine], "he", 2) == 0;
     const char* const name = names[routine];
     const int unitary = hermitian || strncmp(name, "un", 2) == 0, by_type = strncmp(name, "or", 2) == 0;
-    const int exists = by_type || kinds[routine] == EIGEN ? unitary == (type >= 2) : type >= 2 || !unitary;
+    const int spectral = kinds[routine] >= REDUCTION;
+    const int exists = by_type || spectral ? unitary == (type >= 2) : type >= 2 || !unitary;
     /* The product of complex vectors in OpenBLAS 0.3.21 reads past the end of a matrix, which ends the simulated
      * device's memory at times. */
     const int harmless = type < 2 || strcmp(names[routine], "potri") != 0;

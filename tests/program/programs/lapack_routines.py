@@ -65,6 +65,11 @@ def triangle(a: np.ndarray, lower: bool) -> np.ndarray:
     return np.tril(a) if lower else np.triu(a)
 
 
+def hermitian_of(a: np.ndarray, lower: bool) -> np.ndarray:
+    part = triangle(a, lower)
+    return part + part.conj().T - np.diag(np.diag(part))
+
+
 def half(a: np.ndarray, lower: bool) -> np.ndarray:
     """One triangle of a matrix. The other one holds NaN, and must be neither read nor written."""
     return np.asfortranarray(np.where(triangle(np.ones(a.shape), lower) > 0, a, np.nan))
@@ -82,9 +87,7 @@ def cholesky(check: Checks) -> None:
         x, _ = potrs(factor, b, lower=lower)
         check.close(f"potrs {word}", a @ x, b)
         inverse, _ = potri(factor, lower=lower)
-        part = triangle(inverse, lower)
-        full = part + part.conj().T - np.diag(np.diag(part))
-        check.close(f"potri {word}", full @ a, np.eye(check.n))
+        check.close(f"potri {word}", hermitian_of(inverse, lower) @ a, np.eye(check.n))
         _, x, info = posv(half(a, lower), b, lower=lower)
         check.close(f"posv {word}", a @ x, b)
     broken = a.copy()
@@ -355,6 +358,13 @@ def generalized(check: Checks) -> None:
             w, v, found, *_ = function(half(a, lower), half(b, lower), itype=itype, jobz="V", range="V", uplo=uplo, **ends)
             check.small(f"sygvx range itype={itype} {uplo}", residual(w[:found], v[:, :found]), scale)
             check.report(f"sygvx range itype={itype} {uplo} number found", found == n - 9)
+            factor, _ = check.function("potrf")(half(b, lower), lower=lower, clean=0)
+            part = triangle(factor, lower) if lower else triangle(factor, lower).conj().T  # B is part times its adjoint
+            c, info = check.function("sygst")(half(a, lower), factor, itype=itype, lower=lower)
+            full = hermitian_of(c, lower)
+            product, expected = (part @ full @ part.conj().T, a) if itype == 1 else (full, part.conj().T @ a @ part)
+            check.close(f"sygst itype={itype} {uplo}", product, expected)
+            check.report(f"sygst itype={itype} {uplo} other triangle", info == 0 and bool(np.isnan(c).sum() == n * (n - 1) // 2))
 
 
 def places(n: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -293,6 +293,10 @@ class Example {
         fill_hermitian(problem, Argument::a, 0);
         fill_hermitian(problem, Argument::b, static_cast<double>(problem.n));
         return;
+      case Family::reduction:
+        fill_hermitian(problem, Argument::a, 0);
+        fill_triangle(problem, Argument::b);
+        return;
       default: fill_general(problem, Argument::a, 0);
     }
     if (has(Argument::b)) fill_general(problem, Argument::b, 0);
@@ -323,10 +327,10 @@ class Example {
   }
 
   /// A triangle near the unit matrix; an implicit diagonal of ones is filled with NaN.
-  void fill_triangle(const lapack::Problem& problem) {
+  void fill_triangle(const lapack::Problem& problem, Argument argument = Argument::a) {
     const double small = 1 / std::sqrt(static_cast<double>(problem.n));
     const double diagonal = problem.diag == 'u' ? std::nan("") : 2;
-    fill_part(problem, Argument::a, [&](std::int64_t i, std::int64_t j) {
+    fill_part(problem, argument, [&](std::int64_t i, std::int64_t j) {
       return i == j ? diagonal + random() / 2 : small * random_number();
     });
   }

@@ -216,6 +216,7 @@ TEST_P(Verification, AcceptsResultsOfIllConditionedProblems) {
 
 TEST_P(Verification, AcceptsResultsOfLargeAndSmallNumbers) {
   if (is_single() || example_has_reflectors()) return;
+  if (kind() == Kind::sygst) return;  // LAPACK squares the factor's diagonal, which overflows
   for (const Options& each : options()) {
     // If a product of both matrices overflows, the scaled range is empty, and LAPACK ends the program with status 0.
     if (lapack::row(kind()).arguments.has(Argument::itype) && each.range == 'V') continue;

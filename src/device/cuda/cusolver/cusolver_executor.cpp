@@ -34,6 +34,7 @@ Status run_family(const Task& task) {
     case Family::least_norm: return run_least_norm(task);
     case Family::eigenproblem: return run_eigenproblem(task);
     case Family::generalized_eigenproblem: return run_generalized_eigenproblem(task);
+    case Family::reduction: return run_reduction(task);
     case Family::singular_values: return run_singular_values(task);
     case Family::general_eigenproblem: return run_general_eigenproblem(task);
   }

@@ -54,6 +54,7 @@ Status run_least_squares(const Task& task);
 Status run_least_norm(const Task& task);
 Status run_eigenproblem(const Task& task);
 Status run_generalized_eigenproblem(const Task& task);
+Status run_reduction(const Task& task);
 Status run_singular_values(const Task& task);
 Status run_general_eigenproblem(const Task& task);
 
