@@ -5,6 +5,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from blastoff.errors import USAGE as NOT_USABLE
 from blastoff.errors import CommandError
@@ -193,16 +194,26 @@ def dispatch(arguments: Sequence[str]) -> int:
     return COMMANDS[name](rest)
 
 
+STDOUT = 1
+"""Its file descriptor."""
 OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """How writing to standard output fails."""
 
 
 def discard_output() -> None:
     """Gives standard output up, so that Python does not try again to write what is left of it when it ends."""
-    if sys.stdout is not None:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def closed_output() -> TextIO:
+    """What stands for a standard output that the caller has closed: writing to it fails, and no other file gets its descriptor."""
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    if nowhere != STDOUT:
+        os.dup2(nowhere, STDOUT)
         os.close(nowhere)
+    return open(STDOUT, "w", encoding="utf-8", closefd=False)
 
 
 def written(arguments: Sequence[str]) -> int:
@@ -210,12 +221,13 @@ def written(arguments: Sequence[str]) -> int:
     try:
         return dispatch(arguments)
     finally:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the command; returns the exit status. `run` does not return: it ends the process as its program has ended."""
+    if sys.stdout is None:
+        sys.stdout = closed_output()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=PLAIN_ERRORS)
     try:

@@ -1,12 +1,39 @@
-"""Text that commands write to files: in UTF-8, whatever the locale."""
+"""Files that commands read and write: in UTF-8, whatever the locale."""
 
+import errno
+import json
+import os
+import stat
 import sys
 from pathlib import Path
+from typing import Any, TextIO
 
 from blastoff.errors import CommandError
 
 STDOUT = "-"
 """The name that stands for standard output."""
+
+
+def opened(path: str | Path) -> TextIO:
+    """A file to read. OSError if it cannot be read. A device is refused: /dev/zero has no end."""
+    kind = os.stat(path).st_mode
+    if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+        raise OSError(errno.EINVAL, "is a device, not a file", str(path))
+    return Path(path).open(encoding="utf-8")
+
+
+def read(path: str | Path) -> str:
+    """The text of a file. OSError if it cannot be read, ValueError if it is not UTF-8."""
+    with opened(path) as file:
+        return file.read()
+
+
+def parsed(text: str) -> Any:
+    """What a JSON text says. ValueError if it is not JSON."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("too many brackets in each other") from error
 
 
 def write(path: str, text: str) -> None:

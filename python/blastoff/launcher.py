@@ -46,8 +46,9 @@ def execute(arguments: Sequence[str]) -> NoReturn:
 
 
 def ask(*arguments: str) -> list[str]:
-    """The texts that the launcher prints. Raises CommandError with its message if it refuses."""
+    """The texts that the launcher prints; what it says on stderr is passed on. Raises CommandError with its message if it refuses."""
     done = subprocess.run([find(), *arguments], stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode != 0:
         raise CommandError(os.fsdecode(done.stderr).strip().removeprefix("blastoff: "), done.returncode)
+    sys.stderr.write(os.fsdecode(done.stderr))
     return os.fsdecode(done.stdout).split("\0")[:-1]

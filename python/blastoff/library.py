@@ -33,16 +33,21 @@ def find_library() -> Path:
     raise CommandError(f"libblastoff.so was not found at {looked}; set BLASTOFF_LIBRARY to its path")
 
 
+def loaded(path: Path, function: str) -> tuple[ctypes.CDLL, Any]:
+    """The library, and one of its C functions."""
+    try:
+        library = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
+        return library, getattr(library, function)
+    except (OSError, AttributeError) as error:
+        raise CommandError(f"{path} cannot be used: {error}") from error
+
+
 def ask(path: Path, function: str, *arguments: ctypes._SimpleCData) -> str:
     """Text that one of the library's C functions returns for C arguments (include/blastoff.h).
 
     The library is loaded without RTLD_GLOBAL, since its BLAS names would otherwise take the place of other libraries' names.
     """
-    try:
-        library = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
-        call = getattr(library, function)
-    except (OSError, AttributeError) as error:
-        raise CommandError(f"{path} cannot be used: {error}") from error
+    library, call = loaded(path, function)
     call.restype = ctypes.c_char_p
     text = call(*arguments)
     if text is None and does_nothing(library):
@@ -60,8 +65,7 @@ def does_nothing(library: ctypes.CDLL) -> bool:
 
 def counters(path: Path, file: Path) -> dict[str, Any] | None:
     """A report made from a process's counter file as it is now; None if another version of the library wrote the file."""
-    loaded = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
-    function = loaded.blastoff_counters_json
+    _, function = loaded(path, "blastoff_counters_json")
     function.restype = ctypes.c_void_p
     text = function(ctypes.c_char_p(os.fsencode(file)))
     if text is None:
@@ -76,24 +80,24 @@ def counters(path: Path, file: Path) -> dict[str, Any] | None:
 
 def remove_counters(path: Path, file: Path) -> None:
     """Removes the files of a process that has ended."""
-    ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_remove_counters(ctypes.c_char_p(os.fsencode(file)))
+    loaded(path, "blastoff_remove_counters")[1](ctypes.c_char_p(os.fsencode(file)))
 
 
 def global_rank(path: Path) -> int:
     """The MPI rank that the environment gives this process; -1 if it gives none."""
-    return ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_global_rank()
+    return loaded(path, "blastoff_global_rank")[1]()
 
 
 def local_size(path: Path) -> int:
     """How many processes of the MPI job run on this host; 1 if the environment does not tell."""
-    return ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW).blastoff_local_size()
+    return loaded(path, "blastoff_local_size")[1]()
 
 
 def write_report(path: Path, pattern: str, report: dict[str, Any], of_child: bool = False) -> bool:
     """Writes the report of a process that has not written it itself. Returns False, after a line on stderr, if that fails. `of_child`: the
     file's name contains the process id."""
-    loaded = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
-    return loaded.blastoff_write_report(os.fsencode(pattern), json.dumps(report, indent=2).encode() + b"\n", int(of_child)) == 0
+    _, write = loaded(path, "blastoff_write_report")
+    return write(os.fsencode(pattern), json.dumps(report, indent=2).encode() + b"\n", int(of_child)) == 0
 
 
 def allocator_beside(path: Path) -> Path:
@@ -112,8 +116,8 @@ UNKNOWN_BUILD = "unknown"
 def build(path: Path) -> str:
     """Which state of the sources the library at `path` was built from (tools/build-id)."""
     try:
-        loaded = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
-        return ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(loaded, "blastoff_build_id"))).decode()
+        library = ctypes.CDLL(str(path), mode=os.RTLD_LOCAL | os.RTLD_NOW)
+        return ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, "blastoff_build_id"))).decode()
     except (OSError, ValueError):
         return UNKNOWN_BUILD
 

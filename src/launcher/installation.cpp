@@ -13,6 +13,7 @@
 
 #include "launcher/executable.h"
 #include "launcher/path.h"
+#include "launcher/values.h"
 #include "platform/folder.h"
 
 namespace blastoff::launcher {
@@ -107,6 +108,8 @@ Expected<std::string> find_library() {
   if (access(path.c_str(), F_OK) != 0)
     return fail("libblastoff.so was not found at " + (path.empty() ? own_file() : path) +
                 "; set BLASTOFF_LIBRARY to its path");
+  if (!mentions(path, "blastoff_global_rank"))
+    return fail(path + " is not libblastoff.so; set BLASTOFF_LIBRARY to its path");
   if (path.find_first_of(" :\t\n") != std::string::npos)
     return fail(path +
                 ": a path in LD_PRELOAD cannot contain a space or a colon; set BLASTOFF_LIBRARY to another copy");

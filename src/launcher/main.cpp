@@ -58,6 +58,7 @@ Expected<int> print_environment(const Words& words) {
   if (const auto valid = check_variables(*line); !valid) return tl::unexpected(valid.error());
   const auto environment = program_environment(*line, *library);
   if (!environment) return tl::unexpected(environment.error());
+  for (const std::string& problem : site_defaults().problems) platform::log_line("%s", problem.c_str());
   return print(environment->entries());
 }
 

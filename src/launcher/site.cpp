@@ -1,11 +1,12 @@
 #include "launcher/site.h"
 
-#include <cerrno>
+#include <unistd.h>
+
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 
 #include "launcher/command_line.h"
+#include "launcher/values.h"
 
 namespace blastoff::launcher {
 
@@ -43,14 +44,14 @@ const char* default_path() {
 
 SiteDefaults site_defaults() {
   const char* const chosen = std::getenv(variable);
-  const std::string path = chosen != nullptr && *chosen != '\0' ? chosen : default_path();
+  const bool is_chosen = chosen != nullptr && *chosen != '\0';
+  const std::string path = is_chosen ? chosen : default_path();
   SiteDefaults site;
-  errno = 0;
-  std::ifstream file(path);
-  if (!file) {
-    if (errno != ENOENT && errno != ENOTDIR) site.problems.push_back(path + ": " + std::strerror(errno));
+  if (const std::string obstacle = obstacle_to_file(path); !obstacle.empty()) {
+    if (is_chosen || access(path.c_str(), F_OK) == 0) site.problems.push_back(path + ": " + obstacle);
     return site;
   }
+  std::ifstream file(path);
   site.path = path;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <string_view>
 
 #include "config/routine_choice.h"
@@ -27,11 +28,10 @@ std::string obstacle_to_directory(const std::string& path) {
   return access(path.c_str(), R_OK | X_OK) == 0 ? "" : std::strerror(errno);
 }
 
-std::string obstacle_to_file(const std::string& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return std::strerror(errno);
-  if (S_ISDIR(status.st_mode)) return std::strerror(EISDIR);
-  return access(path.c_str(), R_OK) == 0 ? "" : std::strerror(errno);
+/// The library reads the model later and says what else is wrong with it.
+std::string obstacle_to_model(const std::string& path) {
+  if (std::string wrong = obstacle_to_file(path); !wrong.empty()) return wrong;
+  return mentions(path, "\"blastoff_machine\"") ? "" : "not a machine model";
 }
 
 /// Lines are appended to the file. No directory is made for it.
@@ -74,12 +74,28 @@ std::string obstacle_to_routines(const std::string& list) {
 
 }  // namespace
 
+std::string obstacle_to_file(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return std::strerror(errno);
+  if (S_ISDIR(status.st_mode)) return std::strerror(EISDIR);
+  return access(path.c_str(), R_OK) == 0 ? "" : std::strerror(errno);
+}
+
+bool mentions(const std::string& path, std::string_view word) {
+  constexpr std::size_t most = 1 << 20;
+  std::string text(most, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(text.data(), most);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text.find(word) != std::string::npos;
+}
+
 std::string obstacle_to(const config::Option& option, const std::string& value) {
   constexpr std::string_view to_file = "calls=";
   const std::string_view name = option.name;
   if (value.empty()) return "";
   if (name == "cuda-path") return obstacle_to_directory(value);
-  if (name == "model") return value == "none" ? "" : obstacle_to_file(value);
+  if (name == "model") return value == "none" ? "" : obstacle_to_model(value);
   if (name == "log") return value.starts_with(to_file) ? obstacle_to_log(value.substr(to_file.size())) : "";
   if (name == "routines") return obstacle_to_routines(value);
   if (name == "simulated-rates") return obstacle_to_rates(value);

@@ -190,5 +190,12 @@ def test_examples_name_options_that_exist():
 
 
 def test_pages_show_examples_and_files(blastoff):
-    page = blastoff("help", "--man", "top").stdout
-    assert ".SH EXAMPLES" in page and ".SH FILES" in page and "/etc/blastoff.conf" in page
+    for name in ((), ("top",)):
+        page = blastoff("help", "--man", *name).stdout
+        assert ".SH EXAMPLES" in page and ".SH FILES" in page and "/etc/blastoff.conf" in page
+
+
+def test_pages_say_exit_statuses_and_whole_placeholders(blastoff):
+    page = blastoff("help", "--man", "predict").stdout
+    assert ".SH EXIT STATUS\n0 if it worked" in page and "\\fINAME[,NAME...]\\fR" in page
+    assert blastoff("help", "--man", "doctor").stdout.count(".SH EXIT STATUS\n0 if calls can be offloaded") == 1

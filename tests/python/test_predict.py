@@ -318,7 +318,7 @@ def test_a_page(tmp_path, products):
     ("arguments", "said"),
     [
         (["--machine=h300"], "machine h300 is not known; known: a100-pcie4, grace-hopper"),
-        (["--machine=h"], "machine h is not the begin of one name only; known: "),
+        (["--machine=h"], "machine h is the beginning of several names; known: "),
         (["--machine=/nowhere.json"], "/nowhere.json cannot be read: No such file or directory"),
         (["--gpus=0"], "invalid value --gpus=0; accepted: a number from 1 to 64"),
         (["--policy=none"], "invalid value --policy=none; accepted: "),

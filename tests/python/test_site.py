@@ -24,7 +24,12 @@ def test_the_command_line_and_the_environment_override_the_site(blastoff, site):
     assert "BLASTOFF_DEVICE" not in variables
     variables = settings_of(blastoff, "--policy=first-use", env=site | {"BLASTOFF_MIN_SIZE": "7"})
     assert variables["BLASTOFF_POLICY"] == "first-use" and "BLASTOFF_MIN_SIZE" not in variables
-    assert "BLASTOFF_POLICY" not in settings_of(blastoff, env={"BLASTOFF_SITE_FILE": "/nonexistent"})
+
+
+@pytest.mark.parametrize(("path", "why"), [("/nonexistent", "No such file or directory"), ("/tmp", "Is a directory")])
+def test_a_file_that_is_named_must_be_one(blastoff, path, why):
+    done = blastoff("env", "--json", env={"BLASTOFF_SITE_FILE": path})
+    assert done.stderr == f"blastoff: {path}: {why}\n" and "BLASTOFF_POLICY" not in json.loads(done.stdout)
 
 
 def test_lines_that_do_not_count_are_named(blastoff, site):
@@ -44,7 +49,7 @@ def test_doctor_shows_them(monkeypatch, site):
     found = machine.site_defaults()
     assert found.state.value == "warn" and found.text.startswith("policy=copy; min-size=300; ") and "unknown setting foo" in found.text
     monkeypatch.setenv("BLASTOFF_SITE_FILE", "/nonexistent")
-    assert machine.site_defaults().text.startswith("none")
+    assert machine.site_defaults().text == "/nonexistent: No such file or directory"
 
 
 @pytest.mark.parametrize(
@@ -54,6 +59,7 @@ def test_doctor_shows_them(monkeypatch, site):
         ("--cuda-path=/etc/passwd", "Not a directory; accepted: a directory"),
         ("--model=nosuch.json", "No such file or directory; accepted: a file path, or none"),
         ("--model=/", "Is a directory; accepted: a file path, or none"),
+        ("--model=/etc/passwd", "not a machine model; accepted: a file path, or none"),
         ("--simulated-rates=foo=1", "not understood; NAME is one of link, device, cpu, launch and start; accepted: default, or NAME=NUMBER[,...]"),
         ("--simulated-rates=cpu=0", "not understood; NAME is one of"),
         ("--simulated-fault=bogus", "not understood; OPERATION is one of allocate, "),

@@ -21,6 +21,7 @@ PROBE_SECONDS = 120
 def probe() -> dict[str, Any]:
     """What the library finds when it opens the device and the page tracker, in a separate process, since drivers may hang or crash."""
     path = library.find_library()
+    library.loaded(path, "blastoff_probe_json")  # raises an error if it is another library
     # Isolated (-I): files in the current directory must not be imported as Python's own modules.
     command = [sys.executable, "-I", "-c", PROBE, str(library.PACKAGE.parent), str(path)]
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}

@@ -1,7 +1,8 @@
 """A fast check whether a document fits a JSON schema, since a job may have thousands of reports. For a document that does not fit, jsonschema
 says what is wrong."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 Check = Callable[[Any], bool]
@@ -37,6 +38,10 @@ class Compiler:
                 names = schema["type"]
                 allowed = [TYPES[name] for name in ([names] if isinstance(names, str) else names)]
                 return allowed if len(allowed) == 1 else [lambda value: any(check(value) for check in allowed)]
+            case "const":
+                return [self._one_of([schema["const"]])]
+            case "enum":
+                return [self._one_of(schema["enum"])]
             case "minimum":
                 least, is_number = schema["minimum"], TYPES["number"]
                 return [lambda value: not is_number(value) or value >= least]
@@ -56,6 +61,9 @@ class Compiler:
                 return [self._reference(schema["$ref"])]
         raise KeyError(keyword)
 
+    def _one_of(self, allowed: Sequence[Any]) -> Check:
+        return lambda value: any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in allowed)
+
     def _members(self, schema: Mapping[str, Any]) -> Check:
         named = {name: self.compile(part) for name, part in schema.get("properties", {}).items()}
         others = schema.get("additionalProperties", True)
@@ -67,3 +75,16 @@ class Compiler:
         if part not in self.known:
             self.known[part] = self.compile(self.whole["$defs"][part])
         return self.known[part]
+
+
+def explain(document: Any, schema: Mapping[str, Any]) -> str:
+    """What is wrong with a document: its first error by the schema; "" if it fits. Without jsonschema, that it does not fit."""
+    try:
+        import jsonschema
+    except ModuleNotFoundError:
+        return "it does not fit the schema"
+    for error in islice(jsonschema.Draft202012Validator(schema).iter_errors(document), 1):
+        where = "/".join(str(part) for part in error.absolute_path)
+        message = error.message if len(error.message) < 200 else f"does not fit the schema's {error.validator}"
+        return f"{where}: {message}" if where else message
+    return ""

@@ -1,6 +1,5 @@
 """Reading the JSON reports of a job."""
 
-import json
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -8,19 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from blastoff import library, printable
+from blastoff import files, library, printable
 from blastoff.errors import CommandError
 from blastoff.job import folding, runs
-from blastoff.job.check import Check, Compiler
+from blastoff.job.check import Check, Compiler, explain
 from blastoff.job.processes import Job, Process, in_order
 from blastoff.job.schema import report_schema
-
-
-@cache
-def _validator() -> Any:
-    import jsonschema
-
-    return jsonschema.Draft202012Validator(report_schema())
 
 
 @cache
@@ -28,9 +20,9 @@ def _fits() -> Check:
     return Compiler(report_schema()).compile(report_schema())
 
 
-def misfit(report: Any) -> Any:
-    """The first error of a report by the published schema; None where it fits."""
-    return None if _fits()(report) else next(iter(_validator().iter_errors(report)), None)
+def misfit(report: Any) -> str:
+    """What is wrong with a report by the published schema; "" where it fits."""
+    return "" if _fits()(report) else explain(report, report_schema())
 
 
 TIMELINE, END = '\n  "timeline": [\n', "\n  ]"
@@ -47,18 +39,15 @@ def without_timeline(text: str) -> str:
 def read_report(path: str, with_timeline: bool = False) -> Process:
     """Reads one file and checks it against the published schema. The time line is not read until somebody asks for it."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = files.read(path)
         shortened = text if with_timeline else without_timeline(text)
-        report = json.loads(shortened)
+        report = files.parsed(shortened)
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise CommandError(f"{path} is not a Blastoff report: not JSON ({error})") from error
-    found = misfit(report)
-    if found is not None:
-        where = "/".join(str(part) for part in found.absolute_path)
-        message = found.message if len(found.message) < 200 else f"does not fit the schema's {found.validator}"
-        raise CommandError(f"{path} is not a Blastoff report: {f'{where}: ' if where else ''}{message}")
+    if wrong := misfit(report):
+        raise CommandError(f"{path} is not a Blastoff report: {wrong}")
     return Process(path, report, None if shortened is text else lambda: read_report(path, with_timeline=True).timeline)
 
 

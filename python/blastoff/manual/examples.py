@@ -1,5 +1,12 @@
 """What the manual pages show besides options: examples, and the files that Blastoff reads and writes."""
 
+FIRST = (
+    ("blastoff try -- python3 train.py", "Without a GPU: whether one would help, and how much."),
+    ("blastoff run -- python3 train.py", "With a GPU: runs the program offloaded, and sums up what happened."),
+    ("blastoff doctor", "What works on this machine, what does not, and how to fix it."),
+)
+"""Those of blastoff itself."""
+
 EXAMPLES = {
     "run": (
         ("blastoff run -- ./a.out input.dat", "Runs the program, offloads its calls where that takes less time, and sums them up."),
@@ -32,6 +39,13 @@ EXAMPLES = {
     "completion": (('eval "$(blastoff completion bash)"', "Completes commands and options in this shell."),),
 }
 """By command: command lines, and what they do."""
+
+RUN_STATUS = (
+    "That of PROGRAM; 2 if an option, a setting or the program does not allow it to be run with Blastoff; 126 if it cannot be executed; "
+    "127 if there is no such program."
+)
+STATUS = "0 if it worked; 1 if it failed or its output cannot be written; 2 if the command line or a file cannot be used."
+"""Of commands whose help does not tell theirs."""
 
 FILES = (
     ("/etc/blastoff.conf", "The site's defaults: NAME = VALUE in each line."),

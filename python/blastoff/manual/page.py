@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from blastoff.manual.examples import EXAMPLES, FILES
+from blastoff.manual.examples import EXAMPLES, FILES, FIRST, RUN_STATUS, STATUS
 from blastoff.manual.syntax import Argument, Command
 from blastoff.options import Option
 
@@ -64,9 +64,9 @@ def variables(table: Sequence[Option]) -> list[str]:
     return lines
 
 
-def examples(name: str) -> list[str]:
-    """Command lines of a command, and what they do."""
-    lines = [line for command, what in EXAMPLES.get(name, ()) for line in (".TP", f"\\fB{escaped(command)}\\fR", prose(what))]
+def examples(chosen: Sequence[tuple[str, str]]) -> list[str]:
+    """Command lines, and what they do."""
+    lines = [line for command, what in chosen for line in (".TP", f"\\fB{escaped(command)}\\fR", prose(what))]
     return section("EXAMPLES", *lines) if lines else []
 
 
@@ -83,13 +83,11 @@ def command_page(command: Command, table: Sequence[Option], version: str) -> str
     lines += options_of(command)
     if command.name in ("run", "env"):
         lines += section("ENVIRONMENT", *variables(table))
-    if command.name == "run":
-        status = "That of PROGRAM; 2 if an option, a setting or the program does not allow it to be run with Blastoff; "
-        lines += section("EXIT STATUS", prose(status + "126 if it cannot be executed; 127 if there is no such program."))
-    if command.epilog:
-        title, _, text = command.epilog.partition(": ")
-        lines += section(title.upper(), prose(text[:1].upper() + text[1:]))
-    lines += [*examples(command.name), *files()]
+    title, _, text = command.epilog.partition(": ")
+    if not title:
+        title, text = "Exit status", RUN_STATUS if command.name == "run" else STATUS
+    lines += section(title.upper(), prose(text[:1].upper() + text[1:]))
+    lines += [*examples(EXAMPLES.get(command.name, ())), *files()]
     lines += section("SEE ALSO", "\\fBblastoff\\fR(1)")
     return "\n".join(lines) + "\n"
 
@@ -103,6 +101,7 @@ def overview(commands: Sequence[Command], usage: str, version: str) -> str:
     lines += section("COMMANDS")
     for command in commands:
         lines += [".TP", f"\\fB{command.name}\\fR", prose(command.summary)]
+    lines += examples(FIRST)
     lines += files(("libblastoff.so", "The library that is preloaded."))
     lines += section("SEE ALSO", ", ".join(f"\\fBblastoff\\-{command.name}\\fR(1)" for command in commands))
     return "\n".join(lines) + "\n"

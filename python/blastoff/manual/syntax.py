@@ -65,12 +65,17 @@ def placeholder(action: argparse.Action) -> str:
     return str(action.metavar or action.dest.upper())
 
 
+def value_of(placeholder: str) -> str:
+    """The value alone: TIME of [=TIME]."""
+    return placeholder[2:-1] if placeholder.startswith("[=") else placeholder
+
+
 def arguments_of(parser: Parser) -> list[Argument]:
     formatter = parser._get_formatter()
     return [
         Argument(
             names=tuple(action.option_strings),
-            value="" if action.nargs == 0 else placeholder(action).removeprefix("[=").removesuffix("]"),
+            value="" if action.nargs == 0 else value_of(placeholder(action)),
             optional=action.nargs != 0 and placeholder(action).startswith("[="),
             group=group.title or "options",
             help=formatter._expand_help(action) if action.help else "",

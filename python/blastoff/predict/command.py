@@ -13,7 +13,7 @@ from blastoff.parser import Parser
 from blastoff.predict import job as jobs
 from blastoff.predict import nodes, ranks, trial
 from blastoff.predict.scale import Nodes
-from blastoff.replay import machines, prediction
+from blastoff.replay import machines, prediction, traces
 
 SETTINGS = ("policy", "routines", "min-size", "decide", "start", "device-memory", "simulated-memory")
 """Options of a run that change a prediction."""
@@ -27,7 +27,7 @@ def parser() -> Parser:
         "written. The calls go through Blastoff's own decisions and residency, on machine models: nothing is computed. Several files are "
         "the processes of one job.",
     )
-    result.add_argument("files", metavar="FILE", nargs="*", help="the trace of a process")
+    result.add_argument("files", metavar="FILE", nargs="*", help="the trace of a process, or a directory with the traces of one run")
     named = "machine models by name, or by path; simulated:RATES is the simulated device. Default: all that come with Blastoff and that it can use"
     result.add_argument("--machine", metavar="NAME[,NAME...]", help=named)
     result.add_argument("--gpus", metavar="N", help="GPUs of each process: a call goes to the one that has its matrices. Default: 1")
@@ -35,7 +35,9 @@ def parser() -> Parser:
     add_nodes(result)
     for option in options.read_table(library.find_library()):
         if option.name in SETTINGS:
-            result.add_argument(option.flag, metavar=option.metavar, help=f"as for blastoff run. Default: {option.default}".replace("%", "%%"))
+            result.add_argument(
+                option.flag, metavar=option.metavar, help=f"as for blastoff run. Default: {option.default or 'none'}".replace("%", "%%")
+            )
     result.add_argument("--html", metavar="FILE", help="write one self-contained page instead")
     result.add_argument("--json", action="store_true", help="print JSON (share/prediction.schema.json)")
     return result
@@ -109,6 +111,7 @@ def on_one(parsed: Any, settings: dict[str, str]) -> dict[str, Any]:
 
 def run(arguments: Sequence[str]) -> int:
     parsed = parser().parse_args(arguments)
+    parsed.files = traces.named(parsed.files)
     settings = {}
     for option in options.read_table(library.find_library()):
         value = getattr(parsed, option.name.replace("-", "_"), None) if option.name in SETTINGS else None

@@ -1,12 +1,11 @@
 """Facts about a job of many ranks, from a user or a publication (share/job.schema.json)."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from blastoff import files
 from blastoff.errors import CommandError
 from blastoff.replay import machines
 
@@ -165,7 +164,7 @@ def read(name: str) -> Job:
     """Reads the job in a file. Mistakes in the file raise CommandError."""
     path = find(name)
     try:
-        whole = json.loads(Path(path).read_text(encoding="utf-8"))
+        whole = files.parsed(files.read(path))
     except OSError as error:
         raise CommandError(f"predict: {path} cannot be read: {error.strerror}") from error
     except ValueError as error:

@@ -1,6 +1,7 @@
 """`blastoff try`: runs a program once under trace, and says what a GPU would change."""
 
 import argparse
+import os
 import signal
 import subprocess
 import sys
@@ -57,6 +58,8 @@ def folder_for_traces(path: str, is_rank: bool) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CommandError(f"try: {path}: {error.strerror}") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise CommandError(f"try: {path}: no trace can be written there")
     if not is_rank and any(folder.glob("*.trace")):
         raise CommandError(f"try: {path} holds traces already; accepted: an empty or a new directory")
     return folder

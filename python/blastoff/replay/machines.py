@@ -1,12 +1,11 @@
 """Machine models by name, and the model of the CPU on which a trace was taken."""
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blastoff import library
+from blastoff import files, library
 from blastoff.errors import CommandError
 
 SIMULATED = "simulated:"
@@ -19,7 +18,7 @@ DATA_SHEET = "data sheet"
 def part(model: str, name: str) -> dict[str, Any]:
     """A part of the text of a model; {} if it has none, or if the text is no model: the library says what is wrong with it."""
     try:
-        found = json.loads(model)[name]
+        found = files.parsed(model)[name]
     except (ValueError, LookupError, TypeError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -69,9 +68,21 @@ def known() -> dict[str, Path]:
 
 def read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return files.read(path)
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"predict: {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def model_in(path: Path) -> str:
+    """The text of a model in a file that somebody names. The library says later what else is wrong with it."""
+    text = read(path)
+    try:
+        is_model = files.parsed(text)["blastoff_machine"] == 1
+    except (ValueError, LookupError, TypeError):
+        is_model = False
+    if not is_model:
+        raise CommandError(f"predict: {path} is not a machine model; blastoff calibrate writes one")
+    return text
 
 
 def find(name: str) -> Machine:
@@ -79,12 +90,12 @@ def find(name: str) -> Machine:
     if name.startswith(SIMULATED):
         return Machine("simulated", rates=name.removeprefix(SIMULATED))
     if "/" in name or name.endswith(".json"):
-        return Machine(Path(name).stem, read(Path(name)))
+        return Machine(Path(name).stem, model_in(Path(name)))
     models = known()
     matching = [name] if name in models else [each for each in models if each.startswith(name)] if name else []
     if len(matching) != 1:
-        wrong = "is not the begin of one name only" if matching else "is not known"
-        raise CommandError(f"predict: machine {name} {wrong}; known: {', '.join(models)}, {SIMULATED}RATES, or the path of a model")
+        wrong, empty = "is the beginning of several names" if matching else "is not known", "''"
+        raise CommandError(f"predict: machine {name or empty} {wrong}; known: {', '.join(models)}, {SIMULATED}RATES, or the path of a model")
     return Machine(matching[0], read(models[matching[0]]))
 
 
@@ -121,7 +132,7 @@ def source(cpu: str) -> str:
     for path in reversed(known().values()):
         text = read(path)
         try:
-            if describes(json.loads(text), cpu):
+            if describes(files.parsed(text), cpu):
                 return text
         except (ValueError, AttributeError):
             continue

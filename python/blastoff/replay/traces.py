@@ -1,10 +1,12 @@
 """What a trace says of its process, and which traces of a job matter."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from blastoff import files
 from blastoff.errors import CommandError
 
 LEAST_SHARE = 0.05
@@ -16,8 +18,8 @@ MOST_PROCESSES = 64
 def header(path: str) -> dict[str, Any]:
     """The first line of a trace."""
     try:
-        with Path(path).open(encoding="utf-8") as file:
-            first = json.loads(file.readline())
+        with files.opened(path) as file:
+            first = files.parsed(file.readline())
     except OSError as error:
         raise CommandError(f"predict: {path} cannot be read: {error.strerror}") from error
     except ValueError:
@@ -45,3 +47,22 @@ def that_matter(paths: Sequence[Path]) -> list[str]:
     seconds = {path: seconds_in_calls(path) for path in paths}
     ordered = sorted(paths, key=lambda path: -seconds[path])
     return [str(path) for path in ordered if seconds[path] >= LEAST_SHARE * seconds[ordered[0]]][:MOST_PROCESSES]
+
+
+def named(paths: Sequence[str]) -> list[str]:
+    """The traces that these paths name: files, and those in directories. CommandError if a directory has none, or traces of several runs."""
+    found: list[str] = []
+    for path in paths:
+        folder = Path(path)
+        if not folder.is_dir():
+            found.append(path)
+            continue
+        os.scandir(folder).close()  # raises an error if it cannot be read; glob() would find nothing
+        inside = sorted(folder.glob("*.trace"))
+        if not inside:
+            raise CommandError(f"predict: no trace in {path}; blastoff run --trace {path}/ writes them there")
+        heads = [header(str(each)) for each in inside]
+        if len({head.get("run") for head in heads if head.get("rank") is None}) > 1:
+            raise CommandError(f"predict: {path} has traces of several runs; name the files of one: {', '.join(each.name for each in inside)}")
+        found += that_matter(inside)
+    return found

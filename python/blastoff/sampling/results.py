@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from blastoff import library
+from blastoff import files, library
 from blastoff.errors import CommandError
 from blastoff.job import runs
+from blastoff.job.check import Compiler, explain
 from blastoff.sampling import own, timeline
 
 FILE = "memory-{}.json"
@@ -53,18 +54,13 @@ def find(path: str) -> Path:
 
 def read(path: str) -> dict[str, Any]:
     """Reads one document, and checks it against the published schema."""
-    import jsonschema
-
-    file = find(path)
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document = files.parsed(files.read(find(path)))
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise CommandError(f"{path} is not a time line of `blastoff run --memory`: not JSON ({error})") from error
-    misfit = next(iter(jsonschema.Draft202012Validator(schema()).iter_errors(document)), None)
-    if misfit is not None:
-        where = "/".join(str(part) for part in misfit.absolute_path)
-        message = misfit.message if len(misfit.message) < 200 else f"does not fit the schema's {misfit.validator}"
-        raise CommandError(f"{path} is not a time line of `blastoff run --memory`: {f'{where}: ' if where else ''}{message}")
+    if not Compiler(schema()).compile(schema())(document):
+        wrong = explain(document, schema())
+        raise CommandError(f"{path} is not a time line of `blastoff run --memory`: {wrong}")
     return document

@@ -1,0 +1,103 @@
+"""Whatever a command is given to read or to write to: one clear line and an exit status, never a traceback."""
+
+import json
+import os
+import sys
+
+import pytest
+from blastoff import command
+
+BAD = {
+    "empty": b"",
+    "binary": bytes(range(256)) * 8,
+    "truncated": b'{"blastoff": "1.2.3", "process": {"run": "no',
+    "of another kind": b"[1, 2]",
+    "nested": b"[" * 100_000,
+    "long number": b"1" * 10_000,
+    "in UTF-16": '{"blastoff": 1}'.encode("utf-16"),
+}
+READERS = ("report", "report --json", "report --compare {} {}", "advise", "memory", "predict", "try --machine {} true", "top")
+
+
+def said(capsys, *words: object) -> str:
+    """The line on stderr with which a command refuses its input."""
+    assert command.main([str(word) for word in words]) == 2
+    out, error = capsys.readouterr()
+    assert out == "" and error.startswith("blastoff: ") and error.count("\n") == 1, error
+    return error
+
+
+@pytest.mark.parametrize("line", READERS)
+def test_files_that_cannot_be_used(capsys, tmp_path, line):
+    def refused(path: object) -> bool:
+        words = line if "{}" in line else f"{line} {{}}"
+        return str(path) in said(capsys, *(str(path) if word == "{}" else word for word in words.split()))
+
+    file = tmp_path / "given.json"
+    for content in BAD.values():
+        file.write_bytes(content)
+        assert refused(file)
+    for path in (tmp_path / "missing.json", "/dev/zero", file / "below", tmp_path / ("x" * 300)):
+        assert refused(path)
+
+
+@pytest.mark.parametrize("words", [["report"], ["advise"], ["memory"], ["predict"], ["site"]], ids=" ".join)
+def test_directories_without_anything(capsys, tmp_path, words):
+    assert str(tmp_path) in said(capsys, *words, tmp_path)
+
+
+def test_a_report_that_does_not_fit_without_jsonschema(capsys, monkeypatch, write, report):
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    del report["process"]
+    assert said(capsys, "report", *write(report)).endswith("is not a Blastoff report: it does not fit the schema\n")
+
+
+def trace(**changes: object) -> str:
+    first = {"blastoff_trace": 1, "run": "node:1:1", "host": "node", "rank": None, "program": "scf"}
+    return json.dumps(first | changes) + '\n{"end": 1.0, "routines": {"dgemm": {"seconds": 1.0}}}\n'
+
+
+def test_a_directory_of_traces(capsys, tmp_path):
+    from blastoff.replay import traces
+
+    for name, changes in {"a": {"rank": 0}, "b": {"rank": 1, "run": "node:2:2"}}.items():
+        (tmp_path / f"{name}.trace").write_text(trace(**changes))
+    assert traces.named([str(tmp_path), "c"]) == [f"{tmp_path}/a.trace", f"{tmp_path}/b.trace", "c"]
+    for name in "ab":
+        (tmp_path / f"{name}.trace").write_text(trace(run=name))
+    assert "traces of several runs; name the files of one: a.trace, b.trace" in said(capsys, "predict", tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads and writes everything")
+def test_directories_without_permission(capsys, tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    for words in (["report"], ["advise"], ["memory"], ["predict"], ["site"], ["try", "--trace"]):
+        assert str(closed) in said(capsys, *words, closed, *(["true"] if words[0] == "try" else []))
+
+
+CLOSED = {"stdout": ">&-", "stdin and stdout": "<&- >&-", "full": ">/dev/full"}
+
+
+@pytest.mark.parametrize("how", CLOSED)
+def test_output_that_cannot_be_written(blastoff_shell, how):
+    for words in ("--help", "inspect /bin/true", "report --csv - {report}"):
+        done = blastoff_shell(words, CLOSED[how])
+        why = "No space left on device" if how == "full" else "Bad file descriptor"
+        assert (done.returncode, done.stderr) == (1, f"blastoff: standard output: {why}\n"), words
+
+
+@pytest.fixture
+def blastoff_shell(write, report):
+    """Runs the command in a shell that redirects its standard streams."""
+    import subprocess
+
+    from command_rig import clean_environment
+
+    path = write(report)[0]
+
+    def run(words: str, redirection: str) -> subprocess.CompletedProcess:
+        line = f"'{sys.executable}' -m blastoff {words.format(report=path)} {redirection}"
+        return subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True, env=clean_environment())
+
+    return run
