@@ -230,4 +230,23 @@ std::uint64_t bytes_on_node(Span span, int node) {
   return pages_there * page_size();
 }
 
+std::optional<int> main_node(Span span) {
+  constexpr std::size_t most_asked = 64;
+  const Span whole = outward_to_pages(span);
+  const std::size_t count = whole.bytes() / page_size();
+  const std::size_t asked = std::min(count, most_asked);
+  Pages pages;
+  for (std::size_t i = 0; i < asked; ++i)
+    pages.addresses.push_back(reinterpret_cast<void*>(whole.begin + i * count / asked * page_size()));
+  pages.ask();
+  std::optional<int> found;
+  std::ptrdiff_t there = 0;
+  for (const int node : pages.statuses)
+    if (const auto here = std::ranges::count(pages.statuses, node); node >= 0 && here > there) {
+      found = node;
+      there = here;
+    }
+  return found;
+}
+
 }  // namespace blastoff::platform

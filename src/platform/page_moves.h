@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "platform/span.h"
@@ -45,5 +46,9 @@ inline constexpr std::size_t pages_per_move = 8192;
 
 /// Bytes of `span` that lie on `node` now; the kernel is asked about every page.
 std::uint64_t bytes_on_node(Span span, int node);
+
+/// The node on which most of some pages of `span` lie now, which are spread over it. Nothing: none of them has been
+/// written yet, or the kernel does not tell.
+std::optional<int> main_node(Span span);
 
 }  // namespace blastoff::platform

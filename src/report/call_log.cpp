@@ -80,6 +80,7 @@ std::string call_line(const Record& record, const operation::Operation* operatio
     fmt::format_to(line, " ({} waiting for data)", format_duration(record.transfer_seconds));
   }
   write_traffic(line, record);
+  if (record.places != nullptr && !record.places->empty()) fmt::format_to(line, ", matrices {}", *record.places);
   if (record.verified) fmt::format_to(line, ", error {:.1e}", record.relative_error);
   if (record.stale_pages > 0) fmt::format_to(line, ", {} STALE PAGES", record.stale_pages);
   return text;

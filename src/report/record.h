@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "operation/operation.h"
 #include "report/refusal.h"
@@ -40,6 +41,7 @@ struct Record {
   double relative_error = 0;  ///< found by the comparison, scaled as in blas/verification.h
   bool violated = false;      ///< the error is above its bound, or there are stale pages
   std::uint64_t stale_pages = 0;
+  std::string* places = nullptr;  ///< where the matrices were, before > after the call; only for a line of --log calls
 };
 
 }  // namespace blastoff::report

@@ -250,6 +250,7 @@ class FirstUseLease final : public Lease {
   mirror::OperandBackup backup_;
   bool only_copy_changed_ = false;
   bool finished_ = false;
+  mirror::PageAcquisition::PerOperand<MatrixPlace> places_{};  ///< before the call, if they are to be told
 };
 
 /// What of a panel goes home on one way.
@@ -292,6 +293,7 @@ Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation&
 }
 
 Status FirstUseLease::acquire(mirror::Copied may_copy) {
+  if (shared_.tell_places) places_ = policy_.coherence().places(call_);
   auto acquisition = policy_.coherence().acquire(mirrored(call_), may_copy);
   if (!acquisition) return tl::unexpected(std::move(acquisition.error()));
   acquisition_ = std::move(*acquisition);
@@ -463,6 +465,8 @@ Status FirstUseLease::finish() {
   upload_.withdraw();
   policy_.coherence().finish(acquisition_);
   finished_ = true;
+  if (shared_.tell_places)
+    platform::contained([&] { traffic_.places = policy_.coherence().places(acquisition_, places_); });
   return {};
 }
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "platform/contained.h"
+#include "platform/page_moves.h"
+#include "residency/footprint.h"
 #include "residency/in_place/moved_memory.h"
 #include "residency/in_place/operand_set.h"
 #include "residency/matrices_read.h"
@@ -23,7 +25,11 @@ class InPlacePolicy final : public Policy {
   const char* name() const override { return before_ == Before::nothing ? "coherent" : "first-use"; }
   bool keeps_operands() const override { return true; }
   std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
-  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::CallQueues& queues) override;
+  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::CallQueues& queues) override {
+    return begin_shared(call, queues, {});
+  }
+  Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::CallQueues& queues,
+                                              const Shared& shared) override;
   std::optional<Migration> migration() override {
     if (before_ != Before::move) return std::nullopt;
     return moved_.totals();
@@ -40,6 +46,22 @@ class InPlacePolicy final : public Policy {
   in_place::OperandSet used_;  // where nothing moves; nobody tells when it is freed
   std::size_t first_uses_ = 0;
 };
+
+/// Where the matrices of a call lie before it.
+std::vector<MatrixPlaces> places_before(const operation::Operation& call) {
+  std::vector<MatrixPlaces> places;
+  each_distinct_matrix(call, [&](std::size_t, const operation::Operand& operand) {
+    places.push_back({operand.payload_bytes(), {.node = platform::main_node(bounds(operand)).value_or(-1)}, {}});
+  });
+  return places;
+}
+
+void add_places_after(const operation::Operation& call, std::vector<MatrixPlaces>& places) {
+  auto place = places.begin();
+  each_distinct_matrix(call, [&](std::size_t, const operation::Operand& operand) {
+    (place++)->after.node = platform::main_node(bounds(operand)).value_or(-1);
+  });
+}
 
 /// The whole call is one panel, on the program's own addresses.
 class InPlaceLease final : public Lease {
@@ -62,6 +84,7 @@ class InPlaceLease final : public Lease {
     if (computed) {
       in_flight_ = false;
       state_ = HostState::complete;
+      if (!traffic_.places.empty()) add_places_after(panels_.front(), traffic_.places);
     }
     return computed;
   }
@@ -137,12 +160,14 @@ std::optional<operation::Estimate> InPlacePolicy::estimate(const operation::Oper
   return result;
 }
 
-Result<std::unique_ptr<Lease>> InPlacePolicy::begin(const operation::Operation& call, device::CallQueues& queues) {
+Result<std::unique_ptr<Lease>> InPlacePolicy::begin_shared(const operation::Operation& call, device::CallQueues& queues,
+                                                           const Shared& shared) {
   // In place, the result of a failure would have destroyed the operands.
   if (call.may_fail)
     return tl::unexpected(
         device::Error{device::ErrorKind::unsupported, std::string(call.name()) + " is not computed in place"});
   Traffic traffic;
+  if (shared.tell_places) traffic.places = places_before(call);
   for (std::size_t i = 0; i < call.operands().size(); ++i)
     if (auto prepared = prepare(call.operands(), i, queues, traffic); !prepared)
       return tl::unexpected(prepared.error());

@@ -21,6 +21,18 @@
 
 namespace blastoff::residency {
 
+/// Where a matrix is, in bytes of its elements.
+struct MatrixPlace {
+  std::uint64_t on_device = 0;   ///< current there
+  std::uint64_t only_there = 0;  ///< of these, not in host memory
+  std::optional<int> node;       ///< of most of its pages, -1: not yet written; nothing unless the device uses them
+};
+
+struct MatrixPlaces {
+  std::uint64_t bytes = 0;
+  MatrixPlace before, after;  ///< the call
+};
+
 /// What one call moved, in bytes of matrix data.
 struct Traffic {
   std::uint64_t bytes_to_device = 0;
@@ -34,6 +46,7 @@ struct Traffic {
   double transfer_seconds = 0;        ///< wall time in which the call only waited for data, not for arithmetic
   std::string copied_because;     ///< why an operand could not stay on the device, though it could have been used again
   std::uint64_t stale_pages = 0;  ///< verify only: pages that were assumed to be current but differed from host memory
+  std::vector<MatrixPlaces> places;  ///< of each matrix that may stay on the device; only if Shared::tell_places
 };
 
 /// Whether a failed call touched host memory.

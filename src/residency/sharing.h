@@ -123,6 +123,7 @@ struct Shared {
   std::size_t part = 0;
   std::size_t number = 0;                 ///< of the operation, among the part's
   const PageLocks* page_locks = nullptr;  ///< on operands of a call that is made by copies; or null
+  bool tell_places = false;               ///< in Traffic::places
 };
 
 }  // namespace blastoff::residency

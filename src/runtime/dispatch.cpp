@@ -209,6 +209,8 @@ void time_on_cpu(report::Record& record, const report::CallTime& time, std::opti
 void run_on(Placement& placement, const InterceptedCall& intercepted, const Operation& operation,
             report::Record& record, const report::CallBegin& begin, CallStopwatch& stopwatch, bool& done) {
   Process& process = Process::instance();
+  std::string places;
+  record.places = report::logs_calls() ? &places : nullptr;
   stopwatch.restart();
   double seconds = 0;
   double measured = 0;
@@ -232,6 +234,7 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
     }
     process.give_back(placement, operation);
   }
+  if (!done) record.places = nullptr;
   // If the device has a clock of its own, reports give its seconds.
   if (!done) return;
   const bool own_clock = placement.context->device().own_time().has_value();
@@ -241,6 +244,7 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
   count(intercepted, &operation, record, own_clock ? seconds : stopwatch.seconds());
   report::recorded_since(time.ended);
   report::log_call(record, &operation);
+  record.places = nullptr;
 }
 
 // Makes the call on a device. If there is none, or it refuses, record.refusal says why. A lost device leaves the

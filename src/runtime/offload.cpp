@@ -14,6 +14,7 @@
 #include "residency/matrices_read.h"
 #include "runtime/block_plan.h"
 #include "runtime/gathered_solve.h"
+#include "runtime/matrix_places.h"
 
 namespace blastoff::runtime {
 
@@ -110,6 +111,7 @@ void note(report::Record& record, std::span<const operation::Operation> operatio
   record.bytes_rewritten += traffic.bytes_rewritten;
   record.page_faults += traffic.page_faults;
   record.stale_pages += traffic.stale_pages;
+  if (record.places != nullptr) *record.places = text_of(traffic.places);
 }
 
 // As run_by(). Exceptions come only before host memory has changed.
@@ -123,7 +125,9 @@ std::optional<Error> run_under_lease(residency::Policy& policy, DeviceContext& c
   const auto without_pins = context.without_pins(*(*queues)->compute, first);
   if (!without_pins) return without_pins.error();
   record.queues_at_once = queues->at_once();
-  auto lease = operations.size() == 1 ? policy.begin_shared(first, **queues, shared)
+  residency::Shared given = shared;
+  given.tell_places = record.places != nullptr;
+  auto lease = operations.size() == 1 ? policy.begin_shared(first, **queues, given)
                                       : policy.begin_series(operations, **queues, shared);
   if (!lease) return lease.error();
   std::vector<HostState> states;

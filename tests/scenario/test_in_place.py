@@ -4,6 +4,7 @@ The machine of these tests has one NUMA node, which stands for the device's node
 tests/machine/run, pages do move.
 """
 
+import re
 from pathlib import Path
 
 import offload
@@ -46,6 +47,12 @@ def test_every_call_runs_on_the_device(in_place, form):
     assert outcome.total("bytes_reused") > 0
     assert outcome.report["policy"]["mechanism"] == {"moves": "moves", "prefetch": "prefetch"}.get(form, "none")
     assert outcome.report["policy"]["in_force"] == ("first-use" if form in ("moves", "prefetch") else "coherent")
+
+
+def test_a_log_names_the_node_of_each_matrix(in_place, tmp_path):
+    in_place("products", 300, 1, settings=(f"--log=calls={tmp_path / 'lines'}",))
+    first = (tmp_path / "lines").read_text().splitlines()[0]
+    assert re.search(r", matrices node \d+, node \d+, (not yet written > )?node \d+", first)
 
 
 def test_reuse_counts_the_uses_of_what_came(in_place):

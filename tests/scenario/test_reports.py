@@ -157,6 +157,13 @@ def test_a_log_changes_no_figure(device, tmp_path, log):
         assert len((tmp_path / "lines").read_text().splitlines()) == with_log["totals"]["calls"]
 
 
+def test_a_log_says_where_the_matrices_were(unharmed, tmp_path):
+    unharmed("products", 300, 3, settings=["--results=home", f"--log=calls={tmp_path / 'lines'}"], verify="off")
+    places = [line.partition(", matrices ")[2] for line in (tmp_path / "lines").read_text().splitlines()]
+    assert places[0].startswith("host > both, host > both, ")
+    assert places[2] == "both, both, both"
+
+
 def test_a_log_leaves_small_calls_on_their_short_path(device):
     """Small calls are sampled and no rates are learned from them; they count as calls with too little work even if other reasons apply too."""
     plain, logged = (

@@ -51,6 +51,13 @@ def test_a_process_that_is_ended_by_a_signal_does_not_wait_for_pages(device, tmp
     assert outcome.status in (-ended_by, 128 + ended_by)
 
 
+def test_a_log_says_that_a_result_is_on_the_device_alone(unharmed, tmp_path):
+    log = tmp_path / "lines"
+    skip_where_none_stays(unharmed("results", "thread", tmp_path / "result", settings=["--results=stay", f"--log=calls={log}"], verify="off"))
+    first, *others = (line.partition(", matrices ")[2].split(", ")[-1] for line in log.read_text().splitlines())
+    assert first == "host > device" and "device" in others
+
+
 @pytest.mark.parametrize("results", ["home", "auto"])
 def test_results_go_home_where_they_are_to(unharmed, device, tmp_path, results):
     outcome = unharmed("results", "thread", tmp_path / "result", settings=[f"--results={results}"], verify="off")

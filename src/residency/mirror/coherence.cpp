@@ -217,8 +217,8 @@ void Coherence::claim_uploads(PageAcquisition& acquisition) {
           run, [&](Chunk& chunk, Span pages) { bytes += claim_part(acquisition, first_own, chunk, pages, validity); });
     });
     examined_.end(operand);
-    if (reads_matrix(acquisition.call.operands(), i) && operand.payload_bytes() > bytes)
-      acquisition.bytes_reused += operand.payload_bytes() - bytes;
+    acquisition.found[i] = operand.payload_bytes() - std::min<std::uint64_t>(bytes, operand.payload_bytes());
+    if (reads_matrix(acquisition.call.operands(), i)) acquisition.bytes_reused += acquisition.found[i];
   });
   acquisition.loading = !acquisition.uploads.empty();
 }

@@ -35,6 +35,7 @@
 #include "residency/mirror/stay_heuristic.h"
 #include "residency/mirror/tracking_heuristic.h"
 #include "residency/mirror/validity.h"
+#include "residency/policy.h"
 #include "residency/results.h"
 
 namespace blastoff::residency::mirror {
@@ -107,6 +108,12 @@ class Coherence {
 
   /// The call is over, but not every result returned: none of its results is taken as current.
   void abandon(PageAcquisition& acquisition) { end(acquisition, false); }
+
+  /// Where the matrices of a call are now, as far as is known without a look at what the program has written.
+  PageAcquisition::PerOperand<MatrixPlace> places(const operation::Operation& call);
+  /// For a call that is over. `before`: what places() said.
+  std::vector<MatrixPlaces> places(const PageAcquisition& acquisition,
+                                   const PageAcquisition::PerOperand<MatrixPlace>& before);
 
   /// A call that was made past the mirrors is over.
   void passed(const operation::Operation& call);

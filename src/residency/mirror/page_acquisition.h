@@ -53,7 +53,8 @@ struct PageAcquisition {
     bool fresh = false;    ///< nothing of these pages was current
     bool tracked = false;  ///< later writes are noticed, so that it stays current
   };
-  std::vector<Upload> uploads;     ///< page runs that this call has to upload; none belongs to two operands
+  std::vector<Upload> uploads;        ///< page runs that this call has to upload; none belongs to two operands
+  PerOperand<std::uint64_t> found{};  ///< bytes of an operand that is read, as for bytes_reused
   std::uint64_t bytes_reused = 0;  ///< of operands that are read, current on the device without an upload by this call
   std::uint64_t bytes_rewritten = 0;  ///< of operands that are read, written by the CPU since an earlier use
   std::uint64_t page_faults = 0;      ///< of the CPU, writing pages of the operands since then, as far as scans tell
