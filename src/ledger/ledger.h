@@ -161,6 +161,10 @@ class Place {
   /// The same where it has computed only some of the bytes (Pager::leave); there is no other place. False: nothing has
   /// changed.
   bool leave(Span span, const Pager::OtherBytes& others);
+  /// Pages of the result have been left.
+  void note(const LeftResult& result) {
+    if (ledger_.pager_) ledger_.pager_->note(result);
+  }
   /// How much of the host's pages of the span was given up, at any place.
   std::size_t bytes_left(Span span) const { return ledger_.pager_ ? ledger_.pager_->bytes_left(span) : 0; }
   bool any_left(Span span) const { return bytes_left(span) > 0; }

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <optional>
 #include <shared_mutex>
+#include <string>
 #include <utility>
 
 #include "platform/contained.h"
@@ -50,14 +50,6 @@ std::vector<Batch> batches_of(std::span<const PagesOnDevice> runs) {
   return batches;
 }
 
-[[noreturn]] void end_lost(Span pages, const char* cause) {
-  platform::log_line(
-      "%s, and with it the only copy of %zu bytes at %p, a result that stayed on the device (--results home brings "
-      "every result to host memory); the process ends",
-      cause, pages.bytes(), reinterpret_cast<void*>(pages.begin));
-  _exit(platform::software_error);
-}
-
 }  // namespace
 
 Pager::Pager(States& states, tracking::AbsentPages& absent, std::function<void()> drain)
@@ -74,6 +66,25 @@ void Pager::read_from(std::size_t place, PageSource* source) {
 PageSource* Pager::source_of(std::size_t place) {
   const std::lock_guard lock(sources_mutex_);
   return sources_[place];
+}
+
+// Several threads may find out at once: one tells.
+void Pager::end_lost(const char* cause) {
+  static std::mutex& first = *new std::mutex;
+  first.lock();
+  std::string names = "results";
+  platform::contained([&] {
+    Loan loan;
+    states_.newest(everything, loan);
+    std::vector<Span> runs;
+    for (const PagesOnDevice& run : loan.runs()) runs.push_back(run.host);
+    names = results_.names(runs);
+  });
+  platform::log_line(
+      "%s, and with it the only copy of what had stayed on the device: %s; the process ends (--results home brings "
+      "every result to host memory)",
+      cause, names.c_str());
+  _exit(platform::software_error);
 }
 
 void Pager::make_workers() {
@@ -158,7 +169,7 @@ Filled Pager::fill(std::span<const PagesOnDevice> runs, std::uintptr_t moved) {
   for (const Batch& batch : batches_of(runs)) {
     PageSource* const source = source_of(batch.front().place);
     const auto* const contents = source == nullptr ? nullptr : static_cast<const std::byte*>(source->read(batch));
-    if (contents == nullptr) end_lost(batch.front().host, "the device has been lost");
+    if (contents == nullptr) end_lost("the device has been lost");
     Filled filled = Filled::yes;
     const std::byte* at = contents;
     for (const PagesOnDevice& run : batch) {
@@ -191,7 +202,7 @@ void Pager::bring_home(std::span<const Span> spans) {
     else if (!gone)
       gone.emplace();
     else if (gone->seconds() > longest_without_an_event)
-      end_lost(spans.front(), "the userfaultfd of the program's memory has been closed");
+      end_lost("the userfaultfd of the program's memory has been closed");
     if (filled != Filled::yes) usleep(50);
   }
   if (std::ranges::any_of(spans, [&](Span span) { return states_.any_lent(span); }))

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "device/address.h"
+#include "ledger/left_results.h"
 #include "ledger/states.h"
 #include "platform/event_lock.h"
 #include "platform/worker_pool.h"
@@ -67,6 +68,8 @@ class Pager final : private tracking::AbsentPages::Filler {
   void bring_home(std::span<const Span> spans);
   void bring_home(Span span) { bring_home({&span, 1}); }
   std::size_t bytes_left(Span span) { return states_.newest_bytes(span); }
+  /// Pages of this result have been left: it is named if they are lost.
+  void note(const LeftResult& result) { results_.note(result); }
   bool all_left(std::size_t place, Span span) { return states_.all_newest(place, span); }
 
   /// How much it has filled so far.
@@ -107,6 +110,7 @@ class Pager final : private tracking::AbsentPages::Filler {
   tracking::AbsentPages::Filled fill_what_is_newest(std::span<const PagesOnDevice> pages);
   tracking::AbsentPages::Filled fill(std::span<const PagesOnDevice> runs, std::uintptr_t moved);
   PageSource* source_of(std::size_t place);
+  [[noreturn]] void end_lost(const char* cause);
   void make_workers();
   bool complete(const tracking::AbsentPages::Taken& taken, const std::vector<PagesOnDevice>& copies,
                 const platform::IntervalSet& lacking, const OtherBytes& others);
@@ -114,6 +118,7 @@ class Pager final : private tracking::AbsentPages::Filler {
   Span window_at(std::uintptr_t page);
 
   States& states_;
+  LeftResults results_;
   tracking::AbsentPages& absent_;
   platform::EventLock changing_;  ///< shared by those who fill pages, who do not drain events meanwhile
   std::atomic<bool> forking_ = false;

@@ -1,6 +1,7 @@
 """Results that stay on the device until somebody looks at them, or does something to their memory."""
 
 import os
+import re
 import signal
 
 import offload
@@ -45,10 +46,16 @@ def test_what_was_computed_is_there_whatever_happens(unharmed, tmp_path, program
 
 @pytest.mark.parametrize(("case", "ended_by"), [("abort", signal.SIGABRT), ("kill", signal.SIGKILL)])
 def test_a_process_that_is_ended_by_a_signal_does_not_wait_for_pages(device, tmp_path, case, ended_by):
-    """Also not while its core file is written."""
+    """Also not while its core file is written. Nothing of the run is left; a process that was left would keep its output open."""
+    directories = {name: tmp_path / name for name in ("TMPDIR", "XDG_RUNTIME_DIR")}
+    for directory in directories.values():
+        directory.mkdir()
     command = offload.program("results_life", case, tmp_path / "result")
-    outcome = offload.offloaded(command, device=device, settings=["--results=stay"], verify="off", cwd=tmp_path, timeout=20)
+    settings = ["--results=stay"]
+    env = offload.environment(**{name: str(directory) for name, directory in directories.items()})
+    outcome = offload.offloaded(command, device=device, settings=settings, verify="off", env=env, cwd=tmp_path, timeout=20)
     assert outcome.status in (-ended_by, 128 + ended_by)
+    assert [path for directory in directories.values() for path in directory.iterdir()] == []
 
 
 def test_a_log_says_that_a_result_is_on_the_device_alone(unharmed, tmp_path):
@@ -107,14 +114,17 @@ def test_the_summary_tells_how_much_stayed(device, tmp_path):
     assert outcome.report["policy"]["bytes_brought_home"] > 0
 
 
-def test_a_device_that_is_lost_with_the_only_copy_ends_the_program(unharmed, tmp_path):
+@pytest.mark.parametrize("fault", ["execute:6", "to-host:1"])
+def test_a_device_that_is_lost_with_the_only_copy_ends_the_program(unharmed, tmp_path, fault):
+    """In a call, or when somebody looks."""
     skip_where_none_stays(unharmed("results", "thread", tmp_path / "result", settings=["--results=stay"], verify="off"))
     outcome = offload.offloaded(
         offload.program("results", "thread", tmp_path / "result"),
         policy="first-use",
         device="simulated",
         verify="off",
-        settings=["--results=stay", "--simulated-fault=execute:6:lost"],
+        settings=["--results=stay", f"--simulated-fault={fault}:lost"],
     )
     assert outcome.status == 70
-    assert "the only copy of" in outcome.stderr
+    lost = re.search(r"the only copy of what had stayed on the device: 192 x 192 of dgemm at 0x[0-9a-f]+ \((\d+) kB\); the process ends", outcome.stderr)
+    assert lost and abs(int(lost[1]) - 192 * 192 * 8 / 1000) < 2, outcome.stderr

@@ -166,6 +166,7 @@ bool Coherence::leave(PageAcquisition& acquisition, std::size_t operand) {
   }
   acquisition.stays[operand] = left;
   if (left) acquisition.left[operand] = result.part_bytes();
+  if (left) place_.note({bounds(result), acquisition.call.name(), result.rows, result.columns});
   return left;
 }
 
@@ -217,7 +218,9 @@ void Coherence::leave_probes(PageAcquisition& acquisition) {
       const std::uintptr_t begin = std::max(run.begin, middle.begin);
       probe = {begin, std::min<std::uintptr_t>(begin + probe_bytes, run.end)};
     });
-    if (!probe.empty() && leave(std::span(&probe, 1))) acquisition.left[i] = probe.bytes();
+    if (probe.empty() || !leave(std::span(&probe, 1))) return;
+    acquisition.left[i] = probe.bytes();
+    place_.note({whole, acquisition.call.name(), result.rows, result.columns});
   });
 }
 
