@@ -42,4 +42,8 @@ struct NameBindings {
 /// If several objects call the name, calls from one of them are found faster than calls from the others.
 void bind(NameBindings& name, const EntryPoint& entry, const void* caller, const void* routine);
 
+/// Returns where a call of an exported name by `caller` goes: to `routine`, which is Blastoff's, or to somebody's own
+/// function. Binds the name.
+const void* meaning_of(const EntryPoint& entry, const void* caller, const void* routine, NameBindings& bindings);
+
 }  // namespace blastoff::intercept

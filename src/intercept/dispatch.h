@@ -63,6 +63,11 @@ void dispatch(const InterceptedCall& intercepted, const Parsed* parsed);
 /// volume is below the threshold. Returns false if it has not run the original.
 bool dispatch_if_small(const InterceptedCall& intercepted, double volume, double flops);
 
+/// The quickest form of dispatch_if_small(), for a call whose original is known. Returns true if a call of that volume
+/// is below the threshold and need not be timed. The call is counted then, and the caller runs the original as
+/// dispatch() would: nothing else is left to do.
+bool counted_as_small(operation::RoutineId routine, double volume, double flops);
+
 /// Replaces dispatch() for a call that all processes of a grid make together. None of them can make it without the
 /// others.
 void dispatch_distributed(const InterceptedCall& intercepted, const scalapack::Call& call);

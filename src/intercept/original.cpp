@@ -401,6 +401,14 @@ void bind(NameBindings& name, const EntryPoint& entry, const void* caller, const
   name.current.store(binding, std::memory_order_release);
 }
 
+const void* meaning_of(const EntryPoint& entry, const void* caller, const void* routine, NameBindings& bindings) {
+  if (const Binding* const bound = bindings.find(caller)) return bound->target;
+  const Original original = original_for(entry, caller);
+  const void* const target = original.intercepted ? routine : original.function;
+  bind(bindings, entry, caller, target);
+  return target;
+}
+
 namespace {
 
 blas::Scalar scalar_of(const Routine& routine) {

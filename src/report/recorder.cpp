@@ -125,6 +125,13 @@ SmallCall begin_small(double volume, bool always) {
   return {always ? 1 : Sampler::mean_spacing, volume, now_nanoseconds(), counters.recorded_seconds.get()};
 }
 
+bool count_untimed_small(operation::RoutineId routine, double volume, double flops) {
+  ThreadCounters& counters = thread_counters();
+  if (volume >= timed_volume || !counters.sampler.skip()) return false;
+  counters.routines[static_cast<std::size_t>(routine)].count_small(flops);
+  return true;
+}
+
 void end_small(operation::RoutineId routine, const void* caller, const SmallCall& small, double flops) {
   end_small(routine, caller, small, flops,
             small.weight == 0 ? 0 : 1e-9 * static_cast<double>(now_nanoseconds() - small.start));
@@ -133,8 +140,7 @@ void end_small(operation::RoutineId routine, const void* caller, const SmallCall
 void end_small(operation::RoutineId routine, const void* caller, const SmallCall& small, double flops, double elapsed) {
   ThreadCounters& counters = thread_counters();
   RoutineCounters& sums = counters.routines[static_cast<std::size_t>(routine)];
-  sums.small_calls.add(1);
-  sums.small_flops.add(flops);
+  sums.count_small(flops);
   if (small.weight == 0) return;
   const double seconds = own_seconds(elapsed, small.recorded_before) * small.weight;
   sums.small_seconds.add(seconds);

@@ -83,6 +83,9 @@ struct SmallCall {
   double recorded_before = 0;  ///< recorded_seconds()
 };
 SmallCall begin_small(double volume, bool always = false);
+/// Counts a call that is about to be made, and returns true, if begin_small() would not choose it. Else begin_small()
+/// is to be called.
+bool count_untimed_small(operation::RoutineId routine, double volume, double flops);
 void end_small(operation::RoutineId routine, const void* caller, const SmallCall& small, double flops);
 /// The same if the caller knows how long the call took, with the calls inside it.
 void end_small(operation::RoutineId routine, const void* caller, const SmallCall& small, double flops, double elapsed);

@@ -14,6 +14,13 @@ class Sampler {
 
   explicit constexpr Sampler(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15U | 1U), remaining_(draw()) {}
 
+  /// Counts one call if it is not to be timed; else false, and the next take() is true.
+  constexpr bool skip() {
+    if (remaining_ <= 1) return false;
+    --remaining_;
+    return true;
+  }
+
   /// Counts one call; true if it is to be timed.
   constexpr bool take() {
     if (--remaining_ > 0) return false;

@@ -37,6 +37,10 @@ struct RoutineCounters {
   Counter<double> small_seconds;
   BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_COUNTER)
 
+  void count_small(double operations) {
+    small_calls.add(1);
+    small_flops.add(operations);
+  }
   void add(const RoutineTotals& sums);
   void add_to(RoutineTotals& totals) const;
   void clear();

@@ -474,6 +474,11 @@ void make_followed(const InterceptedCall& intercepted, const Parsed* parsed) {
 
 namespace blastoff {
 
+bool intercept::counted_as_small(operation::RoutineId routine, double volume, double flops) {
+  return volume < runtime::floor_volume.load(std::memory_order_relaxed) &&
+         report::count_untimed_small(routine, volume, flops);
+}
+
 bool intercept::dispatch_if_small(const InterceptedCall& intercepted, double volume, double flops) {
   using namespace runtime;
   // Minus infinity until the settings have been read: then no call is known to be small. (A comparison with

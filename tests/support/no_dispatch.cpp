@@ -13,6 +13,10 @@ void intercept::dispatch_distributed(const InterceptedCall&, const scalapack::Ca
   std::abort();
 }
 
+bool intercept::counted_as_small(operation::RoutineId, double, double) {
+  std::abort();
+}
+
 bool intercept::dispatch_if_small(const InterceptedCall&, double, double) {
   std::abort();
 }

@@ -30,17 +30,6 @@ struct NameCalled {
   }
 };
 
-/// Returns where a call of an exported name goes: to Blastoff's routine, or to somebody's own function.
-template <class Function>
-const void* meaning_of(EntryIndex index, const void* caller, Function* routine, NameBindings& bindings) {
-  if (const Binding* const bound = bindings.find(caller)) return bound->target;
-  const EntryPoint& entry = entry_point_table[static_cast<std::size_t>(index)];
-  const Original original = original_for(entry, caller);
-  const void* const target = original.intercepted ? reinterpret_cast<const void*>(routine) : original.function;
-  bind(bindings, entry, caller, target);
-  return target;
-}
-
 }  // namespace blastoff::intercept
 
 #define BLASTOFF_NAME_CALLED(name, index, style, ...)                                                        \
@@ -58,8 +47,9 @@ const void* meaning_of(EntryIndex index, const void* caller, Function* routine, 
   BLASTOFF_DEFINE_HOOK(static, blas_##symbol, name, style, kind,                                                     \
                        BLASTOFF_NAME_CALLED(name, EntryIndex::symbol, style, &blastoff_bindings_##symbol))           \
   extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##symbol(const void* caller) { \
-    return blastoff::intercept::meaning_of(blastoff::intercept::EntryIndex::symbol, caller, &blas_##symbol,          \
-                                           blastoff_bindings_##symbol);                                              \
+    using namespace blastoff::intercept;                                                                             \
+    return meaning_of(entry_point_table[static_cast<std::size_t>(EntryIndex::symbol)], caller,                       \
+                      reinterpret_cast<const void*>(&blas_##symbol), blastoff_bindings_##symbol);                    \
   }                                                                                                                  \
   BLASTOFF_BOUND_THUNK(symbol, blastoff_meaning_of_##symbol, blastoff_bindings_##symbol);
 #define BLASTOFF_DEFINE_NAME_undecorated BLASTOFF_DEFINE_NAME_ambiguous

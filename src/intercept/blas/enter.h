@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <new>
 #include <tuple>
 #include <type_traits>
@@ -34,77 +35,65 @@ bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& p
       passed_on.values);
 }
 
-/// The arguments that are enough to recognise a small call.
-struct Sizes {
-  bool known = false;  ///< false: an option letter is invalid
-  blas::Side side = blas::Side::left;
-  std::int64_t m = 0;
-  std::int64_t n = 0;
-  std::int64_t k = 1;
-  std::int64_t products = 1;
-};
-
-/// Reads the arguments for Sizes only. Row-major or column-major order makes no difference to what is computed from
-/// them.
-template <abi::Style style, blas::Kind kind, class Integer, class... Values>
-Sizes sizes_of(const PassedOn<Values...>& passed_on) {
+/// Returns the flops and the volume of a call, by the arguments that are enough to recognise a small one. Row-major or
+/// column-major order makes no difference to what is computed from them. The volume is infinite if an option letter is
+/// invalid, or if there is nothing to compute.
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
+[[gnu::always_inline]] inline operation::Work sized_work(const PassedOn<Values...>& passed_on) {
   using abi::Argument;
   constexpr abi::Arguments<style, kind> arguments;
+  constexpr operation::Work unknown{.volume = std::numeric_limits<double>::infinity()};
   const auto size = [&]<Argument argument>() {
     return abi::size_of<Integer>(std::get<abi::position(argument, arguments)>(passed_on.values));
   };
   constexpr bool square = blas::is_rank_update(kind) || kind == blas::Kind::gemmt;
-  Sizes sizes{.known = true, .n = size.template operator()<Argument::n>()};
-  if constexpr (square || kind == blas::Kind::symv || kind == blas::Kind::hemv)
-    sizes.m = sizes.n;
-  else
-    sizes.m = size.template operator()<Argument::m>();
+  blas::Side side = blas::Side::left;
+  const std::int64_t n = size.template operator()<Argument::n>();
+  std::int64_t m = n;
+  std::int64_t k = 1;
+  std::int64_t products = 1;
+  if constexpr (!square && kind != blas::Kind::symv && kind != blas::Kind::hemv)
+    m = size.template operator()<Argument::m>();
   if constexpr (blas::has_side(kind)) {
-    sizes.known = abi::parse_option(std::get<abi::position(Argument::side, arguments)>(passed_on.values), sizes.side);
-    sizes.k = sizes.side == blas::Side::left ? sizes.m : sizes.n;
+    if (!abi::parse_option(std::get<abi::position(Argument::side, arguments)>(passed_on.values), side)) return unknown;
+    k = side == blas::Side::left ? m : n;
   } else if constexpr (!blas::is_matrix_vector(kind)) {
-    sizes.k = size.template operator()<Argument::k>();
+    k = size.template operator()<Argument::k>();
   }
-  if constexpr (kind == blas::Kind::gemm_batch_strided) sizes.products = size.template operator()<Argument::products>();
-  return sizes;
-}
-
-/// Makes the call if it is small. The smallest calls take no longer than examining all arguments would, so only the
-/// sizes are looked at. If another argument is invalid, the original reports it.
-template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class Arguments>
-[[gnu::always_inline]] inline bool made_as_small(const InterceptedCall& intercepted, const Arguments& arguments) {
-  const Sizes sizes = sizes_of<style, kind, Integer>(arguments);
-  if (!sizes.known || sizes.m <= 0 || sizes.n <= 0 || sizes.k <= 0 || sizes.products <= 0) return false;
-  const auto products = static_cast<double>(sizes.products);
-  return dispatch_if_small(intercepted,
-                           products * blas::volume(kind, sizes.m, sizes.n, sizes.k, sizeof(abi::Element<scalar>)),
-                           products * blas::flops(kind, scalar, sizes.side, sizes.m, sizes.n, sizes.k));
+  if constexpr (kind == blas::Kind::gemm_batch_strided) products = size.template operator()<Argument::products>();
+  if (m <= 0 || n <= 0 || k <= 0 || products <= 0) return unknown;
+  const auto times = static_cast<double>(products);
+  return {.flops = times * blas::flops(kind, scalar, side, m, n, k),
+          .volume = times * blas::volume(kind, m, n, k, sizeof(abi::Element<scalar>))};
 }
 
 /// Shared by the hooks of all routines that have the same parameters.
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
 [[gnu::noinline]] void enter(const EntryPoint& entry, const Original& original, const Arguments& arguments) {
-  const RawArguments raw{&Arguments::invoke, &arguments};
   // Calls that the original makes to BLAS names are not intercepted.
-  if (original.function != nullptr && (abi::inside_original() || !original.intercepted)) {
-    raw(original.function);
-    return;
-  }
+  if (original.function != nullptr && (abi::inside_original() || !original.intercepted))
+    return Arguments::invoke(&arguments, original.function);
   const std::optional<abi::IntegerWidth> integers = original.integers(scalar);
-  if (!integers) {
-    raw(original.function);
-    return;
+  if (!integers) return Arguments::invoke(&arguments, original.function);
+  const bool wide = *integers == abi::IntegerWidth::ilp64;
+  // The smallest calls take no longer than examining all arguments would, so only the sizes are looked at. If another
+  // argument is invalid, the original reports it.
+  operation::Work work;
+  if constexpr (kind != blas::Kind::gemm_batch) {
+    const auto routine = static_cast<operation::RoutineId>(blas::front_end().first_routine() + entry.routine.number);
+    work = wide ? sized_work<style, kind, scalar, std::int64_t>(arguments)
+                : sized_work<style, kind, scalar, std::int32_t>(arguments);
+    if (original.function != nullptr && counted_as_small(routine, work.volume, work.flops))
+      return abi::run_as_original([&] { Arguments::invoke(&arguments, original.function); });
   }
+  const RawArguments raw{&Arguments::invoke, &arguments};
   const InterceptedCall intercepted{entry,     original,        raw, blas::front_end(), entry.routine.number,
                                     blas_host, arguments.caller};
-  const bool wide = *integers == abi::IntegerWidth::ilp64;
   if constexpr (kind == blas::Kind::gemm_batch) {
     return wide ? enter_groups<style, scalar, std::int64_t>(intercepted, arguments)
                 : enter_groups<style, scalar, std::int32_t>(intercepted, arguments);
   } else {
-    if (wide ? made_as_small<style, kind, scalar, std::int64_t>(intercepted, arguments)
-             : made_as_small<style, kind, scalar, std::int32_t>(intercepted, arguments))
-      return;
+    if (dispatch_if_small(intercepted, work.volume, work.flops)) return;
     const blas::Routine routine = blas_routine(entry.routine);
     alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
     auto* const place = reinterpret_cast<blas::Call*>(memory);

@@ -6,6 +6,7 @@
 #include "intercept/dispatch.h"
 #include "lapack/call.h"
 #include "lapack/host_routine.h"
+#include "lapack/sized_work.h"
 
 namespace blastoff::intercept {
 namespace {
@@ -50,9 +51,15 @@ struct WordsPassedOn {
     });
   }
 
-  void pass(void* original) const { pass(original, std::make_index_sequence<lapack::max_words>()); }
+  void pass(void* original) const {
+    constexpr std::size_t few = 10;  // of most solvers, whose calls are the shortest
+    if (arguments.words() <= few)
+      pass(original, std::make_index_sequence<few>());
+    else
+      pass(original, std::make_index_sequence<lapack::max_words>());
+  }
 
-  /// Passes max_words words, of which the routine may take fewer. A callee reads only its own words, and the caller
+  /// Passes so many words, of which the routine may take fewer. A callee reads only its own words, and the caller
   /// clears the stack, so more words do no harm. Words past the end of `words` are not read.
   template <std::size_t... positions>
   void pass(void* original, std::index_sequence<positions...>) const {
@@ -86,6 +93,14 @@ long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Rou
     passed_on.pass(original.function);
     return passed_on.returned;
   }
+  const std::uint8_t integer_bytes = *integers == abi::IntegerWidth::ilp64 ? 8 : 4;
+  // As for BLAS, only the sizes of the smallest calls are looked at.
+  const operation::Work work = lapack::sized_work(routine, words, integer_bytes);
+  const auto id = static_cast<operation::RoutineId>(lapack::lapack().first_routine() + entry.routine.number);
+  if (original.function != nullptr && counted_as_small(id, work.volume, work.flops)) {
+    raw(original.function);
+    return passed_on.returned;
+  }
   const InterceptedCall intercepted{.entry = entry,
                                     .original = original,
                                     .raw = raw,
@@ -94,8 +109,8 @@ long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Rou
                                     .host = &host_of,
                                     .caller = caller,
                                     .composed = true};
-  const bool wide = *integers == abi::IntegerWidth::ilp64;
-  const lapack::Call call(routine, {words, passed_on.arguments.size()}, wide ? 8 : 4);
+  if (dispatch_if_small(intercepted, work.volume, work.flops)) return passed_on.returned;
+  const lapack::Call call(routine, {words, passed_on.arguments.size()}, integer_bytes);
   if (original.function != nullptr && call.asks_for_work_size()) {
     passed_on.pass(original.function);
     return passed_on.returned;

@@ -7,6 +7,7 @@
 
 #include "lapack/call.h"
 #include "lapack/host_routine.h"
+#include "lapack/sized_work.h"
 #include "lapack/verification.h"
 #include "system_lapack.h"
 
@@ -35,10 +36,11 @@ struct Exchange {
   }
   double at(int row, int column) const { return a[static_cast<std::size_t>(row - 1 + column * lda)]; }
 
-  lapack::Call call() {
+  std::vector<void*>& words() {
     words_ = {&n, a.data(), &lda, &k1, &k2, pivots.data(), &incx};
-    return {Routine::dlaswp, words_, 4};
+    return words_;
   }
+  lapack::Call call() { return {Routine::dlaswp, words(), 4}; }
 
  private:
   std::vector<void*> words_;
@@ -62,6 +64,14 @@ TEST(RowExchange, UsesTheRowsFromTheFirstToTheLastThatIsExchanged) {
   EXPECT_EQ(operation.arguments(), "n=5 k1=3 k2=5 incx=1");
   exchange.pivots[3] = 2;
   EXPECT_EQ(exchange.call().operation().operands().front().address, &exchange.a[1]) << "a pivot above k1";
+}
+
+TEST(RowExchange, IsSmallIfItsWholeMatrixIsSmall) {
+  Exchange exchange;
+  const operation::Work work = lapack::sized_work(Routine::dlaswp, exchange.words().data(), 4);
+  EXPECT_EQ(work.flops, 0);
+  EXPECT_EQ(work.volume, 2.0 * sizeof(double) * exchange.n * exchange.lda);
+  EXPECT_GT(work.volume, exchange.call().operation().work.volume);
 }
 
 TEST(RowExchange, IsLeftAloneWhereItExchangesNothingOrInAnotherWay) {

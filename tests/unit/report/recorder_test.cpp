@@ -278,6 +278,22 @@ TEST_F(RecorderTest, SmallCallsAreAllCountedAndSomeTimed) {
   EXPECT_GT(sums.routines[dgemm].cpu_seconds, 0.0);
 }
 
+TEST_F(RecorderTest, SmallCallsThatAreNotTimedCanBeCountedBeforeTheyAreMade) {
+  constexpr int calls = 64000;
+  int timed = 0;
+  for (int i = 0; i < calls; ++i) {
+    if (count_untimed_small(dgemm, 8.0 * 8 * 8, 1024)) continue;
+    const SmallCall small = begin_small(8.0 * 8 * 8);
+    EXPECT_EQ(small.weight, 64U) << "the sampler has chosen this call";
+    ++timed;
+    end_small(dgemm, nullptr, small, 1024);
+  }
+  EXPECT_NEAR(timed, calls / 64, 150);
+  EXPECT_EQ(totals().routines[dgemm].calls, std::uint64_t{calls});
+  EXPECT_EQ(totals().routines[dgemm].flops, 1024.0 * calls);
+  EXPECT_FALSE(count_untimed_small(dgemm, 100.0 * 100 * 100, 2e6)) << "larger calls are all timed";
+}
+
 // The CPU seconds that are counted for a call whose original makes other recorded calls, which take `inside` seconds.
 double seconds_of_a_call_around(double inside) {
   const SmallCall around = begin_small(1e9);
