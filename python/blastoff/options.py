@@ -19,6 +19,20 @@ MAX_DIGITS = 20
 """Number of digits of LARGEST_SIZE. Longer numbers are not converted, since Python refuses numbers with thousands of digits."""
 
 
+VALUE = re.compile(r"(?<=[.)]) (?=[a-z][\w-]*(?:[:=][A-Za-z]+)?: )")
+"""Before "VALUE: ...", which says what a value does, in the help of an option."""
+
+
+def paragraphs(help: str) -> list[str]:
+    """The help of an option: what it does, then what each value does. A line of its own is a paragraph, too."""
+    return [part for line in help.split("\n") for part in VALUE.split(line)]
+
+
+def summary(help: str) -> str:
+    """The first sentence of a help, without its full stop."""
+    return re.split(r"(?<=[^.])\.(?:\s|$)", help)[0].strip()
+
+
 def decimal(digits: str) -> int:
     """A number without a sign. With very many digits it becomes a number larger than any option accepts."""
     significant = digits.lstrip("0")

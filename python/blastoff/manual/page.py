@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from blastoff.manual.examples import EXAMPLES, FILES, FIRST, RUN_STATUS, STATUS
 from blastoff.manual.syntax import Argument, Command
-from blastoff.options import Option
+from blastoff.options import Option, paragraphs
 
 
 def escaped(text: str) -> str:
@@ -51,7 +51,7 @@ def options_of(command: Command) -> list[str]:
         lines += section(group.upper())
         for argument in command.arguments:
             if argument.group == group:
-                lines += [".TP", spelled(argument), prose(argument.help)]
+                lines += [".TP", spelled(argument), "\n.br\n".join(map(prose, paragraphs(argument.help)))]
     return lines
 
 

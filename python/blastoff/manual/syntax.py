@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from blastoff.options import summary
 from blastoff.parser import Parser, parser_of
 
 FILES = ("PATH", "FILE")
@@ -39,7 +40,7 @@ class Argument:
     @property
     def summary(self) -> str:
         """The first sentence of its help."""
-        return re.split(r"(?<=[^.])\.(?:\s|$)", self.help)[0].strip()
+        return summary(self.help)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from blastoff.options import Option
+from blastoff.options import Option, paragraphs
 from blastoff.parser import Parser
 
 
@@ -12,6 +12,10 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         return super()._format_action_invocation(action).replace(" [=", "[=")
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        """Gives each value a line of its own."""
+        return [line for part in paragraphs(text) for line in super(HelpFormatter, self)._split_lines(part, width)]
 
 
 def parser(table: Sequence[Option]) -> Parser:
@@ -39,5 +43,5 @@ def add_options(accepting: Parser, table: Sequence[Option]) -> None:
         group.add_argument(
             option.flag,
             metavar=option.metavar,
-            help=f"{option.help} {default}({option.environment})".replace("%", "%%"),
+            help=f"{option.help}\n{default}({option.environment})".replace("%", "%%"),
         )
