@@ -54,8 +54,10 @@ class Ledger {
   void after_fork_in_parent() {
     if (pager_) pager_->after_fork_in_parent();
   }
-  /// How much has come home so far of what had stayed.
-  std::uint64_t bytes_brought_home() const { return pager_ ? pager_->bytes_filled() : 0; }
+  /// Shows what becomes of results that have stayed, from here on.
+  void show_in(platform::ResultsGauge& gauge) {
+    if (pager_) pager_->show_in(gauge);
+  }
 
  private:
   friend class Place;
@@ -169,6 +171,8 @@ class Place {
   std::size_t bytes_left(Span span) const { return ledger_.pager_ ? ledger_.pager_->bytes_left(span) : 0; }
   bool any_left(Span span) const { return bytes_left(span) > 0; }
   bool all_left_here(Span span) const { return ledger_.pager_ && ledger_.pager_->all_left(number_, span); }
+  /// The same of what this place has computed anew.
+  bool left_again(Span span) { return ledger_.pager_ && ledger_.pager_->left_again(number_, span); }
   /// Fills them.
   void bring_home(std::span<const Span> spans) {
     if (ledger_.pager_) ledger_.pager_->bring_home(spans);

@@ -93,13 +93,23 @@ void Pager::make_workers() {
   });
 }
 
+bool Pager::left_again(std::size_t place, Span span) {
+  if (!states_.all_newest(place, span)) return false;
+  gauge_.load()->overwritten += span.bytes();
+  return true;
+}
+
 Pager::Left Pager::leave(std::size_t place, Span span) {
-  if (states_.all_newest(place, span)) return Left::yes;
+  if (left_again(place, span)) return Left::yes;
   make_workers();
   const std::lock_guard lock(changing_);
+  const std::size_t overwritten = states_.newest_bytes(span);
   if (forking_ || ended_ || !states_.leave(place, span)) return Left::no;
   bool partly = false;
-  if (absent_.give_up(span, partly)) return Left::yes;
+  if (absent_.give_up(span, partly)) {
+    gauge_.load()->overwritten += overwritten;
+    return Left::yes;
+  }
   if (partly) return Left::partly;
   states_.home(span);
   return Left::no;
@@ -108,7 +118,7 @@ Pager::Left Pager::leave(std::size_t place, Span span) {
 // What other threads write to the pages meanwhile, they write before the pages are taken or after they have been
 // filled.
 Pager::Left Pager::leave(std::size_t place, Span span, const OtherBytes& others) {
-  if (states_.all_newest(place, span)) return Left::yes;
+  if (left_again(place, span)) return Left::yes;
   make_workers();
   std::vector<PagesOnDevice> copies;
   std::vector<Span> home;
@@ -127,7 +137,11 @@ Pager::Left Pager::leave(std::size_t place, Span span, const OtherBytes& others)
     for (const Span run : taken->written) at_home.each_common(run, [&](Span common) { sent.add(common); });
     completed = complete(*taken, copies, sent, others);
   });
-  if (completed && states_.leave(place, span)) return Left::yes;
+  const std::size_t overwritten = states_.newest_bytes(span);
+  if (completed && states_.leave(place, span)) {
+    gauge_.load()->overwritten += overwritten;
+    return Left::yes;
+  }
   absent_.put_back(*taken, home);
   return Left::no;
 }
@@ -176,7 +190,7 @@ Filled Pager::fill(std::span<const PagesOnDevice> runs, std::uintptr_t moved) {
       if (filled == Filled::yes) filled = absent_.fill({run.host.begin + moved, run.host.end + moved}, at);
       if (filled == Filled::yes) {
         states_.home(run.host);
-        bytes_filled_ += run.host.bytes();
+        gauge_.load()->brought_home += run.host.bytes();
       }
       at += run.host.bytes();
     }
@@ -289,6 +303,7 @@ void Pager::fill_touched(std::uintptr_t address, std::vector<Span>& touched) {
   for (;;) {
     if (states_.any_newest(page)) {
       const Span window = window_at(page.begin);
+      gauge_.load()->touched += states_.newest_bytes(window);
       bring_home(window);
       platform::contained([&] { touched.push_back(window); });
       return;

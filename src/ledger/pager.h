@@ -16,6 +16,7 @@
 #include "ledger/left_results.h"
 #include "ledger/states.h"
 #include "platform/event_lock.h"
+#include "platform/results_gauge.h"
 #include "platform/worker_pool.h"
 #include "tracking/absent_pages.h"
 
@@ -72,8 +73,11 @@ class Pager final : private tracking::AbsentPages::Filler {
   void note(const LeftResult& result) { results_.note(result); }
   bool all_left(std::size_t place, Span span) { return states_.all_newest(place, span); }
 
-  /// How much it has filled so far.
-  std::uint64_t bytes_filled() const { return bytes_filled_; }
+  /// Whether all of what the place has computed anew is left already; then that is all.
+  bool left_again(std::size_t place, Span span);
+
+  /// Shows what becomes of the pages, from here on.
+  void show_in(platform::ResultsGauge& gauge) { gauge_ = &gauge; }
 
   /// The process is about to fork: fills all pages. Nothing is left until it has.
   void before_fork();
@@ -130,7 +134,8 @@ class Pager final : private tracking::AbsentPages::Filler {
   std::vector<PageSource*> sources_;  ///< by place
   std::array<Stream, 16> streams_{};
   std::uint64_t touches_ = 0;
-  std::atomic<std::uint64_t> bytes_filled_ = 0;
+  platform::ResultsGauge own_gauge_{};
+  std::atomic<platform::ResultsGauge*> gauge_ = &own_gauge_;
 };
 
 }  // namespace blastoff::ledger

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "platform/results_gauge.h"
 #include "report/cpu.h"
 #include "report/decisions.h"
 #include "report/timeline.h"
@@ -143,8 +144,8 @@ struct Context {
   std::optional<BlockUse> blocks;        ///< nullopt if no block was used
   std::optional<Allocation> allocation;  ///< nullopt if the allocator library is not loaded
   Interception interception;
-  std::optional<Cpu> cpu;                ///< set at the end, or if somebody asks
-  std::uint64_t bytes_brought_home = 0;  ///< of results that had stayed on a device and came home later
+  std::optional<Cpu> cpu;         ///< set at the end, or if somebody asks
+  platform::ResultsFate results;  ///< what became of results that had stayed on a device
   std::vector<std::pair<std::string, std::uint64_t>>
       copied_operands;                                        ///< why calls under first-use were copied: reason, calls
   std::vector<Decisions> decisions;                           ///< with --explain; those that took most time first

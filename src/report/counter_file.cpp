@@ -249,6 +249,12 @@ platform::MemoryGauge& memory_gauge() {
   return header != nullptr ? header->memory : of_this_process;
 }
 
+platform::ResultsGauge& results_gauge() {
+  static constinit platform::ResultsGauge of_this_process{};
+  CounterFileHeader* const header = own_file.load();
+  return header != nullptr ? header->results : of_this_process;
+}
+
 const char* run_directory() {
   return beside ? "" : directory.data();
 }

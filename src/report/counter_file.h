@@ -7,6 +7,7 @@
 #include <string>
 
 #include "platform/memory_gauge.h"
+#include "platform/results_gauge.h"
 
 namespace blastoff::report {
 
@@ -43,6 +44,7 @@ void keep_interceptors(const Interceptors& interceptors);
 /// The numbers that other processes read: in the counter file, or in memory of the process if it has no file. Valid as
 /// long as the process lives.
 platform::MemoryGauge& memory_gauge();
+platform::ResultsGauge& results_gauge();
 
 /// The directory that keep_counters_in() was given, where the processes of a run meet; "" if there is none.
 const char* run_directory();

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "platform/memory_gauge.h"
+#include "platform/results_gauge.h"
 #include "report/thread_counters.h"
 
 namespace blastoff::report {
@@ -27,7 +28,7 @@ constexpr std::uint64_t hash(std::string_view text, std::uint64_t start = 0xcbf2
 /// A hash that differs between libraries that would misread each other's files.
 #define BLASTOFF_NAME(name, ...) #name " " #__VA_ARGS__ ";"
 inline constexpr std::uint64_t counter_layout =
-    hash(BLASTOFF_VERSION " 5;" BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_NAME) BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_NAME)
+    hash(BLASTOFF_VERSION " 6;" BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_NAME) BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_NAME)
              BLASTOFF_REFUSALS(BLASTOFF_NAME)) +
     sizeof(ThreadCounters);
 #undef BLASTOFF_NAME
@@ -49,6 +50,7 @@ struct CounterFileHeader {
   std::atomic<std::uint32_t> described;  ///< bytes of the description; 1: the parent's description is used
   std::atomic<std::int32_t> incomplete;  ///< why there was no room for some counters or the description: an errno, or 0
   platform::MemoryGauge memory;
+  platform::ResultsGauge results;
   std::atomic<std::uint32_t> blocks;       ///< number of threads whose counters were put here, or were meant to be
   std::atomic<std::uint32_t> more_blocks;  ///< the same for the second file
   std::array<char, 64> program;

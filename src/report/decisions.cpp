@@ -46,8 +46,9 @@ Key key_of(const operation::Operation& operation, Refusal refusal) {
   return {operation.routine(), refusal, half_octave(operation.work.flops), half_octave(bytes)};
 }
 
-void add(Decisions& sums, const Prediction& predicted, double seconds) {
+void add(Decisions& sums, const Prediction& predicted, double seconds, std::uint64_t left_bytes) {
   ++sums.calls;
+  sums.left_bytes += left_bytes;
   sums.seconds += seconds;
   if (predicted.device_seconds == 0) return;
   ++sums.judged;
@@ -69,12 +70,12 @@ std::string line(const Decisions& each) {
       each.judged == 0
           ? "-"
           : format_bytes(static_cast<std::uint64_t>(each.predicted.missing_bytes / static_cast<double>(each.judged)));
-  return fmt::format("  {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}  {} {}: {}\n", format_seconds(each.seconds),
-                     each.calls, mean_seconds(each.seconds, each.calls),
-                     mean_seconds(each.predicted.cpu_seconds, each.known),
-                     mean_seconds(each.predicted.device_seconds, each.judged),
-                     mean_seconds(each.predicted.bringing_seconds, each.judged), missing,
-                     operation::routine_name(each.routine), each.example, refusal_text(each.refusal));
+  return fmt::format(
+      "  {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {} {}: {}\n", format_seconds(each.seconds), each.calls,
+      mean_seconds(each.seconds, each.calls), mean_seconds(each.predicted.cpu_seconds, each.known),
+      mean_seconds(each.predicted.device_seconds, each.judged),
+      mean_seconds(each.predicted.bringing_seconds, each.judged), missing, format_bytes(each.left_bytes / each.calls),
+      operation::routine_name(each.routine), each.example, refusal_text(each.refusal));
 }
 
 }  // namespace
@@ -87,7 +88,8 @@ bool explains_decisions() {
   return max_decisions.load(std::memory_order_relaxed) > 0;
 }
 
-void add_decision(const operation::Operation& operation, Refusal refusal, const Prediction& predicted, double seconds) {
+void add_decision(const operation::Operation& operation, Refusal refusal, const Prediction& predicted, double seconds,
+                  std::uint64_t left_bytes) {
   const Key key = key_of(operation, refusal);
   const platform::ForkGuard guard;
   const std::lock_guard lock(mutex);
@@ -99,7 +101,7 @@ void add_decision(const operation::Operation& operation, Refusal refusal, const 
     found->second.refusal = refusal;
   }
   Decisions& sums = found->second;
-  add(sums, predicted, seconds);
+  add(sums, predicted, seconds, left_bytes);
   if (seconds <= sums.longest && !sums.example.empty()) return;
   sums.longest = seconds;
   sums.example = operation.arguments();
@@ -123,9 +125,10 @@ std::string to_text(const std::vector<Decisions>& decisions) {
   if (decisions.empty()) return "";
   std::string text =
       "\n  decisions, those that took longest first; means of a call: what it took, what was predicted for the CPU,\n"
-      "  for the device with all matrices there, for bringing those that were missing, and their size\n\n";
-  text += fmt::format("  {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "seconds", "calls", "took", "CPU", "device",
-                      "bringing", "missing");
+      "  for the device with all matrices there, for bringing those that were missing, and their size; and how\n"
+      "  much of the results stayed on the device\n\n";
+  text += fmt::format("  {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "seconds", "calls", "took", "CPU",
+                      "device", "bringing", "missing", "stays");
   for (const Decisions& each : decisions) text += line(each);
   return text + "\n";
 }

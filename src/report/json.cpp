@@ -114,7 +114,9 @@ Json policy_json(const Context& context) {
           {"mechanism", context.mechanism},
           {"tracker", context.tracker},
           {"copied_operands", copied},
-          {"bytes_brought_home", context.bytes_brought_home}};
+          {"bytes_overwritten", context.results.overwritten},
+          {"bytes_touched", context.results.touched},
+          {"bytes_brought_home", context.results.brought_home}};
 }
 
 /// null if no pages were moved.
@@ -277,6 +279,7 @@ Json decisions_json(const Context& context) {
                     {"calls", each.calls},
                     {"seconds", each.seconds},
                     {"longest_seconds", each.longest},
+                    {"bytes_left", static_cast<double>(each.left_bytes) / static_cast<double>(each.calls)},
                     {"predicted",
                      {{"cpu_seconds", mean_json(each.predicted.cpu_seconds, each.known)},
                       {"device_seconds", mean_json(each.predicted.device_seconds, each.judged)},
@@ -435,6 +438,9 @@ std::string to_json(const Totals& totals, const Kept& kept, const std::string& d
   process["incomplete"] = kept.incomplete != 0;
   if (kept.incomplete != 0) process["incomplete_reason"] = std::strerror(kept.incomplete);
   report["device"]["memory_in_use"] = kept.device_memory;
+  report["policy"]["bytes_overwritten"] = kept.results.overwritten;
+  report["policy"]["bytes_touched"] = kept.results.touched;
+  report["policy"]["bytes_brought_home"] = kept.results.brought_home;
   report["interception"]["objects_seen"] = kept.objects;
   report["interception"]["functions_found"] = kept.functions;
   put_counts(report, totals, kept.call_sites);

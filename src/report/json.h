@@ -27,8 +27,9 @@ struct Kept {
   std::string program;
   double elapsed_seconds = 0;
   std::uint64_t device_memory = 0;  ///< bytes held at the end, or now
-  std::uint32_t objects = 0;        ///< searched
-  std::uint32_t functions = 0;      ///< found in these objects
+  platform::ResultsFate results;
+  std::uint32_t objects = 0;    ///< searched
+  std::uint32_t functions = 0;  ///< found in these objects
   std::vector<CallSite> call_sites;
 };
 

@@ -125,6 +125,7 @@ std::string report_of_counter_file(const std::string& path) {
                   .program = text_of(header->program),
                   .elapsed_seconds = 1e-9 * static_cast<double>(until - header->started),
                   .device_memory = header->memory.device.load(),
+                  .results = fate_of(header->results),
                   .objects = header->objects.load(),
                   .functions = header->functions.load(),
                   .call_sites = call_sites_of(path)};

@@ -265,8 +265,12 @@ void write_unseen(Text out, const std::vector<UnseenFamily>& unseen) {
 
 void write_results(Text out, const RoutineTotals& sums, const Context& context) {
   if (sums.bytes_left == 0) return;
-  fmt::format_to(out, "  {} of results stayed on the device; {} of pages came home later\n",
-                 format_bytes(sums.bytes_left), format_bytes(context.bytes_brought_home));
+  const auto& [overwritten, touched, home] = context.results;
+  fmt::format_to(out,
+                 "  {} of results stayed on the device: {} never came home ({} were computed anew there), {} came home "
+                 "when the program touched them, {} for other reasons\n",
+                 format_bytes(sums.bytes_left), format_bytes(sums.bytes_left - std::min(sums.bytes_left, home)),
+                 format_bytes(overwritten), format_bytes(touched), format_bytes(home - std::min(home, touched)));
 }
 
 void write_reuse(Text out, const RoutineTotals& sums) {

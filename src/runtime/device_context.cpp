@@ -142,7 +142,9 @@ tl::expected<std::shared_ptr<ledger::Ledger>, std::string> open_ledger(const con
                                                                        ledger::Ledger::Results results) {
   auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
   if (!tracker) return tl::unexpected(tracker.error());
-  return std::make_shared<ledger::Ledger>(std::move(*tracker), places, results);
+  auto ledger = std::make_shared<ledger::Ledger>(std::move(*tracker), places, results);
+  ledger->show_in(report::results_gauge());
+  return ledger;
 }
 
 namespace {
@@ -458,7 +460,7 @@ void DeviceContext::describe(report::Context& context) {
     context.held_memory.push_back({to_string(client), held.now, held.most});
   }
   context.policy = order_.front()->name();
-  context.bytes_brought_home = ledger_ ? ledger_->bytes_brought_home() : 0;
+  context.results = platform::fate_of(report::results_gauge());
   context.policy_asked = asked_;
   context.policy_reason = policy_reason_;
   context.mechanism = to_string(mechanism_);

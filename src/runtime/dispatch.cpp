@@ -160,7 +160,7 @@ void explain(const Operation& operation, const report::Record& record, const dec
     report::add_decision(
         operation, record.refusal,
         {predicted.cpu_seconds, predicted.device_seconds, predicted.bringing_seconds, predicted.missing_bytes},
-        record.seconds);
+        record.seconds, record.bytes_left);
   });
 }
 

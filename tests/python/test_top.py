@@ -59,6 +59,24 @@ def test_it_is_readable(blastoff, busy):
     assert "\x1b" not in done.stdout
 
 
+def test_results_that_stay_are_told(blastoff, tmp_path):
+    program = offload.PROGRAMS / "results_life"
+    if not program.exists():
+        pytest.skip("the scenario programs are not built: no BLAS to link against")
+    options = ["--device=simulated", "--results=stay", "--decide=size", "--min-size=0", "--verify=off", "--summary=never"]
+    env = clean_environment() | {"XDG_RUNTIME_DIR": str(tmp_path), "LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS), "BLASTOFF_START": "now"}
+    command = [sys.executable, "-m", "blastoff", "run", *options, str(program), "sleep", str(tmp_path / "file")]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "computed\n"
+        looks = [blastoff("top", "--once", "--interval=0.1", *words, env=env).stdout for words in ([], ["--json"])]
+        process.terminate()
+    look = json.loads(looks[1])
+    if look["totals"]["bytes_left"] == 0:
+        pytest.skip("no result stays here")
+    assert "1.77 MB of results stayed on the device: 1.77 MB never came home (1.47 MB were computed anew there), 0 came home" in looks[0]
+    assert look["results"] == {"bytes_overwritten": 5 * 192 * 192 * 8, "bytes_touched": 0, "bytes_brought_home": 0}
+
+
 def test_a_line_for_each_look_until_the_run_ends(busy, tmp_path):
     env, pid = busy
     command = [sys.executable, "-m", "blastoff", "top", "--interval=0.2", "--pid", str(pid)]

@@ -132,7 +132,8 @@ def _add_to(sums: Report, more: Report) -> None:
     _sum_each(sums["routines"], more["routines"], ("name",), _add_sums)
     _sum_each(sums["sizes"], more["sizes"], ("least_size",))
     _sum_each(sums["refusals"], more["refusals"], ("reason",))
-    sums["policy"]["bytes_brought_home"] = sums["policy"].get("bytes_brought_home", 0) + more["policy"].get("bytes_brought_home", 0)
+    for fate in ("bytes_overwritten", "bytes_touched", "bytes_brought_home"):
+        sums["policy"][fate] = sums["policy"].get(fate, 0) + more["policy"].get(fate, 0)
     _sum_each(sums["policy"]["copied_operands"], more["policy"]["copied_operands"], ("reason",))
     _sum_each(sums["call_sites"], more["call_sites"], ("routine", "object", "offset", "python"), _add_site)
     sums["call_sites"] = sorted(sums["call_sites"], key=lambda site: -site["cpu_seconds"] - site["device_seconds"])[:MAX_SITES]

@@ -224,9 +224,9 @@ class Job:
                 counts[reason_of(process.report, entry["reason"])] += entry["calls"] - followed
         return dict(counts.most_common())
 
-    def bytes_brought_home(self) -> int:
-        """Bytes of results that had stayed on a device and came home later."""
-        return sum(process.report["policy"].get("bytes_brought_home", 0) for process in self.processes)
+    def of_results(self, fate: str) -> int:
+        """Bytes of results that had stayed on a device: "bytes_overwritten", "bytes_touched" or "bytes_brought_home" (share/report.schema.json)."""
+        return sum(process.report["policy"].get(fate, 0) for process in self.processes)
 
     def copied(self) -> dict[str, int]:
         """Number of calls that were copied under first-use, by reason, the most frequent first."""

@@ -92,6 +92,7 @@ def as_json(frame: Frame) -> dict[str, Any]:
         "running": frame.running,
         "device_memory": frame.device_memory,
         "totals": sums_json(job.totals, frame.rate("flops")),
+        "results": {fate: job.of_results(fate) for fate in ("bytes_overwritten", "bytes_touched", "bytes_brought_home")},
         "bytes_per_second": None if None in moved else sum(moved),
         "routines": [{"name": name, **sums_json(sums, frame.routine_rate(name))} for name, sums in job.routines.items()],
         "processes": [

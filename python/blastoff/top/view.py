@@ -74,7 +74,8 @@ def headline(frame: Frame) -> list[tuple[str, str]]:
     moving = "" if to_device is None or from_device is None else f" ({quantities.size(to_device + from_device)}/s now)"
     moved = f"{quantities.size(totals.bytes_to_device)} to the device, {quantities.size(totals.bytes_from_device)} from it{moving}"
     shares = f"{percent(share(totals))} of the arithmetic seen, {calls}; {rate(frame.rate('flops'))} now, CPU and device together"
-    return [("on the device", shares), ("moved", f"{moved}; {quantities.size(frame.device_memory)} of device memory held")]
+    told = [("on the device", shares), ("moved", f"{moved}; {quantities.size(frame.device_memory)} of device memory held")]
+    return [*told, ("results", words.results(frame.job))] if totals.bytes_left else told
 
 
 def shares_of(room: int, wanted: Sequence[int]) -> list[int]:

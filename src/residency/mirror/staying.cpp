@@ -175,7 +175,7 @@ bool Coherence::leave(PageAcquisition& acquisition, std::size_t operand) {
 // it is not enough to have asked after the latest scan.
 bool Coherence::leave_region(const PageAcquisition& acquisition, const operation::Operand& result) {
   const Span region = region_of(result);
-  if (place_.all_left_here(region)) return true;
+  if (place_.left_again(region)) return true;
   if (tracking::dma_writer(pins_->others_pin())) return false;
   const std::lock_guard lock(mutex_);
   pins_->forget(region);

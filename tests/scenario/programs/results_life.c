@@ -138,6 +138,22 @@ static int is_killed(void) {
   return 0;
 }
 
+static int is_killed_alone(void) {
+  kill(getpid(), SIGKILL);
+  return 0;
+}
+
+static int sleeps(void) {
+  printf("computed\n");
+  fflush(stdout);
+  sleep(60);
+  return 1;
+}
+
+static int ends_without_a_look(void) {
+  return 1;
+}
+
 static void* look_when_the_first_thread_has_ended(void* first) {
   pthread_join(*(pthread_t*)first, NULL);
   verdict("after the first thread", right_now_and_later());
@@ -178,6 +194,9 @@ int main(int argc, char** argv) {
       {"exec", becomes_another_program},
       {"abort", aborts},
       {"kill", is_killed},
+      {"kill-unread", is_killed_alone},
+      {"unread", ends_without_a_look},
+      {"sleep", sleeps},
       {"first-thread", goes_on_without_its_first_thread},
       {"at-exit", looks_at_exit},
   };

@@ -130,9 +130,11 @@ class PagerTest : public ::testing::Test {
                    if (on_drain_) on_drain_();
                  });
                }};
+  platform::ResultsGauge gauge_{};
 };
 
 TEST_F(PagerTest, BringsHomeWhatWasLeft) {
+  pager_.show_in(gauge_);
   leave(pages(4, 4));
   leave(pages(16, 2));
   EXPECT_GT(pager_.bytes_left(pages(0, 8)), 0);
@@ -141,7 +143,23 @@ TEST_F(PagerTest, BringsHomeWhatWasLeft) {
   EXPECT_EQ(source_.reads.front().first, pages(4, 4).begin + (std::uintptr_t{1} << 40));
   EXPECT_EQ(source_.released, source_.buffers);
   EXPECT_EQ(pager_.bytes_left(everything), 0);
-  EXPECT_EQ(pager_.bytes_filled(), 6 * page);
+  EXPECT_EQ(gauge_.brought_home, 6 * page);
+}
+
+// Of what is brought home without being touched, nothing counts as touched.
+TEST_F(PagerTest, ShowsWhatBecomesOfPages) {
+  pager_.show_in(gauge_);
+  leave(pages(4, 4));
+  leave(pages(4, 4));
+  leave(pages(6, 4));
+  EXPECT_EQ(gauge_.overwritten, (4 + 2) * page);
+  touch({pages(5, 1).begin});
+  EXPECT_EQ(gauge_.touched, 6 * page);
+  leave(pages(4, 1));
+  pager_.bring_home(everything);
+  EXPECT_EQ(gauge_.touched, 6 * page);
+  EXPECT_EQ(gauge_.brought_home, 7 * page);
+  EXPECT_EQ(gauge_.overwritten, 6 * page);
 }
 
 TEST_F(PagerTest, FillsMoreForWhomGoesOn) {

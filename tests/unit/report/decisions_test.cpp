@@ -30,9 +30,10 @@ class DecisionsTest : public testing::Test {
 };
 
 TEST_F(DecisionsTest, AreAddedUpByClassAndVerdict) {
-  add_decision(product_of(500), Refusal::not_timed, {.device_seconds = 1, .missing_bytes = 100}, 3);
-  add_decision(product_of(500), Refusal::none, {.cpu_seconds = 4, .device_seconds = 1, .missing_bytes = 100}, 1);
-  add_decision(product_of(504), Refusal::none, {.cpu_seconds = 2, .device_seconds = 3, .bringing_seconds = 1}, 1.5);
+  add_decision(product_of(500), Refusal::not_timed, {.device_seconds = 1, .missing_bytes = 100}, 3, 0);
+  add_decision(product_of(500), Refusal::none, {.cpu_seconds = 4, .device_seconds = 1, .missing_bytes = 100}, 1, 3000);
+  add_decision(product_of(504), Refusal::none, {.cpu_seconds = 2, .device_seconds = 3, .bringing_seconds = 1}, 1.5,
+               1000);
   const auto decisions = dearest_decisions();
   ASSERT_EQ(decisions.size(), 2);
   EXPECT_EQ(decisions[0].refusal, Refusal::not_timed);
@@ -47,7 +48,8 @@ TEST_F(DecisionsTest, AreAddedUpByClassAndVerdict) {
 }
 
 TEST_F(DecisionsTest, TheDearestAreShown) {
-  for (const std::int64_t n : {100, 1000, 300}) add_decision(product_of(n), Refusal::none, {}, static_cast<double>(n));
+  for (const std::int64_t n : {100, 1000, 300})
+    add_decision(product_of(n), Refusal::none, {}, static_cast<double>(n), 0);
   const auto decisions = dearest_decisions();
   ASSERT_EQ(decisions.size(), 2);
   EXPECT_EQ(decisions[0].seconds, 1000);
@@ -58,7 +60,7 @@ TEST_F(DecisionsTest, TheDearestAreShown) {
 }
 
 TEST_F(DecisionsTest, AChildBeginsAnew) {
-  add_decision(product_of(100), Refusal::none, {}, 1);
+  add_decision(product_of(100), Refusal::none, {}, 1, 0);
   reset();
   EXPECT_TRUE(dearest_decisions().empty());
 }

@@ -269,6 +269,15 @@ def stayed(reason: str, calls: int, seconds: float | None) -> str:
     return f"{quantities.counted(calls, 'call')}{f', {quantities.duration(seconds)}' if seconds else ''}: {reason}"
 
 
+def results(job: Job) -> str:
+    """What became of results that stayed on the device. They came home in whole pages, which hold other bytes, too."""
+    home, touched = job.of_results("bytes_brought_home"), job.of_results("bytes_touched")
+    amounts = (job.totals.bytes_left, max(0, job.totals.bytes_left - home), job.of_results("bytes_overwritten"), touched, max(0, home - touched))
+    left, never, anew, looked_at, other = map(quantities.size, amounts)
+    fates = f"{never} never came home ({anew} were computed anew there), {looked_at} came home when the program touched them"
+    return f"{left} of results stayed on the device: {fates}, {other} for other reasons"
+
+
 def conclusions(job: Job) -> list[tuple[str, str]]:
     """The sentences below the table: verdict, reuse, refusals, copied operands, verification."""
     lines = []
@@ -279,8 +288,7 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
     if job.totals.operand_reuse:
         lines.append(("reuse", f"each byte that came to the device was used {quantities.number(job.totals.operand_reuse)} times there"))
     if job.totals.bytes_left:
-        sizes = quantities.size(job.totals.bytes_left), quantities.size(job.bytes_brought_home())
-        lines.append(("results", f"{sizes[0]} of results stayed on the device; {sizes[1]} of pages came home later"))
+        lines.append(("results", results(job)))
     placed, left = job.placed()
     if placed or left:
         lines.append(("placed", f"{quantities.size(placed)} on the device's NUMA node"))

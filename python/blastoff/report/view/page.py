@@ -133,7 +133,7 @@ def site_table(job: Job) -> tuple[Sequence[str], list[tuple[str, list[str], str]
 
 MAX_DECISIONS = 40
 
-DECISION_COLUMNS = ("calls", "seconds", "of one call", "on the CPU", "on the device", "bringing", "missing")
+DECISION_COLUMNS = ("calls", "seconds", "of one call", "on the CPU", "on the device", "bringing", "missing", "stays")
 
 
 def decision_rows(job: Job) -> list[tuple[str, list[str], str]]:
@@ -146,6 +146,7 @@ def decision_rows(job: Job) -> list[tuple[str, list[str], str]]:
         cells = [quantities.count(one["calls"]), quantities.seconds(one["seconds"]), quantities.duration(one["seconds"] / one["calls"])]
         cells += ["-" if value is None else quantities.duration(value) for value in expected]
         cells.append("-" if predicted["missing_bytes"] is None else quantities.size(predicted["missing_bytes"]))
+        cells.append(quantities.size(one["bytes_left"]) if "bytes_left" in one else "-")
         rows.append((f"{one['routine']} {one['example']}", cells, one["verdict"]))
     return rows
 
