@@ -109,6 +109,23 @@ def test_the_example_on_one_rank_without_mpi(tmp_path, device):
         assert "accepted are" in refused.stderr
 
 
+def test_the_energy_of_a_molecule_is_that_of_pyscf(tmp_path, device):
+    """PySCF 2.14 wrote the integrals (water, STO-3G), and found these energies."""
+    program, broken = tmp_path / "ccsd_energy", tmp_path / "broken"
+    subprocess.run(["g++", "-std=c++17", *STRICT, str(offload.ROOT / "examples" / "ccsd_energy.cpp"), "-o", str(program), *LINKED], check=True)
+    for place in (device, "none"):
+        environment = offload.environment(None, BLASTOFF_DEVICE=place, BLASTOFF_SUMMARY="never")
+        outcome = offload.run([program, offload.ROOT / "tests/program/programs/water.fcidump"], env=environment)
+        assert outcome.status == 0, outcome.stderr
+        found = dict(re.findall(r"^(\S.*\S) +(-[0-9.]+)$", outcome.stdout, re.MULTILINE))
+        expected = {"Hartree-Fock": -74.9630631297, "MP2 correlation": -0.0355668363, "CCSD correlation": -0.0494674957}
+        assert {name: float(found[name]) for name in expected} == pytest.approx(expected, abs=1e-9)
+    for text, why in [("", "no NORB"), (" &FCI NORB=7,NELEC=9, &END\n", "9 electrons"), (" &FCI NORB=2,NELEC=2, &END\n1 1 1 3 1\n", "beyond NORB")]:
+        broken.write_text(text)
+        refused = offload.run([program, broken], env=environment)
+        assert refused.status == 1 and why in refused.stderr and len(refused.stderr.splitlines()) == 1
+
+
 @libraries
 def test_the_header_in_plain_c(library, tmp_path):
     need(library)

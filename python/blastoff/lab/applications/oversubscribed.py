@@ -17,7 +17,7 @@ RATIOS = (0.8, 1.5, 1.2)
 
 MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, SYSTEM, SYSTEM_PREFETCH)
 NO_ROOM = "explicit device memory must hold all arrays"
-LARGEST = {"cuda": 2 << 30, "simulated": 4 << 20}
+LARGEST = {"cuda": 512 << 20, "simulated": 4 << 20}
 """Bytes of the largest problem, by the kind of the device."""
 
 
