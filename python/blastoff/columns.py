@@ -45,23 +45,24 @@ def _room(widths: Sequence[int], width: int) -> int:
     return width - sum(widths[1:]) - len(GAP) * (len(widths) - 1)
 
 
-def fitting(rows: Sequence[Sequence[str]], dropped: Sequence[str], width: int) -> list[list[str]]:
-    """The rows of a table, the first of which has the headings, without the columns that do not fit. `dropped`: headings of columns that may be
-    left out, the first one first; columns of the same heading go together."""
+Dropped = Sequence[str | tuple[str, ...]]
+"""Headings of columns that may be left out, the first one first; columns of the same heading, and those of a tuple, go together."""
+
+
+def fitting(rows: Sequence[Sequence[str]], dropped: Dropped, width: int) -> list[list[str]]:
+    """The rows of a table, the first of which has the headings, without the columns that do not fit."""
     kept = [list(row) for row in rows]
     longest = _widths(kept)[0]
-    for heading in dropped:
+    for leaving in dropped:
         if _room(_widths(kept), width) >= min(longest, SHORT_NAME):
             break
-        places = [place for place, name in enumerate(kept[0]) if place == 0 or name != heading]
+        places = [place for place, name in enumerate(kept[0]) if place == 0 or name not in (leaving if isinstance(leaving, tuple) else (leaving,))]
         kept = [[row[place] for place in places] for row in kept]
     room = max(LEAST_NAME, _room(_widths(kept), width))
     return [[shortened(row[0], room), *row[1:]] for row in kept]
 
 
-def table(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], dropped: Sequence[str] = (), width: int | None = None, total: bool = False
-) -> list[str]:
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], dropped: Dropped = (), width: int | None = None, total: bool = False) -> list[str]:
     """The lines of a table: names to the left, numbers to the right, a rule below the headings, and one above the last row if it is a total.
     `dropped`: see fitting(); `width`: characters in a line, if they are limited."""
     shown = [list(row) for row in (headings, *rows)]

@@ -25,6 +25,12 @@ def test_a_table_fits_or_overflows_but_never_cuts_a_number(width):
     assert columns.table(HEADINGS, ROWS)[3].startswith(ROWS[1][0]), "a file takes lines of any length"
 
 
+@pytest.mark.parametrize("width", range(20, 60))
+def test_columns_of_a_pair_go_together(width):
+    heading, *_ = columns.table(["routine", "calls 1", "calls 2", "seconds"], [["dgemm", "10", "200", "6.1"]], (("calls 1", "calls 2"),), width)
+    assert ("calls 1" in heading) is ("calls 2" in heading) is (width >= len("routine  calls 1  calls 2  seconds"))
+
+
 def test_names_keep_their_beginning_and_their_end():
     assert columns.shortened("solver.f90:4711 in a_module::assemble_matrix", 20) == "solver.f...le_matrix"
     assert columns.shortened("short", 5) == "short"

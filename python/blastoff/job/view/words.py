@@ -124,6 +124,11 @@ def blocks(job: Job) -> list[tuple[str, str]]:
     return [("blocks", "; ".join([*parts, f"waited {quantities.duration(sums['waiting_seconds'])}"]))]
 
 
+def in_blas(job: Job) -> str:
+    """The time in calls."""
+    return f"{quantities.duration(job.totals.seconds)} in BLAS, {'all processes and threads' if job.number > 1 else 'all threads'} together"
+
+
 def facts(job: Job) -> list[tuple[str, str]]:
     """Facts about the run besides its sums: label and text."""
     lines = []
@@ -141,13 +146,12 @@ def facts(job: Job) -> list[tuple[str, str]]:
         others = f", {quantities.counted(refused, 'other')} could not be patched (--report names them)" if refused else ""
         lines.append(("patched", f"{quantities.counted(patched, 'function')}{others}"))
     elapsed = quantities.duration(max(process.report["process"]["elapsed_seconds"] for process in job.processes))
-    in_blas = quantities.duration(job.totals.seconds)
     if job.number > 1:
         nodes = len({process.report["process"]["host"] for process in job.processes})
         lines.append(("processes", f"{job.number}{f' on {nodes} nodes' if nodes > 1 else ''}"))
-        lines.append(("time", f"{elapsed} for the longest process; {in_blas} in BLAS, all processes and threads together"))
+        lines.append(("time", f"{elapsed} for the longest process; {in_blas(job)}"))
     else:
-        lines.append(("time", f"{elapsed}; {in_blas} in BLAS, all threads together"))
+        lines.append(("time", f"{elapsed}; {in_blas(job)}"))
     return [*lines, *energy(job)]
 
 

@@ -7,6 +7,7 @@ from blastoff.job.processes import Job, Sums
 from blastoff.job.view import words
 
 COLUMNS = ("calls 1", "calls 2", "offloaded 1", "offloaded 2", "seconds 1", "seconds 2", "ratio 2:1", "moved 1", "moved 2")
+DROPPED = (("moved 1", "moved 2"), ("offloaded 1", "offloaded 2"))
 
 
 def elapsed(job: Job) -> float:
@@ -39,13 +40,11 @@ def text(before: Job, after: Job, names: Sequence[str], width: int | None = None
     """Columns in pairs, numbered as the jobs are."""
     facts = []
     for label, name, job in zip(("1", "2"), names, (before, after), strict=True):
-        facts.append(
-            (label, f"{name}: {quantities.duration(elapsed(job))}, of which {quantities.duration(job.totals.seconds)} in BLAS, all threads together")
-        )
+        facts.append((label, f"{name}: {quantities.duration(elapsed(job))}; {words.in_blas(job)}"))
         if words.verdict(job):
             facts.append((label, words.verdict(job)))
     facts.append(
         ("ratio 2:1", f"{ratio(elapsed(before), elapsed(after))} in wall time, {ratio(before.totals.seconds, after.totals.seconds)} in BLAS")
     )
-    compared = columns.table(["routine", *COLUMNS], rows(before, after), ("moved 1", "moved 2", "offloaded 1", "offloaded 2"), width, total=True)
+    compared = columns.table(["routine", *COLUMNS], rows(before, after), DROPPED, width, total=True)
     return "\n".join([*columns.pairs(facts, width), "", *compared, ""])
