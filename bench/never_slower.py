@@ -40,7 +40,6 @@ SHORT, AS_OFTEN = 1.0, 3  # a program of fewer seconds is short; it runs this ma
 MODES: dict[str, dict[str, str]] = {
     "default": {},
     "first": {"BLASTOFF_HISTORY": "off"},
-    "wait": {"BLASTOFF_END": "wait"},
     "off": {"BLASTOFF_DEVICE": "none"},
     "first-use": FIXED,
     "copy": FIXED | {"BLASTOFF_POLICY": "copy"},

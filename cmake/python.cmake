@@ -4,7 +4,7 @@
 if(NOT SKBUILD)
   return()
 endif()
-install(TARGETS blastoff blastoff-allocator blastoff-closer blastoff-command
+install(TARGETS blastoff blastoff-allocator blastoff-command
         LIBRARY DESTINATION blastoff/lib COMPONENT wheel
         RUNTIME DESTINATION blastoff/lib COMPONENT wheel)
 install(PROGRAMS $<TARGET_FILE:blastoff-command> DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT wheel)

@@ -149,11 +149,6 @@ StartMode start_mode(const Settings& settings) {
   return is_timed(settings) ? StartMode::background : StartMode::now;
 }
 
-EndMode end_mode(const Settings& settings) {
-  if (settings.end != EndMode::automatic) return settings.end;
-  return is_timed(settings) ? EndMode::background : EndMode::wait;
-}
-
 ResultsMode results_mode(const Settings& settings) {
   if (settings.results != ResultsMode::automatic) return settings.results;
   return is_timed(settings) ? ResultsMode::automatic : ResultsMode::home;

@@ -16,7 +16,6 @@ enum class MechanismName : std::uint8_t { automatic, mirrors, moves, prefetch };
 enum class DecideBy : std::uint8_t { automatic, time, size };
 enum class StartMode : std::uint8_t { automatic, background, now };
 enum class HistoryMode : std::uint8_t { on, off };
-enum class EndMode : std::uint8_t { automatic, background, wait };
 enum class SummaryMode : std::uint8_t { automatic, always, each, never };
 enum class ArgumentsMode : std::uint8_t { keep, drop };
 enum class LogMode : std::uint8_t { none, calls };
@@ -67,7 +66,6 @@ struct Settings {
   DecideBy decide{};
   StartMode start{};
   HistoryMode history{};
-  EndMode end{};
   std::string model;         ///< path of a machine model; "": search for one; or "none"
   std::int64_t explain = 0;  ///< number of decisions to print at the end
   MemorySize device_memory{};
@@ -100,7 +98,6 @@ std::uint64_t fingerprint_of_variables();
 /// but for results_mode(), where that is a mode.
 DecideBy decide_by(const Settings& settings);
 StartMode start_mode(const Settings& settings);
-EndMode end_mode(const Settings& settings);
 ResultsMode results_mode(const Settings& settings);
 
 /// The two settings that are needed when the library is loaded. Prints nothing: read_settings() reports bad values.

@@ -40,7 +40,6 @@ struct Properties {
   bool exclusive = false;               ///< without such a server, one process at a time may use it
   int sharers = 1;                      ///< processes of this run that use it or are going to, including this one
   std::string software;                 ///< the driver's version, one line; see Device::software()
-  std::string driver_files;             ///< the process holds the device through files whose names begin so
   std::size_t total_memory = 0;         ///< bytes
   bool can_reserve = false;             ///< reserve/back/unback work (virtual memory management)
   std::size_t backing_granularity = 0;  ///< bytes; spans of back() are multiples of it

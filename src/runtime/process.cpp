@@ -29,7 +29,6 @@
 #include "report/recorder.h"
 #include "report/timeline.h"
 #include "runtime/callers_environment.h"
-#include "runtime/closing.h"
 #include "runtime/loading.h"
 #include "runtime/routine_choice.h"
 #include "runtime/settled_calls.h"
@@ -80,7 +79,6 @@ Process* process_to_report() {
   Process* const process = process_to_report();
   if (process == nullptr) return report::keep_end();
   if (!platform::contained([&] { process->end(); })) end_without_report();
-  process->close_devices();
 }
 
 /// Rates of the simulated device's own clock. Errors in the setting are reported when the device is opened.
@@ -416,14 +414,6 @@ void Process::leave_device() {
     if (calls_in_flight_ == 0 && !inside_a_call()) platform::contained([&] { devices_.load()->stop(); });
   }
   seconds_at_end_ = seconds_at_end_ + stopwatch.seconds();
-}
-
-void Process::close_devices() {
-  const DeviceSet* const devices = devices_;
-  if (config::end_mode(settings_) != config::EndMode::background || devices == nullptr || in_forked_child()) return;
-  platform::contained([&] {  // otherwise the end of the process closes them
-    if (may_close_later(*devices, Clock::now() - loaded_at())) close_later(*devices, closer_);
-  });
 }
 
 }  // namespace blastoff::runtime

@@ -148,9 +148,6 @@ class Process final : public operation::Estimator {
   /// Writes the report and the summary, once, if the process ends normally.
   void end();
 
-  /// Closes the devices as runtime/closing.h describes. To be called last.
-  void close_devices();
-
  private:
   /// The longest wait at the end of the process, for calls in flight or for threads that open the device.
   static constexpr std::chrono::seconds longest_wait{10};
@@ -254,7 +251,6 @@ class Process final : public operation::Estimator {
   std::atomic<bool> first_call_over_{false};
   std::atomic<bool> waited_{false};  // the end of the process has waited for calls in flight
   std::string failure_;              // why there is no device context
-  std::string closer_;               // path of blastoff-closer; set before devices_
 };
 
 /// A call whose blas::volume() is below this goes straight to the original: Decider::floor_volume(). Minus infinity,

@@ -28,7 +28,6 @@
 #include "report/counter_file.h"
 #include "report/recorder.h"
 #include "runtime/callers_environment.h"
-#include "runtime/closing.h"
 #include "runtime/gathered_locks.h"
 #include "runtime/loading.h"
 #include "runtime/process.h"
@@ -135,7 +134,6 @@ void Process::find_devices(const operation::Operation* first) {
       readiness_[first->routine()] = Readiness::ready;
     });
     platform::contained([&] { seek_model_of(opened.front().device().properties().name); });
-    platform::contained([&] { closer_ = find_closer(); });
     platform::contained([&] {
       if (const RunHistory* const earlier = run_history_) opened.expect_used_once(earlier->used_once());
     });

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import installing
 import offload
-import orphans
 import pytest
 
 pytestmark = pytest.mark.skipif(bool(installing.why_not()), reason=installing.why_not())
@@ -25,7 +24,6 @@ include/blastoff_blocks.h
 include/blastoff_blocks_mpi.h
 LIB/libblastoff.so
 LIB/libblastoff-allocator.so
-LIB/blastoff/blastoff-closer
 LIB/blastoff/libblastoff.so
 LIB/blastoff/python/blastoff/build-id.txt
 LIB/blastoff/python/blastoff/command.py
@@ -251,14 +249,3 @@ def test_the_spack_recipe_needs_what_the_build_needs():
     python = re.search(r"^dependencies = \[(.*?)\]", (offload.ROOT / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE)[1]
     required = {f"py-{name}@{least}:" for name, least in re.findall(r'"(\w+)>=([0-9.]+)"', python)}
     assert required == {name for name in named if name.startswith("py-")}
-
-
-@pytest.mark.skipif(not (offload.PROGRAMS / "products").exists(), reason="the scenario programs are not built")
-def test_the_library_finds_the_closer(moved, tmp_path):
-    site = tmp_path / "site"
-    shutil.copytree(moved, site)
-    settings = {"BLASTOFF_DEVICE": "simulated", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_SUMMARY": "never", "BLASTOFF_END": "background"}
-    library = installing.folder_of_libraries(site) / "libblastoff.so"
-    done = run(*orphans.collecting(offload.program("products")), LD_PRELOAD=str(library), **settings)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith(orphans.CLOSER)

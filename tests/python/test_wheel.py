@@ -30,7 +30,7 @@ print("right" if worst < 1e-12 else "wrong")
 """
 
 
-LIBRARIES = ("libblastoff.so", "libblastoff-allocator.so", "blastoff", "blastoff-closer")
+LIBRARIES = ("libblastoff.so", "libblastoff-allocator.so", "blastoff")
 
 
 def clean_clone(directory: Path) -> Path:

@@ -241,7 +241,6 @@ Gpu inspect(Context& context, const Choice& choice, int ordinal) {
   properties.by_server = multi_process_service_runs();
   properties.exclusive = attribute(driver, device, api::attribute_compute_mode) == api::compute_mode_exclusive_process;
   properties.software = describe_driver(context);
-  properties.driver_files = "/dev/nvidia";
   driver.cuDeviceTotalMem_v2(&properties.total_memory, device);
   properties.can_pin = attribute(driver, device, api::attribute_host_register_supported) != 0;
   properties.host_access = inspect_host_access(driver, device);

@@ -217,7 +217,6 @@ class SimulatedDevice final : public Device {
     properties_.host_access = state_->access;
     properties_.memory_node = memory_node;
     properties_.software = "computes with the program's own BLAS";
-    properties_.driver_files = "/memfd:" + std::string(file_name);
     properties_.total_memory = total;
     properties_.largest_reservation = state_->memory.largest_reservation();
     properties_.can_reserve = properties_.largest_reservation > 0;

@@ -122,20 +122,17 @@ TEST_F(SettingsTest, BadValueIsReportedWithWhatIsAcceptedAndTheDefaultStays) {
   EXPECT_THAT(printed, HasSubstr("from 0 to 256"));
 }
 
-TEST_F(SettingsTest, DecisionStartAndEndDependOnTheDeviceUnlessTheyAreSet) {
+TEST_F(SettingsTest, DecisionAndStartDependOnTheDeviceUnlessTheyAreSet) {
   const Settings gpu = read_with("BLASTOFF_DEVICE", "cuda:1");
   EXPECT_EQ(decide_by(gpu), DecideBy::time);
   EXPECT_EQ(start_mode(gpu), StartMode::background);
-  EXPECT_EQ(end_mode(gpu), EndMode::background);
   const Settings simulated = read_with("BLASTOFF_DEVICE", "simulated");
   EXPECT_EQ(decide_by(simulated), DecideBy::size);
   EXPECT_EQ(decide_by(read_with("BLASTOFF_DEVICE", "none")), DecideBy::time) << "for runs with a device";
   EXPECT_EQ(start_mode(simulated), StartMode::now);
-  EXPECT_EQ(end_mode(simulated), EndMode::wait);
   EXPECT_EQ(decide_by(read_with("BLASTOFF_MIN_SIZE", "250")), DecideBy::time) << "of what is larger";
   EXPECT_EQ(decide_by(read_with("BLASTOFF_DECIDE", "size")), DecideBy::size);
   EXPECT_EQ(start_mode(read_with("BLASTOFF_START", "now")), StartMode::now);
-  EXPECT_EQ(end_mode(read_with("BLASTOFF_END", "wait")), EndMode::wait);
 }
 
 TEST_F(SettingsTest, EmptyMeansNotSet) {
