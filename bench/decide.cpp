@@ -60,7 +60,7 @@ void measure(const char* what, const decide::MachineModel& model, const operatio
   if (cpu > 0) decider->observe(call, {.seconds = cpu});
   int on_device = 0;
   const double nanoseconds =
-      nanoseconds_of([&] { on_device += decider->judge(call, residency) == decide::Verdict::device ? 1 : 0; });
+      nanoseconds_of([&] { on_device += decider->judge(call, residency) == decide::Refusal::none ? 1 : 0; });
   std::printf("%-34s %6.1f ns%s\n", what, nanoseconds, on_device > 0 ? "  device" : "");
 }
 

@@ -56,12 +56,12 @@ class SizeAndDepthDecider : public Decider {
 
   double floor_volume() const override { return floor_volume_.load(std::memory_order_relaxed); }
 
-  Verdict judge(const operation::Operation& operation, operation::Estimator& residency,
+  Refusal judge(const operation::Operation& operation, operation::Estimator& residency,
                 PredictedSeconds* predicted) override {
-    if (operation.work.volume < floor_volume()) return Verdict::too_small;
+    if (operation.work.volume < floor_volume()) return Refusal::below_min_size;
     if (operation.work.memory_bound) return judge_memory_bound(operation, residency);
     if (operation.shape != 0) return judge_by_time(operation);
-    if (operation.work.depth < min_depth_) return Verdict::too_shallow;
+    if (operation.work.depth < min_depth_) return Refusal::too_shallow;
     return judge_large(operation, residency, predicted);
   }
 
@@ -104,8 +104,8 @@ class SizeAndDepthDecider : public Decider {
   bool takes_all() const { return takes_all_; }
 
   /// Decides for operations that are large and deep enough.
-  virtual Verdict judge_large(const operation::Operation& operation, operation::Estimator&, PredictedSeconds*) {
-    return needs_reuse(operation) && !reuse_.may_try() ? Verdict::not_reused : Verdict::device;
+  virtual Refusal judge_large(const operation::Operation& operation, operation::Estimator&, PredictedSeconds*) {
+    return needs_reuse(operation) && !reuse_.may_try() ? Refusal::not_reused : Refusal::none;
   }
   virtual double cpu_seconds_of_large(const operation::Operation&, double) const { return 0; }
   virtual double measured_cpu_seconds_of_large(const operation::Operation&) const { return 0; }
@@ -115,18 +115,18 @@ class SizeAndDepthDecider : public Decider {
   }
 
  private:
-  Verdict judge_memory_bound(const operation::Operation& operation, operation::Estimator& residency) {
-    if (takes_all_) return Verdict::device;
+  Refusal judge_memory_bound(const operation::Operation& operation, operation::Estimator& residency) {
+    if (takes_all_) return Refusal::none;
     if (only_moves(operation)) {
       const auto found = residency.estimate(operation);
-      return found && found->resident > 0 && is_there(*found) ? Verdict::device : Verdict::not_there;
+      return found && found->resident > 0 && is_there(*found) ? Refusal::none : Refusal::not_there;
     }
-    if (matrices_.cannot_gain(operation)) return Verdict::not_there;
-    return matrices_.worth_device(operation, residency.estimate(operation)) ? Verdict::device : Verdict::not_there;
+    if (matrices_.cannot_gain(operation)) return Refusal::not_there;
+    return matrices_.worth_device(operation, residency.estimate(operation)) ? Refusal::none : Refusal::not_there;
   }
 
-  Verdict judge_by_time(const operation::Operation& operation) {
-    return takes_all_ ? Verdict::device : measured_times_.judge(operation.shape, bytes_to_move(operation));
+  Refusal judge_by_time(const operation::Operation& operation) {
+    return takes_all_ ? Refusal::none : measured_times_.judge(operation.shape, bytes_to_move(operation));
   }
 
   bool needs_reuse(const operation::Operation& operation) const { return min_work_per_element(operation) < min_depth_; }
@@ -166,9 +166,9 @@ class TimeDecider final : public SizeAndDepthDecider {
   }
 
  protected:
-  Verdict judge_large(const operation::Operation& operation, operation::Estimator& residency,
+  Refusal judge_large(const operation::Operation& operation, operation::Estimator& residency,
                       PredictedSeconds* predicted) override {
-    return takes_all() ? Verdict::device : times_.judge(operation, residency, predicted);
+    return takes_all() ? Refusal::none : times_.judge(operation, residency, predicted);
   }
   double cpu_seconds_of_large(const operation::Operation& operation, double device_seconds) const override {
     return times_.cpu_seconds(operation, device_seconds);

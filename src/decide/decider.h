@@ -8,19 +8,11 @@
 
 #include "operation/estimate.h"
 #include "operation/operation.h"
+#include "report/refusal.h"
 
 namespace blastoff::decide {
 
-enum class Verdict : std::uint8_t {
-  device,
-  too_small,    ///< its average size is too small
-  too_shallow,  ///< its depth is too small
-  not_reused,   ///< pays only with resident operands, and recent calls of this kind found none
-  not_there,    ///< a product of a matrix and a vector, or a movement of numbers: the matrix is not on the device, and
-                ///< has not been used enough to bring it
-  not_timed,    ///< judged by measured times, and the CPU's time is not known yet
-  cpu_faster,   ///< judged by measured times, and the CPU takes less
-};
+using report::Refusal;
 
 /// A call that has ended.
 struct Observation {
@@ -39,7 +31,7 @@ struct Observation {
                                    ///< settled_calls()
 };
 
-/// The predicted times that a verdict rests on, for --explain. 0 where nothing was predicted.
+/// The predicted times that a decision rests on, for --explain. 0 where nothing was predicted.
 struct PredictedSeconds {
   double cpu_seconds = 0;       ///< 0: unknown
   double device_seconds = 0;    ///< with all matrices on the device, including the copy of the results to the host
@@ -64,11 +56,11 @@ class Decider {
   /// use() may change it.
   virtual double floor_volume() const = 0;
 
-  /// Decides for one call. Asks `residency` only if the verdict depends on the answer. Fills in `predicted`, unless it
-  /// is nullptr, if times were predicted.
-  virtual Verdict judge(const operation::Operation& operation, operation::Estimator& residency,
+  /// Why one call stays on the CPU; Refusal::none: it goes to the device. Asks `residency` only if that depends on the
+  /// answer. Fills in `predicted`, unless it is nullptr, if times were predicted.
+  virtual Refusal judge(const operation::Operation& operation, operation::Estimator& residency,
                         PredictedSeconds* predicted) = 0;
-  Verdict judge(const operation::Operation& operation, operation::Estimator& residency) {
+  Refusal judge(const operation::Operation& operation, operation::Estimator& residency) {
     return judge(operation, residency, nullptr);
   }
 

@@ -66,7 +66,7 @@ class MatrixHistory {
     std::atomic<float> cpu{0};               ///< shortest product on the CPU; 0: none yet
     std::atomic<float> device{0};            ///< time of a use on the device, a moving average
     std::atomic<bool> brought{false};        ///< the matrix is on the device, as far as we know
-    std::atomic<bool> expected{false};       ///< the latest verdict was to copy the matrix to the device
+    std::atomic<bool> expected{false};       ///< the latest decision was to copy the matrix to the device
   };
   static constexpr std::size_t set_count = 32;
   static constexpr std::size_t ways = 8;

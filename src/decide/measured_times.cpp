@@ -38,13 +38,13 @@ MeasuredTimes::Times* MeasuredTimes::times_of(std::uint64_t shape) {
   return nullptr;
 }
 
-Verdict MeasuredTimes::judge(std::uint64_t shape, std::uint64_t bytes) {
+Refusal MeasuredTimes::judge(std::uint64_t shape, std::uint64_t bytes) {
   Times* const times = times_of(shape);
-  if (times == nullptr) return Verdict::cpu_faster;
-  if (times->cpu_calls.load(std::memory_order_relaxed) < cpu_trial) return Verdict::not_timed;
+  if (times == nullptr) return Refusal::cpu_faster;
+  if (times->cpu_calls.load(std::memory_order_relaxed) < cpu_trial) return Refusal::not_timed;
   const double expected = min_seconds + static_cast<double>(bytes) / link_.bytes_per_second();
-  if (times->cpu_seconds.load(std::memory_order_relaxed) <= expected) return Verdict::cpu_faster;
-  return times->backoff.may_try() ? Verdict::device : Verdict::cpu_faster;
+  if (times->cpu_seconds.load(std::memory_order_relaxed) <= expected) return Refusal::cpu_faster;
+  return times->backoff.may_try() ? Refusal::none : Refusal::cpu_faster;
 }
 
 double MeasuredTimes::cpu_seconds(std::uint64_t shape) const {

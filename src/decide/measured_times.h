@@ -24,7 +24,7 @@ class MeasuredTimes {
   explicit MeasuredTimes(const LinkRate& link) : link_(link) {}
 
   /// `bytes`: of everything that is read and everything that is written.
-  Verdict judge(std::uint64_t shape, std::uint64_t bytes);
+  Refusal judge(std::uint64_t shape, std::uint64_t bytes);
   void learn(std::uint64_t shape, bool on_device, double seconds);
 
   /// The CPU's shortest time; 0: not timed.

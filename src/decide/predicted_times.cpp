@@ -222,7 +222,7 @@ PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const ope
   return result;
 }
 
-Verdict PredictedTimes::judge(const operation::Operation& operation, operation::Estimator& residency,
+Refusal PredictedTimes::judge(const operation::Operation& operation, operation::Estimator& residency,
                               PredictedSeconds* seconds) {
   Class* const times = class_of(operation);
   if (times == nullptr) return by_model(operation);
@@ -236,23 +236,23 @@ Verdict PredictedTimes::judge(const operation::Operation& operation, operation::
 }
 
 /// Decides if there is no room for another class.
-Verdict PredictedTimes::by_model(const operation::Operation& operation) const {
+Refusal PredictedTimes::by_model(const operation::Operation& operation) const {
   static const Class unknown;
   const Prediction predicted = predict(unknown, operation);
   const double cpu = predicted.cpu > 0 ? predicted.cpu : predicted.min_cpu;
-  return cpu > predicted.with_nothing_there ? Verdict::device : Verdict::cpu_faster;
+  return cpu > predicted.with_nothing_there ? Refusal::none : Refusal::cpu_faster;
 }
 
-Verdict PredictedTimes::decide(Class& times, const operation::Operation& operation, operation::Estimator& residency,
+Refusal PredictedTimes::decide(Class& times, const operation::Operation& operation, operation::Estimator& residency,
                                const Prediction& predicted, PredictedSeconds* seconds) {
   const auto budget = static_cast<double>(budget_of(times, &Class::for_cpu).load(relaxed));
   if (predicted.cpu == 0)
-    return budget < cost_of_leaving(operation, residency) ? Verdict::device : first_verdict(times, predicted);
+    return budget < cost_of_leaving(operation, residency) ? Refusal::none : judge_new(times, predicted);
   const double device = static_cast<double>(times.device_seconds.load(relaxed));
   if (device > predicted.min_cpu && budget >= predicted.cpu &&
       spend(times, &Class::for_cpu, predicted.cpu + cost_of_leaving(operation, residency)))
-    return Verdict::not_timed;
-  if (predicted.cpu > predicted.with_nothing_there) return Verdict::device;
+    return Refusal::not_timed;
+  if (predicted.cpu > predicted.with_nothing_there) return Refusal::none;
   // The CPU is faster even if all matrices are on the device, so the residency is not asked.
   if (!may_gain_on_device(predicted)) return stay(times, predicted.with_nothing_there - predicted.cpu);
   const operation::Estimate found = look(times, operation, residency, predicted);
@@ -285,15 +285,15 @@ bool PredictedTimes::may_gain_on_device(const Prediction& predicted) const {
 }
 
 /// Decides if the CPU's time is not known.
-Verdict PredictedTimes::first_verdict(Class& times, const Prediction& predicted) const {
-  if (predicted.min_cpu < predicted.with_nothing_there) return Verdict::not_timed;
+Refusal PredictedTimes::judge_new(Class& times, const Prediction& predicted) const {
+  if (predicted.min_cpu < predicted.with_nothing_there) return Refusal::not_timed;
   const float device = times.device_seconds.load(relaxed);
-  if (static_cast<double>(device) <= predicted.min_cpu || times.for_cpu.load(relaxed) < device) return Verdict::device;
+  if (static_cast<double>(device) <= predicted.min_cpu || times.for_cpu.load(relaxed) < device) return Refusal::none;
   times.for_cpu.store(0, relaxed);
-  return Verdict::not_timed;
+  return Refusal::not_timed;
 }
 
-Verdict PredictedTimes::weigh(Class& times, const operation::Operation& operation, const Prediction& predicted,
+Refusal PredictedTimes::weigh(Class& times, const operation::Operation& operation, const Prediction& predicted,
                               const operation::Estimate& found) {
   const double from_device = model_.load(std::memory_order_acquire)->from_device;
   const double home = std::max(0.0, predicted.home - static_cast<double>(found.staying) / from_device);
@@ -302,14 +302,14 @@ Verdict PredictedTimes::weigh(Class& times, const operation::Operation& operatio
   const double gain = predicted.cpu + static_cast<double>(found.only_there) / from_device - now;
   if (gain <= 0) return stay(times, price - gain);
   const std::uint64_t matrix = regions_.key_of(largest_matrix(operation));
-  if (gain < price) return copies_.worth_buying(matrix, gain, price) ? Verdict::device : Verdict::not_reused;
+  if (gain < price) return copies_.worth_buying(matrix, gain, price) ? Refusal::none : Refusal::not_reused;
   copies_.used(matrix, gain - price);
-  return Verdict::device;
+  return Refusal::none;
 }
 
 /// Leaves the call on the CPU, unless a trial of the device is due that loses `loss` seconds.
-Verdict PredictedTimes::stay(Class& times, double loss) {
-  return spend(times, &Class::for_device, loss) ? Verdict::device : Verdict::cpu_faster;
+Refusal PredictedTimes::stay(Class& times, double loss) {
+  return spend(times, &Class::for_device, loss) ? Refusal::none : Refusal::cpu_faster;
 }
 
 /// Returns the budget that pays for a trial of the class.

@@ -49,7 +49,7 @@ class PredictedTimes {
   void use(const MachineModel& model) { model_.store(&model, std::memory_order_release); }
 
   /// Fills in `seconds`, unless it is nullptr.
-  Verdict judge(const operation::Operation& operation, operation::Estimator& residency, PredictedSeconds* seconds);
+  Refusal judge(const operation::Operation& operation, operation::Estimator& residency, PredictedSeconds* seconds);
   void observe(const operation::Operation& operation, const Observation& observation);
 
   /// See Decider::settled_calls(). 0 unless the CPU takes less time for this class than the device with all matrices
@@ -114,17 +114,17 @@ class PredictedTimes {
   Neighbour nearest(const Place& place, int direction, Rate rate) const;
   double expected_work(const Class& times, const operation::Operation& operation) const;
   Prediction predict(const Class& times, const operation::Operation& operation) const;
-  Verdict by_model(const operation::Operation& operation) const;
-  Verdict decide(Class& times, const operation::Operation& operation, operation::Estimator& residency,
+  Refusal by_model(const operation::Operation& operation) const;
+  Refusal decide(Class& times, const operation::Operation& operation, operation::Estimator& residency,
                  const Prediction& predicted, PredictedSeconds* seconds);
-  Verdict first_verdict(Class& times, const Prediction& predicted) const;
+  Refusal judge_new(Class& times, const Prediction& predicted) const;
   operation::Estimate look(const Class& times, const operation::Operation& operation, operation::Estimator& residency,
                            const Prediction& predicted) const;
   double cost_of_leaving(const operation::Operation& operation, operation::Estimator& residency) const;
   bool may_gain_on_device(const Prediction& predicted) const;
-  Verdict weigh(Class& times, const operation::Operation& operation, const Prediction& predicted,
+  Refusal weigh(Class& times, const operation::Operation& operation, const Prediction& predicted,
                 const operation::Estimate& found);
-  Verdict stay(Class& times, double loss);
+  Refusal stay(Class& times, double loss);
   std::atomic<float>& budget_of(Class& times, Budget budget);
   bool spend(Class& times, Budget budget, double cost);
   void learn_cpu(Class& times, double flops, const Observation& observation);

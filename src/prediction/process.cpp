@@ -201,11 +201,11 @@ bool Process::ready(const Operation& operation) {
   return waits;
 }
 
-Refusal Process::verdict_on(const Operation& operation) {
+Refusal Process::judge(const Operation& operation) {
   if (operation.work.volume < decider_->floor_volume()) return Refusal::below_min_size;
   if (!routines_.contains(operation.routine())) return Refusal::left_out;
   choose_gpu(operation);
-  const Refusal refusal = runtime::refusal_of(decider_->judge(operation, *this));
+  const Refusal refusal = decider_->judge(operation, *this);
   if (refusal != Refusal::none) return refusal;
   return open(operation) && ready(operation) ? Refusal::none : Refusal::not_open;
 }
@@ -286,7 +286,7 @@ void Process::step(Prediction& prediction) {
   clock_.now = course_.begin_of(call);
   const double begin = clock_.now;
   learn_until(begin);
-  Refusal why = verdict_on(call.operation);
+  Refusal why = judge(call.operation);
   const bool done = why == Refusal::none && make_on_device(call, sums, why);
   if (!done) {
     make_on_cpu(call, why, sums);

@@ -61,7 +61,7 @@ class Process final : public operation::Estimator {
   };
   void tell(const TracedCall& call, bool inside);
   void choose_gpu(const operation::Operation& operation);
-  report::Refusal verdict_on(const operation::Operation& operation);
+  report::Refusal judge(const operation::Operation& operation);
   bool open(const operation::Operation& operation);
   double expected_cpu_seconds(const operation::Operation& operation) const;
   bool ready(const operation::Operation& operation);

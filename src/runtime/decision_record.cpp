@@ -9,20 +9,6 @@ constexpr double seconds_of_page_fault = 1.3e-6;
 
 }  // namespace
 
-report::Refusal refusal_of(decide::Verdict verdict) {
-  using report::Refusal;
-  switch (verdict) {
-    case decide::Verdict::too_small: return Refusal::below_min_size;
-    case decide::Verdict::too_shallow: return Refusal::too_shallow;
-    case decide::Verdict::not_reused: return Refusal::not_reused;
-    case decide::Verdict::not_there: return Refusal::not_there;
-    case decide::Verdict::not_timed: return Refusal::not_timed;
-    case decide::Verdict::cpu_faster: return Refusal::cpu_faster;
-    case decide::Verdict::device: break;
-  }
-  return Refusal::none;
-}
-
 double seconds_of_page_faults(const report::Record& record) {
   return seconds_of_page_fault * static_cast<double>(record.page_faults) / record.parts;
 }

@@ -144,12 +144,12 @@ Refusal judge(const Operation& operation, decide::PredictedSeconds& predicted) {
       process.seek_model();
     });
   }
-  decide::Verdict verdict{};
+  Refusal refusal{};
   if (!platform::contained([&] {
-        verdict = process.decider().judge(operation, process, report::explains_decisions() ? &predicted : nullptr);
+        refusal = process.decider().judge(operation, process, report::explains_decisions() ? &predicted : nullptr);
       }))
     return out_of_memory();
-  return refusal_of(verdict);
+  return refusal;
 }
 
 // For --explain: describes a judged call that is over.

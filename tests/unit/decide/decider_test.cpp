@@ -35,7 +35,7 @@ class NotAsked final : public operation::Estimator {
   }
 } not_asked;
 
-Verdict judge(std::int64_t min_size, const blas::Call& call) {
+Refusal judge(std::int64_t min_size, const blas::Call& call) {
   return by_size_and_depth(min_size)->judge(call, not_asked);
 }
 
@@ -44,17 +44,17 @@ Observation kept(std::uint64_t brought, std::uint64_t found) {
 }
 
 TEST(Decider, TakesCallsFromTheAverageSizeOn) {
-  EXPECT_EQ(judge(250, call_of(blas::Routine::dgemm, 250, 250, 250)), Verdict::device);
-  EXPECT_EQ(judge(250, call_of(blas::Routine::dgemm, 250, 250, 249)), Verdict::too_small);
+  EXPECT_EQ(judge(250, call_of(blas::Routine::dgemm, 250, 250, 250)), Refusal::none);
+  EXPECT_EQ(judge(250, call_of(blas::Routine::dgemm, 250, 250, 249)), Refusal::below_min_size);
   EXPECT_EQ(by_size_and_depth(250)->floor_volume(), 250.0 * 250.0 * 250.0);
 }
 
 TEST(Decider, LeavesFlatProductsToTheCpu) {
-  EXPECT_EQ(judge(250, call_of(blas::Routine::dgemm, 3000, 3000, 32)), Verdict::too_shallow);
-  EXPECT_EQ(judge(250, call_of(blas::Routine::zgemm, 3000, 3000, 63)), Verdict::device);
-  EXPECT_EQ(judge(250, call_of(blas::Routine::dsyrk, 3000, 3000, 32)), Verdict::too_shallow);
+  EXPECT_EQ(judge(250, call_of(blas::Routine::dgemm, 3000, 3000, 32)), Refusal::too_shallow);
+  EXPECT_EQ(judge(250, call_of(blas::Routine::zgemm, 3000, 3000, 63)), Refusal::none);
+  EXPECT_EQ(judge(250, call_of(blas::Routine::dsyrk, 3000, 3000, 32)), Refusal::too_shallow);
   // Devices are fast for small results of long sums.
-  EXPECT_EQ(judge(250, call_of(blas::Routine::dgemm, 32, 2400, 93536)), Verdict::device);
+  EXPECT_EQ(judge(250, call_of(blas::Routine::dgemm, 32, 2400, 93536)), Refusal::none);
 }
 
 /// All operands are on the device.
@@ -70,13 +70,13 @@ TEST(Decider, ByTimeTimesFlatProductsToo) {
   const auto after_a_call_of = [&](double seconds) {
     const blas::Call call = call_of(blas::Routine::dgemm, 4000, 4000, 32);
     const auto decider = by_time(250, model);
-    EXPECT_EQ(decider->judge(call, there), Verdict::not_timed);
+    EXPECT_EQ(decider->judge(call, there), Refusal::not_timed);
     decider->observe(call, {.seconds = seconds});
     return decider->judge(call, there);
   };
-  EXPECT_EQ(after_a_call_of(0.02), Verdict::device) << "one core";
-  EXPECT_EQ(after_a_call_of(0.002), Verdict::cpu_faster) << "sixteen: the result alone takes 5 ms";
-  EXPECT_EQ(by_time(250, model)->judge(call_of(blas::Routine::dgemm, 4000, 4000, 15), there), Verdict::too_shallow);
+  EXPECT_EQ(after_a_call_of(0.02), Refusal::none) << "one core";
+  EXPECT_EQ(after_a_call_of(0.002), Refusal::cpu_faster) << "sixteen: the result alone takes 5 ms";
+  EXPECT_EQ(by_time(250, model)->judge(call_of(blas::Routine::dgemm, 4000, 4000, 15), there), Refusal::too_shallow);
 }
 
 /// A machine whose CPU has this rate and whose device needs this time for any call.
@@ -111,18 +111,18 @@ TEST(Decider, ByTimeDecidesAboveTheFloorWhereverTheSizeIsGiven) {
     for (const bool slow_cpu : {true, false}) {
       const auto decider = by_time(min_size, model);
       decider->observe(call, {.seconds = slow_cpu ? 1.4e-3 : 2e-5});
-      EXPECT_EQ(decider->judge(call, there), slow_cpu ? Verdict::device : Verdict::cpu_faster);
+      EXPECT_EQ(decider->judge(call, there), slow_cpu ? Refusal::none : Refusal::cpu_faster);
     }
   }
-  EXPECT_EQ(by_time(201, model)->judge(call, there), Verdict::too_small);
-  EXPECT_EQ(by_time(0, model)->judge(call, there), Verdict::device) << "everything";
+  EXPECT_EQ(by_time(201, model)->judge(call, there), Refusal::below_min_size);
+  EXPECT_EQ(by_time(0, model)->judge(call, there), Refusal::none) << "everything";
 }
 
 TEST(Decider, ByTimeAsksNobodyAboutVectorsForWhichTheDeviceTakesLonger) {
   const auto decider = by_time({}, machine(40e-6));
   const blas::Call product = call_of(blas::Routine::dgemv, 400, 400, 1);
   decider->observe(product, {.seconds = 2e-5});
-  EXPECT_EQ(decider->judge(product, not_asked), Verdict::not_there);
+  EXPECT_EQ(decider->judge(product, not_asked), Refusal::not_there);
 }
 
 /// A matrix of which the device has this many of 1000 bytes.
@@ -148,14 +148,14 @@ TEST(Decider, OnlyMovesNumbersWhereTheyAre) {
       return decider->judge(exchange, there);
     };
     for (int call = 0; call < 200; ++call) {
-      EXPECT_EQ(judged(0), Verdict::not_there);
+      EXPECT_EQ(judged(0), Refusal::not_there);
       decider->observe(exchange, {.seconds = 0.1});  // it is never brought, however long the CPU takes
     }
-    EXPECT_EQ(judged(900), Verdict::not_there);
-    EXPECT_EQ(judged(960), Verdict::device);
-    EXPECT_EQ(judged(1000), Verdict::device);
+    EXPECT_EQ(judged(900), Refusal::not_there);
+    EXPECT_EQ(judged(960), Refusal::none);
+    EXPECT_EQ(judged(1000), Refusal::none);
     exchange.work.volume = 1000;
-    EXPECT_EQ(decider->judge(exchange, not_asked), Verdict::too_small);
+    EXPECT_EQ(decider->judge(exchange, not_asked), Refusal::below_min_size);
     exchange.work.volume = 6.4e7;
   }
 }
@@ -170,19 +170,19 @@ TEST(Decider, ByTimeDividesASharedDeviceAmongItsProcesses) {
     decider->observe(call, {.seconds = 5e-4});
     return decider->judge(call, there);
   };
-  EXPECT_EQ(judged_by(alone), Verdict::device);
-  EXPECT_EQ(judged_by(alone.shared_by(16)), Verdict::cpu_faster);
+  EXPECT_EQ(judged_by(alone), Refusal::none);
+  EXPECT_EQ(judged_by(alone.shared_by(16)), Refusal::cpu_faster);
   EXPECT_DOUBLE_EQ(alone.shared_by(16).floor_volume(), alone.floor_volume()) << "its answers take no longer";
 }
 
 TEST(Decider, CountsTheOrderOfATriangle) {
-  EXPECT_EQ(judge(250, call_of(blas::Routine::dtrsm, 32, 90000, 32)), Verdict::too_shallow);
-  EXPECT_EQ(judge(250, call_of(blas::Routine::dtrsm, 600, 600, 600, blas::Side::right)), Verdict::device);
+  EXPECT_EQ(judge(250, call_of(blas::Routine::dtrsm, 32, 90000, 32)), Refusal::too_shallow);
+  EXPECT_EQ(judge(250, call_of(blas::Routine::dtrsm, 600, 600, 600, blas::Side::right)), Refusal::none);
 }
 
 TEST(Decider, TakesEverythingFromZeroOn) {
-  EXPECT_EQ(judge(0, call_of(blas::Routine::dgemm, 1, 1, 1)), Verdict::device);
-  EXPECT_EQ(judge(0, call_of(blas::Routine::sgemm, 4000, 4000, 1)), Verdict::device);
+  EXPECT_EQ(judge(0, call_of(blas::Routine::dgemm, 1, 1, 1)), Refusal::none);
+  EXPECT_EQ(judge(0, call_of(blas::Routine::sgemm, 4000, 4000, 1)), Refusal::none);
 }
 
 /// The number of offloaded calls among `calls` products that each copy `brought` bytes to the device and find `found`
@@ -191,7 +191,7 @@ int offloaded_of(int calls, std::uint64_t brought, std::uint64_t found, const bl
   const auto decider = by_size_and_depth(250);
   int offloaded = 0;
   for (int i = 0; i < calls; ++i) {
-    if (decider->judge(call, not_asked) != Verdict::device) continue;
+    if (decider->judge(call, not_asked) != Refusal::none) continue;
     ++offloaded;
     decider->observe(call, kept(brought, found));
   }
@@ -212,10 +212,10 @@ TEST(Decider, TriesNarrowProductsAgain) {
   const auto decider = by_size_and_depth(250);
   const blas::Call call = call_of(blas::Routine::dgemm, 32, 2400, 93536);
   for (int i = 0; i < 8; ++i) decider->observe(call, kept(1 << 30, 0));
-  for (int i = 0; i < 64; ++i) EXPECT_EQ(decider->judge(call, not_asked), Verdict::not_reused);
-  EXPECT_EQ(decider->judge(call, not_asked), Verdict::device);
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(decider->judge(call, not_asked), Refusal::not_reused);
+  EXPECT_EQ(decider->judge(call, not_asked), Refusal::none);
   for (int i = 0; i < 2; ++i) decider->observe(call, kept(0, 1 << 30));
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(decider->judge(call, not_asked), Verdict::device);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(decider->judge(call, not_asked), Refusal::none);
 }
 
 TEST(Decider, LearnsNothingAboutReuseFromCallsThatKeepNothing) {
@@ -223,7 +223,7 @@ TEST(Decider, LearnsNothingAboutReuseFromCallsThatKeepNothing) {
   const blas::Call call = call_of(blas::Routine::dgemm, 32, 2400, 93536);
   for (int i = 0; i < 8; ++i) decider->observe(call, {.seconds = 1});
   for (int i = 0; i < 8; ++i) decider->observe(call, {.on_device = true, .seconds = 1, .bytes_to_device = 1 << 30});
-  EXPECT_EQ(decider->judge(call, not_asked), Verdict::device);
+  EXPECT_EQ(decider->judge(call, not_asked), Refusal::none);
 }
 
 /// A transform of 16 MB, as large as a product of order 1000.
@@ -247,7 +247,7 @@ int offloaded_with(Decider& decider, std::uint64_t shape, int count, double cpu_
   const operation::Operation operation = with_shape(shape);
   int offloaded = 0;
   for (int i = 0; i < count; ++i) {
-    const bool on_device = decider.judge(operation, not_asked) == Verdict::device;
+    const bool on_device = decider.judge(operation, not_asked) == Refusal::none;
     offloaded += on_device ? 1 : 0;
     decider.observe(operation, {.on_device = on_device, .seconds = on_device ? device_seconds : cpu_seconds});
   }
@@ -256,15 +256,15 @@ int offloaded_with(Decider& decider, std::uint64_t shape, int count, double cpu_
 
 TEST(DeciderByTime, TimesTheCpuFirst) {
   const auto decider = by_size_and_depth(250);
-  EXPECT_EQ(decider->judge(with_shape(5), not_asked), Verdict::not_timed);
+  EXPECT_EQ(decider->judge(with_shape(5), not_asked), Refusal::not_timed);
   EXPECT_EQ(offloaded_with(*decider, 5, 1000, 0.1, 0.01), 1000 - MeasuredTimes::cpu_trial);
-  EXPECT_EQ(decider->judge(with_shape(6), not_asked), Verdict::not_timed) << "another shape";
+  EXPECT_EQ(decider->judge(with_shape(6), not_asked), Refusal::not_timed) << "another shape";
 }
 
 TEST(DeciderByTime, LeavesToTheCpuWhatTheCopiesAloneWouldTake) {
   const auto decider = by_size_and_depth(250);
   EXPECT_EQ(offloaded_with(*decider, 5, 1000, 1e-4, 1e-9), 0);
-  EXPECT_EQ(decider->judge(with_shape(5), not_asked), Verdict::cpu_faster);
+  EXPECT_EQ(decider->judge(with_shape(5), not_asked), Refusal::cpu_faster);
 }
 
 TEST(DeciderByTime, GoesBackToAFasterCpuAndTriesAgainRarely) {
@@ -277,17 +277,17 @@ TEST(DeciderByTime, GoesBackToAFasterCpuAndTriesAgainRarely) {
 }
 
 TEST(DeciderByTime, AsksForNoTimeWhereEverythingIsOffloaded) {
-  EXPECT_EQ(by_size_and_depth(0)->judge(with_shape(5), not_asked), Verdict::device);
-  EXPECT_EQ(by_size_and_depth(1001)->judge(with_shape(5), not_asked), Verdict::too_small);
+  EXPECT_EQ(by_size_and_depth(0)->judge(with_shape(5), not_asked), Refusal::none);
+  EXPECT_EQ(by_size_and_depth(1001)->judge(with_shape(5), not_asked), Refusal::below_min_size);
 }
 
 TEST(DeciderByTime, LeavesShapesToTheCpuForWhichThereIsNoRoom) {
   const auto decider = by_size_and_depth(250);
   int untimed = 0;
   for (std::uint64_t shape = 1; shape < 2000; ++shape)
-    untimed += decider->judge(with_shape(shape), not_asked) == Verdict::not_timed ? 1 : 0;
+    untimed += decider->judge(with_shape(shape), not_asked) == Refusal::not_timed ? 1 : 0;
   EXPECT_EQ(untimed, 512);
-  EXPECT_EQ(decider->judge(with_shape(1), not_asked), Verdict::not_timed);
+  EXPECT_EQ(decider->judge(with_shape(1), not_asked), Refusal::not_timed);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class Factorization final : public operation::Estimator {
   int factorize() {
     there_ = false;
     int on_device = 0;
-    for (int step = 1; step <= steps; ++step) on_device += update(step) == Verdict::device ? 1 : 0;
+    for (int step = 1; step <= steps; ++step) on_device += update(step) == Refusal::none ? 1 : 0;
     return on_device;
   }
 
@@ -52,14 +52,14 @@ class Factorization final : public operation::Estimator {
   double on_cpu_alone = 0;
 
  private:
-  Verdict update(int step) {
+  Refusal update(int step) {
     const std::int64_t first = step * width;
     const std::int64_t n = order - first;
     operation::Operation update;
     update.work.flops = static_cast<double>(n * n * width);
     update.add(block(first, first, n, n));
     const auto bytes = static_cast<double>(update.operands()[0].part_bytes());
-    const bool on_device = times_.judge(update, *this, nullptr) == Verdict::device;
+    const bool on_device = times_.judge(update, *this, nullptr) == Refusal::none;
     const double on_cpu = update.work.flops / 600e9;
     const double moving = bytes / 20e9;
     const double taken = on_device ? update.work.flops / 20e12 + (there_ ? 0 : slowness * moving) + (stays ? 0 : moving)
@@ -75,7 +75,7 @@ class Factorization final : public operation::Estimator {
                             .bytes_reused = on_device && there_ ? moved : 0,
                             .bytes_left = on_device && stays ? moved : 0});
     there_ = on_device && !rewritten;
-    return on_device ? Verdict::device : Verdict::cpu_faster;
+    return on_device ? Refusal::none : Refusal::cpu_faster;
   }
 
   const MachineModel model_ = [] {

@@ -49,11 +49,11 @@ class Machine final : public operation::Estimator {
     return operation::Estimate{.resident = there ? bytes : 0, .missing = there ? 0 : bytes};
   }
 
-  Verdict use(std::size_t matrix) {
+  Refusal use(std::size_t matrix) {
     State& state = states_[matrix];
     ++state.uses;
-    const Verdict verdict = times_.judge(state.operation, *this, nullptr);
-    const bool on_device = verdict == Verdict::device;
+    const Refusal refusal = times_.judge(state.operation, *this, nullptr);
+    const bool on_device = refusal == Refusal::none;
     const double bytes = on_device && !state.resident ? bytes_of(state.operation) : 0;
     const double seconds =
         on_device ? on_device_seconds(state) + clock.rates().copy_seconds(bytes) : cpu_seconds(state);
@@ -63,7 +63,7 @@ class Machine final : public operation::Estimator {
                                      .operands_kept = true,
                                      .seconds = seconds,
                                      .bytes_to_device = static_cast<std::uint64_t>(bytes)});
-    return verdict;
+    return refusal;
   }
 
   /// The CPU writes the matrix anew.
@@ -215,7 +215,7 @@ TEST(Investment, IsMadeForEachOfManyMatricesUsedInTurn) {
 
 TEST(Investment, IsNotMadeWhereNothingIsGained) {
   Machine machine(rates, {{400e6, 20e6}});  // the CPU takes 40 us
-  for (int i = 0; i < 5000; ++i) EXPECT_NE(machine.use(0), Verdict::device);
+  for (int i = 0; i < 5000; ++i) EXPECT_NE(machine.use(0), Refusal::none);
 }
 
 }  // namespace

@@ -176,20 +176,20 @@ TEST(MachineModel, TellsWithoutATrialWhereACallRuns) {
   PredictedTimes times(assumed, link);
   Unknown residency;
   const auto call = product_of(Routine::dgemm, 4000, 40, 4000);  // 1.28e9 operations, 128 MB to bring
-  EXPECT_EQ(times.judge(call, residency, nullptr), Verdict::not_timed);
+  EXPECT_EQ(times.judge(call, residency, nullptr), Refusal::not_timed);
   MachineModel known = file->model;
   known.cpu_rates = *file->cpu_rates_on(1);
   times.use(known);
   link.assume(known);
   PredictedSeconds predicted;
-  EXPECT_EQ(times.judge(call, residency, &predicted), Verdict::device);
+  EXPECT_EQ(times.judge(call, residency, &predicted), Refusal::none);
   EXPECT_NEAR(predicted.cpu_seconds, 1.28e9 / 5e10, 1e-5);
   EXPECT_NEAR(predicted.bringing_seconds, 129.28e6 / 4e10, 1e-6);
   known.cpu_rates = *file->cpu_rates_on(8);
-  EXPECT_EQ(times.judge(call, residency, nullptr), Verdict::not_reused) << "bringing it has to pay first";
+  EXPECT_EQ(times.judge(call, residency, nullptr), Refusal::not_reused) << "bringing it has to pay first";
   // Measured times of calls take precedence over the model.
   times.observe(call, {.on_device = false, .seconds = 1e-5});
-  EXPECT_EQ(times.judge(call, residency, nullptr), Verdict::cpu_faster);
+  EXPECT_EQ(times.judge(call, residency, nullptr), Refusal::cpu_faster);
 }
 
 TEST(MachineModel, ItsLinkIsReplacedByWhatUploadsShow) {

@@ -47,7 +47,7 @@ class Machine final : public operation::Estimator {
 
   /// Makes one product; returns true if it ran on the device.
   bool use(const blas::Call& call) {
-    if (decider->judge(call, *this) != Verdict::device) {
+    if (decider->judge(call, *this) != Refusal::none) {
       seconds += on_cpu;
       decider->observe(call, {.seconds = on_cpu});
       return false;
@@ -215,14 +215,14 @@ TEST(ProductsWithVectors, BringMatricesSoonerOverAFasterLink) {
 TEST(ProductsWithVectors, OfMatricesThatFitACacheAreSmall) {
   Machine machine;
   machine.resident = true;
-  EXPECT_EQ(machine.decider->judge(product_of(matrix, 1900), machine), Verdict::too_small);
+  EXPECT_EQ(machine.decider->judge(product_of(matrix, 1900), machine), Refusal::below_min_size);
   EXPECT_EQ(machine.asked, 0);
-  EXPECT_EQ(machine.decider->judge(product_of(matrix, 2000), machine), Verdict::device);
+  EXPECT_EQ(machine.decider->judge(product_of(matrix, 2000), machine), Refusal::none);
 }
 
 TEST(ProductsWithVectors, AllGoFromSizeZeroOn) {
   Machine machine;
-  EXPECT_EQ(by_size_and_depth(0)->judge(product_of(matrix, 1), machine), Verdict::device);
+  EXPECT_EQ(by_size_and_depth(0)->judge(product_of(matrix, 1), machine), Refusal::none);
   EXPECT_EQ(machine.asked, 0);
 }
 

@@ -53,9 +53,9 @@ class Machine final : public operation::Estimator {
     return operation::Estimate{.resident = resident ? bytes : 0, .missing = resident ? 0 : bytes};
   }
 
-  Verdict use() {
-    const Verdict verdict = times.judge(product_, *this, nullptr);
-    const bool on_device = verdict == Verdict::device;
+  Refusal use() {
+    const Refusal refusal = times.judge(product_, *this, nullptr);
+    const bool on_device = refusal == Refusal::none;
     const bool brought = on_device && !resident;
     const double taken = on_device ? device_seconds + (brought ? price() : 0) : cpu_seconds;
     seconds += taken;
@@ -67,11 +67,11 @@ class Machine final : public operation::Estimator {
                              .bytes_to_device = brought ? matrix_bytes() / parts : 0,
                              .bytes_from_device = on_device ? product_.operands()[1].part_bytes() / parts : 0,
                              .bytes_reused = on_device && !brought ? matrix_bytes() / parts : 0});
-    return verdict;
+    return refusal;
   }
   int on_device_of(int count) {
     int on_device = 0;
-    for (int i = 0; i < count; ++i) on_device += use() == Verdict::device ? 1 : 0;
+    for (int i = 0; i < count; ++i) on_device += use() == Refusal::none ? 1 : 0;
     return on_device;
   }
 
@@ -81,14 +81,14 @@ class Machine final : public operation::Estimator {
     int judged = 0;
     std::uint32_t stands_for = 1;
     for (int i = 0; i < count; ++judged) {
-      const Verdict verdict = times.judge(product_, *this, nullptr);
-      const bool on_device = verdict == Verdict::device;
+      const Refusal refusal = times.judge(product_, *this, nullptr);
+      const bool on_device = refusal == Refusal::none;
       seconds += on_device ? device_seconds : cpu_seconds;
       times.observe(product_, {.on_device = on_device,
                                .seconds = on_device ? device_seconds : cpu_seconds,
                                .bytes_reused = on_device ? matrix_bytes() : 0,
                                .calls = stands_for});
-      const std::uint32_t settled = verdict == Verdict::cpu_faster ? times.settled_calls(product_) : 0;
+      const std::uint32_t settled = refusal == Refusal::cpu_faster ? times.settled_calls(product_) : 0;
       seconds += settled * cpu_seconds;
       stands_for = 1 + settled;
       i += static_cast<int>(stands_for);
@@ -123,7 +123,7 @@ class Machine final : public operation::Estimator {
 
 TEST(PredictedTimes, NeedNoTrialWhereNoCpuIsAsFast) {
   Machine machine({.flops = 1e12}, 2, 0.1);
-  EXPECT_EQ(machine.use(), Verdict::device);
+  EXPECT_EQ(machine.use(), Refusal::none);
   EXPECT_EQ(machine.on_device_of(100), 100);
   EXPECT_EQ(machine.asked, 0);
 }
@@ -161,7 +161,7 @@ class Shrinking final : public operation::Estimator {
     product.work.flops = 2.0 * 64 * static_cast<double>(n * n);
     product.add({.address = matrix, .rows = n, .columns = n, .leading_dimension = n, .element_size = 8});
     const auto bytes = product.operands()[0].part_bytes();
-    const bool on_device = times.judge(product, *this, nullptr) == Verdict::device;
+    const bool on_device = times.judge(product, *this, nullptr) == Refusal::none;
     const double taken = on_device ? product.work.flops / 5e12 + static_cast<double>(bytes) / rates.to_device
                                    : product.work.flops / 100e9;
     (on_device ? device_seconds : cpu_seconds) += taken;
@@ -186,26 +186,26 @@ TEST(PredictedTimes, FindOutWhereNeighboursMislead) {
   Machine large({.flops = 2e9}, 0.050, 0.004);
   large.on_device_of(20);
   Machine small({.flops = 1.3e9}, 0.0005, 0.004, &large.times);
-  EXPECT_EQ(small.use(), Verdict::device) << "as the neighbour";
+  EXPECT_EQ(small.use(), Refusal::none) << "as the neighbour";
   small.on_device_of(3000);
   EXPECT_LE(small.on_device_of(100), 2) << "the CPU is faster here";
 }
 
 TEST(PredictedTimes, TimeTheCpuOnceAndGoWhereItTakesLess) {
   Machine slow_cpu({}, 0.050, 0.001);
-  EXPECT_EQ(slow_cpu.use(), Verdict::not_timed);
+  EXPECT_EQ(slow_cpu.use(), Refusal::not_timed);
   EXPECT_EQ(slow_cpu.on_device_of(100), 100);
   Machine fast_cpu({}, 0.0001, 0.001);
-  EXPECT_EQ(fast_cpu.use(), Verdict::not_timed);
-  EXPECT_EQ(fast_cpu.use(), Verdict::cpu_faster);
+  EXPECT_EQ(fast_cpu.use(), Refusal::not_timed);
+  EXPECT_EQ(fast_cpu.use(), Refusal::cpu_faster);
   EXPECT_LE(fast_cpu.on_device_of(1000), 2);
 }
 
 TEST(PredictedTimes, BringAMatrixWhenAsMuchHasBeenLostWithoutIt) {
   Machine machine({}, 0.0012, 0.0002);  // a gain of 1 ms a use, against 4 ms
-  EXPECT_EQ(machine.use(), Verdict::not_timed);
+  EXPECT_EQ(machine.use(), Refusal::not_timed);
   int waited = 0;
-  while (machine.use() == Verdict::not_reused) ++waited;
+  while (machine.use() == Refusal::not_reused) ++waited;
   EXPECT_GE(waited, 2);
   EXPECT_LE(waited, 5);
   EXPECT_EQ(machine.on_device_of(1000), 1000) << "it is there";
@@ -243,7 +243,7 @@ TEST(PredictedTimes, AreWithinTwiceTheBestAgainstAnAdversary) {
     Machine machine({}, cpu, 0.0002);
     const int uses = 5000;
     for (int i = 0; i < uses; ++i)
-      if (machine.use() == Verdict::device) machine.resident = false;  // rewritten as soon as it has been brought
+      if (machine.use() == Refusal::none) machine.resident = false;  // rewritten as soon as it has been brought
     EXPECT_LE(machine.seconds, 2.02 * uses * cpu + 0.02) << cpu;
   }
 }
@@ -381,7 +381,7 @@ double measured(const Machine& machine, double flops = 2e9) {
 TEST(PredictedTimes, KnowOnlyWhatHasBeenMeasured) {
   Machine machine({}, 0.1, 0.001);
   EXPECT_EQ(measured(machine), 0) << "what no CPU falls below is no measurement";
-  ASSERT_EQ(machine.use(), Verdict::not_timed);
+  ASSERT_EQ(machine.use(), Refusal::not_timed);
   EXPECT_NEAR(measured(machine), 0.1, 1e-6);
   EXPECT_NEAR(measured(machine, 2e9 * 1.5), 0.15, 1e-6) << "by a neighbour";
   EXPECT_EQ(measured(machine, 2e12), 0) << "too far away";
@@ -389,11 +389,11 @@ TEST(PredictedTimes, KnowOnlyWhatHasBeenMeasured) {
 
 TEST(PredictedTimes, AreThoseOfAnEarlierRunUntilTheCpuIsTimed) {
   Machine earlier({}, 0.1, 0.001);
-  ASSERT_EQ(earlier.use(), Verdict::not_timed);
+  ASSERT_EQ(earlier.use(), Refusal::not_timed);
   ASSERT_EQ(earlier.times.cpu_rates().size(), 1U);
   Machine later({}, 0.2, 0.001);
   later.times.recall(earlier.times.cpu_rates());
-  EXPECT_EQ(later.use(), Verdict::device) << "the CPU's time is known";
+  EXPECT_EQ(later.use(), Refusal::none) << "the CPU's time is known";
   EXPECT_NEAR(measured(later), 0.1, 1e-6);
   EXPECT_TRUE(later.times.cpu_rates().empty()) << "this run has not timed it";
 }

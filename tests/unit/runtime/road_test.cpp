@@ -26,10 +26,10 @@ struct Told {
 class RecordingDecider final : public decide::Decider {
  public:
   double floor_volume() const override { return 1000; }
-  decide::Verdict judge(const operation::Operation& operation, operation::Estimator& residency,
+  report::Refusal judge(const operation::Operation& operation, operation::Estimator& residency,
                         decide::PredictedSeconds*) override {
     estimate = residency.estimate(operation);
-    return verdict;
+    return refusal;
   }
   double cpu_seconds(const operation::Operation&, double) const override { return 0; }
   void use(const decide::MachineModel&) override {}
@@ -40,7 +40,7 @@ class RecordingDecider final : public decide::Decider {
   double measured_cpu_seconds(const operation::Operation&) const override { return 1e-6; }
   std::uint32_t settled_calls(const operation::Operation&) override { return settled; }
 
-  decide::Verdict verdict = decide::Verdict::device;
+  report::Refusal refusal = report::Refusal::none;
   std::uint32_t settled = 0;
   std::optional<operation::Estimate> estimate;
   std::vector<Told> told;
@@ -113,7 +113,7 @@ class Road : public testing::Test {
 };
 
 TEST_F(Road, TheDecisionHearsOfCallsOnTheDevice) {
-  the_decider->verdict = decide::Verdict::device;
+  the_decider->refusal = report::Refusal::none;
   call(50);
   EXPECT_EQ(originals_, 0);
   ASSERT_EQ(the_decider->told.size(), 1u);
@@ -127,7 +127,7 @@ TEST_F(Road, TheDecisionHearsOfCallsOnTheDevice) {
 }
 
 TEST_F(Road, TheDecisionHearsOfCallsOnTheCpu) {
-  the_decider->verdict = decide::Verdict::too_shallow;
+  the_decider->refusal = report::Refusal::too_shallow;
   call(50);
   EXPECT_EQ(originals_, 1);
   ASSERT_EQ(the_decider->told.size(), 1u);
@@ -144,7 +144,7 @@ std::uint64_t calls_as_fast_on_the_cpu() {
 
 TEST_F(Road, SettledCallsAreCountedAndNotJudged) {
   if (report::logs_calls()) GTEST_SKIP() << "a test before this one logs: each call is seen";
-  the_decider->verdict = decide::Verdict::cpu_faster;
+  the_decider->refusal = report::Refusal::cpu_faster;
   the_decider->settled = 5;
   const std::uint64_t before = calls_as_fast_on_the_cpu();
   for (int i = 0; i < 7; ++i) {
@@ -175,7 +175,7 @@ TEST_F(Road, SmallInvalidAndTrivialCallsAreNoneOfItsBusiness) {
 }
 
 TEST_F(Road, ResidencyAnswersOnceThereIsADevice) {
-  the_decider->verdict = decide::Verdict::device;
+  the_decider->refusal = report::Refusal::none;
   call(50);
   call(50);
   ASSERT_TRUE(the_decider->estimate);
