@@ -70,6 +70,15 @@ void Matrix::adopt(const Box& box) {
   }
 }
 
+std::string Matrix::difference_for_kernel(Random& random) const {
+  const bool whole = leading_dimension_ == rows_;
+  const std::int64_t column = whole ? 0 : random.between(0, columns_ - 1);
+  const std::size_t bytes = column_bytes() * (whole ? static_cast<std::size_t>(columns_) : 1);
+  if (kernel_finds(element(0, column), shadow_element(0, column), bytes, random)) return {};
+  const std::string found = difference();
+  return "the kernel finds other bytes; the program itself finds " + (found.empty() ? "none" : found);
+}
+
 std::string Matrix::difference() const {
   for (std::int64_t j = 0; j < columns_; ++j) {
     if (memcmp(element(0, j), shadow_element(0, j), column_bytes()) == 0) continue;

@@ -6,6 +6,7 @@
 
 #include "blas/call.h"
 #include "memory.h"
+#include "onlookers.h"
 #include "random.h"
 
 namespace coherence {
@@ -57,6 +58,11 @@ class Matrix {
   void move_or_remap(Random& random) { coherence::move_or_remap(buffer_, random); }
   void discard(Random& random) { coherence::discard(buffer_, shadow_, random); }
   bool write_to_file(Random& random) { return coherence::write_to_file(buffer_, shadow_, random); }
+
+  /// Looks through the kernel, at all columns together or at one. Names the place where it finds other bytes than the
+  /// shadow's; empty if there is none.
+  std::string difference_for_kernel(Random& random) const;
+  void advise(Random& random) { coherence::advise(buffer_.data, buffer_.bytes, random); }
 
   /// Names the first element whose bytes differ from the shadow's; empty if there is none.
   std::string difference() const;

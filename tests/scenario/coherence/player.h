@@ -154,6 +154,7 @@ class Player {
   std::int64_t transforms_ = 0;
   double magnitude_;
   Random random_;
+  Random onlooker_;  ///< of what changes nothing, so that the other choices do not depend on it
   std::vector<std::unique_ptr<Matrix>> matrices_;
   std::vector<Plan> recent_;
   std::vector<Factorization> recent_factorizations_;
