@@ -7,6 +7,10 @@ import textwrap
 
 import offload
 import pytest
+from blastoff import drivers
+from blastoff.job import processes
+from blastoff.session.counts import Counts
+from blastoff.session.view import text
 from command_rig import clean_environment
 
 SIMULATED = {"BLASTOFF_DEVICE": "simulated", "BLASTOFF_MIN_SIZE": "100", "BLASTOFF_VERIFY": "abort", "OPENBLAS_NUM_THREADS": "1"}
@@ -476,3 +480,16 @@ def test_commands_stay_commands(blastoff, tmp_path):
     (tmp_path / "report").write_text("raise SystemExit('a file is no command')")
     done = blastoff("report")
     assert done.returncode == 2 and "report: the following arguments are required: FILE" in done.stderr
+
+
+def test_without_a_driver_no_device_was_late(monkeypatch, report):
+    """Regions, notebooks and the plugin for pytest say that there is no GPU, and have no columns of a device."""
+    report["refusals"] = [{"reason": processes.NOT_READY, "calls": 30}]
+    report["call_sites"] = [{"routine": "dgemm", "python": "scf.py:4 in step", "refusals": report["refusals"], **report["totals"]}]
+    for part in (report["routines"][0], report["call_sites"][0]):
+        part |= {"offloaded": 0, "offloaded_flops": 0.0, "device_seconds": 0.0}
+    for present in (True, False):
+        monkeypatch.setattr(drivers, "is_present", lambda present=present: present)
+        shown = text.describe("assembly", Counts.from_report(report, 2.0))
+        assert (drivers.NO_GPU in shown) is not present and (processes.NOT_READY in shown) is present
+        assert "device s" not in shown and "of wall time" in shown and "50 %" in shown

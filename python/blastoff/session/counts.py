@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from blastoff import drivers
 from blastoff.job import processes
 from blastoff.job.call_sites import python_name
 from blastoff.job.processes import Sums
@@ -71,8 +72,12 @@ class Counts:
 
 
 def calls_by_reason(part: Mapping[str, Any]) -> dict[str, int]:
-    """Why calls stayed on the CPU: number of calls by reason, in a report or in one of its call sites."""
-    return {entry["reason"]: entry["calls"] for entry in part["refusals"]}
+    """Why calls stayed on the CPU: number of calls by reason, in a report or in one of its call sites. A device that will never be there is not
+    merely late."""
+    counted = {entry["reason"]: entry["calls"] for entry in part["refusals"]}
+    if processes.NOT_READY in counted and not drivers.is_present():
+        counted[drivers.NO_DRIVER] = counted.pop(processes.NOT_READY)
+    return counted
 
 
 def more(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:

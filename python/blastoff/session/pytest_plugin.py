@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from blastoff import columns, quantities
+from blastoff import columns, drivers, quantities
 from blastoff.errors import CommandError
 from blastoff.session import attached, switch
 from blastoff.session.counts import Counts
@@ -105,7 +105,8 @@ def lines(done: dict[str, dict[str, Any]], width: int, everything: bool) -> list
     for did in done.values():
         reasons.update(did["reasons"])
     if reasons:
-        told = [("on the CPU", f"{counted(calls, 'call')}: {reason}") for reason, calls in reasons.most_common(MAX_REASONS)]
+        hints = {drivers.NO_DRIVER: "; BLASTOFF_DEVICE=simulated compares results without one"}
+        told = [("on the CPU", f"{counted(calls, 'call')}: {reason}{hints.get(reason, '')}") for reason, calls in reasons.most_common(MAX_REASONS)]
         shown += ["", *columns.pairs(told, width)]
     return shown
 

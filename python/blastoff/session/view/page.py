@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from blastoff import quantities
 from blastoff.job.processes import Sums
-from blastoff.job.view.layout import BY_DEVICE
+from blastoff.job.view.layout import Layout
 from blastoff.session.counts import Counts
 from blastoff.session.rows import longest_first
 from blastoff.session.view import text
@@ -37,20 +37,22 @@ def bars(routines: dict[str, Sums]) -> list[Bar]:
     return result
 
 
-def cells(sums: dict[str, Sums]) -> list[tuple[str, list[str]]]:
-    return [(name, BY_DEVICE.cells(part)) for name, part in sums.items()]
+def cells(sums: dict[str, Sums], layout: Layout[Sums]) -> list[tuple[str, list[str]]]:
+    return [(name, layout.cells(part)) for name, part in sums.items()]
 
 
-def routine_table(routines: dict[str, Sums]) -> tuple[str, Sequence[str], list[tuple[str, list[str]]]]:
+def routine_table(counts: Counts, routines: dict[str, Sums]) -> tuple[str, Sequence[str], list[tuple[str, list[str]]]]:
     """The table by routine: title of the first column, titles of the other columns, and rows."""
-    return "routine", BY_DEVICE.headings, cells(routines)
+    layout = text.layout_of(counts)
+    return "routine", layout.headings, cells(routines, layout)
 
 
 def line_table(counts: Counts) -> tuple[str, Sequence[str], list[tuple[str, list[str]]]]:
     """The table by line of Python, in the same form. Further columns tell how much each line saved and why its calls stayed on the CPU."""
     told = text.told_of_lines(counts)
-    rows = [(line, [*numbers, *said]) for (line, numbers), *said in zip(cells(text.longest_lines(counts)), *told.values(), strict=True)]
-    return "line", (*BY_DEVICE.headings, *told), rows
+    layout = text.layout_of(counts)
+    rows = [(line, [*numbers, *said]) for (line, numbers), *said in zip(cells(text.longest_lines(counts), layout), *told.values(), strict=True)]
+    return "line", (*layout.headings, *told), rows
 
 
 def render(name: str, counts: Counts) -> str:
@@ -60,6 +62,6 @@ def render(name: str, counts: Counts) -> str:
         name=name or "blastoff",
         headline=text.headline(counts),
         bars=bars(routines),
-        tables=[(title, columns, rows) for title, columns, rows in (routine_table(routines), line_table(counts)) if rows],
+        tables=[(title, columns, rows) for title, columns, rows in (routine_table(counts, routines), line_table(counts)) if rows],
         reasons=text.reasons(counts),
     )

@@ -1,8 +1,9 @@
 """The calls of a part of a session, as plain text."""
 
-from blastoff import columns, quantities
+from blastoff import columns, drivers, quantities
 from blastoff.job.processes import Sums
 from blastoff.job.view import table
+from blastoff.job.view.layout import BY_DEVICE, Layout, without_device
 from blastoff.session.counts import Counts
 from blastoff.session.rows import longest_first
 
@@ -21,7 +22,15 @@ def headline(counts: Counts) -> str:
 
 def reasons(counts: Counts) -> list[tuple[str, str]]:
     """Why calls stayed on the CPU: label and text."""
-    return [("on the CPU", f"{quantities.counted(calls, 'call')}: {reason}") for reason, calls in counts.reasons.items()]
+    told = {drivers.NO_DRIVER: drivers.NO_GPU}
+    return [("on the CPU", f"{quantities.counted(calls, 'call')}: {told.get(reason, reason)}") for reason, calls in counts.reasons.items()]
+
+
+def layout_of(counts: Counts) -> Layout[Sums]:
+    """The columns of the tables."""
+    if counts.totals.offloaded:
+        return BY_DEVICE
+    return without_device(lambda sums: sums.seconds / counts.seconds if sums.seconds <= counts.seconds > 0 else None)
 
 
 MAX_LINES = 12
@@ -53,12 +62,12 @@ def told_of_lines(counts: Counts) -> dict[str, list[str]]:
 
 def line_table(counts: Counts) -> list[str]:
     """The lines that took longest, each with its saving and its reasons."""
-    heading, rule, *rows = table.sums_table("line", longest_lines(counts), None)
+    heading, rule, *rows = table.sums_table("line", longest_lines(counts), None, layout_of(counts))
     for title, texts in told_of_lines(counts).items():
         width = max(map(len, (heading, *rows)))
         heading = f"{heading:<{width}}  {title}"
         rows = [f"{row:<{width}}  {said}".rstrip() for row, said in zip(rows, texts, strict=True)]
-    return [heading, rule, *rows]
+    return [heading, "-" * max(len(rule), len(heading)), *rows]
 
 
 def describe(name: str, counts: Counts) -> str:
@@ -66,7 +75,7 @@ def describe(name: str, counts: Counts) -> str:
     lines = [f"{name or 'blastoff'}: {headline(counts)}"]
     if counts.routines:
         routines = longest_first(counts.routines)
-        lines += ["", *table.sums_table("routine", routines, counts.totals if len(routines) > 1 else None)]
+        lines += ["", *table.sums_table("routine", routines, counts.totals if len(routines) > 1 else None, layout_of(counts))]
     if counts.lines:
         lines += ["", *line_table(counts)]
     if counts.reasons:
