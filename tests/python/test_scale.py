@@ -10,6 +10,7 @@ import pytest
 from blastoff.predict import nodes, scale
 from blastoff.predict.job import Communication, Job
 from blastoff.predict.scale import Basis, Nodes
+from blastoff.predict.view import nodes_words
 from command_rig import clean_environment
 
 SCHEMA = json.loads((offload.ROOT / "share" / "scale.schema.json").read_text())
@@ -264,3 +265,10 @@ def test_the_headline_is_about_nodes_on_which_gpus_gain():
     assert best["label"] == "other" and row["nodes"] == 2
     best, row = nodes.headline({"machines": [machine("one", 9, 9, 9)]})
     assert row["nodes"] == 4, "without any gain, the largest number"
+
+
+@pytest.mark.parametrize(("machines", "answer"), [(1, "h200 would not help"), (2, "none of 2 machines would help")])
+def test_the_headline_of_a_job_without_a_gain(machines, answer):
+    rows = [{"nodes": nodes, "cpu_seconds": 8 / nodes, "seconds": 8 / nodes, "gain": 1.0} for nodes in (1, 4)]
+    result = {"measured": {"from": "traces"}, "machines": [{"label": "h200", "rows": rows}] * machines}
+    assert nodes_words.answer(result) == f"{answer}: on 4 nodes, 2.00 s would be 2.00 s (1.00x){' on h200' * (machines > 1)}. Computed"

@@ -6,6 +6,7 @@ from typing import Any
 from blastoff import quantities
 from blastoff.predict.nodes import headline
 from blastoff.predict.view.words import times
+from blastoff.replay.prediction import WORTH_NAMING
 
 COMPARISON_COLUMNS = ("nodes", "with", "published", "computed", "off by", "source")
 DROPPED_COLUMNS = ("moving s", "device s", "efficiency", "program s", "comm. s", "serial s", "ranks")
@@ -15,15 +16,18 @@ POLICIES = {"none": "CPUs", "native": "own GPU port"}
 
 
 def answer(result: Mapping[str, Any]) -> str:
-    """One line about the largest number of nodes on which GPUs gain, on the machine that is best there."""
+    """One line about the largest number of nodes on which GPUs gain, on the machine that is best there; or that they gain on none."""
     best, last = headline(result)
-    most = best["rows"][-1]["nodes"]
-    among = f"; best of {len(result['machines'])} machines" if len(result["machines"]) > 1 else ""
-    on = "" if result["measured"]["from"] == "published" else f" of {best['label']}"
-    without = f"; no gain on {most} nodes" if last["nodes"] != most else ""
+    most, machines = best["rows"][-1]["nodes"], len(result["machines"])
+    on = "" if result["measured"]["from"] == "published" else best["label"]
     took, would = quantities.duration(last["cpu_seconds"]), quantities.duration(last["seconds"])
     nodes = f"{last['nodes']} node{'s' if last['nodes'] > 1 else ''}"
-    return f"{nodes}{on}: {took} on CPUs would be {would} with GPUs ({times(last['gain'])}){among}{without}. Computed"
+    if last["gain"] < WORTH_NAMING:
+        none = f"none of {machines} machines would help" if machines > 1 else f"{on or 'a GPU'} would not help"
+        return f"{none}: on {nodes}, {took} would be {would} ({times(last['gain'])}){f' on {on}' if machines > 1 else ''}. Computed"
+    among = f"; best of {machines} machines" if machines > 1 else ""
+    without = f"; no gain on {most} nodes" if last["nodes"] != most else ""
+    return f"{nodes}{f' of {on}' if on else ''}: {took} on CPUs would be {would} with GPUs ({times(last['gain'])}){among}{without}. Computed"
 
 
 def title(result: Mapping[str, Any], machine: Mapping[str, Any]) -> str:
