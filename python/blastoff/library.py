@@ -12,6 +12,8 @@ from blastoff import glibc
 from blastoff.errors import CommandError
 
 PACKAGE = Path(__file__).resolve().parent
+CHECKOUT = PACKAGE.parent.parent
+"""The checkout, if the package is in one."""
 
 
 def candidates() -> list[Path]:
@@ -19,7 +21,7 @@ def candidates() -> list[Path]:
     chosen = os.environ.get("BLASTOFF_LIBRARY")
     if chosen:
         return [Path(chosen).absolute()]
-    wheel, checkout = PACKAGE / "lib", PACKAGE.parent.parent / "build"
+    wheel, checkout = PACKAGE / "lib", CHECKOUT / "build"
     installed = PACKAGE.parent.parent.parent  # of lib/blastoff/python/blastoff (cmake/site.cmake)
     return [folder / "libblastoff.so" for folder in (wheel, checkout, installed)]
 
@@ -29,6 +31,8 @@ def find_library() -> Path:
     for path in candidates():
         if path.is_file():
             return path
+    if not os.environ.get("BLASTOFF_LIBRARY") and (CHECKOUT / "CMakeLists.txt").is_file():
+        raise CommandError(f"libblastoff.so is not built yet: make build, in {CHECKOUT}, builds it")
     looked = " or ".join(str(path) for path in candidates())
     raise CommandError(f"libblastoff.so was not found at {looked}; set BLASTOFF_LIBRARY to its path")
 
@@ -124,7 +128,7 @@ def build(path: Path) -> str:
 
 def build_of_package() -> str:
     """The same of this package's files: what was written beside them when they were installed, or the state of the checkout."""
-    asked = PACKAGE.parent.parent / "tools" / "build-id"
+    asked = CHECKOUT / "tools" / "build-id"
     try:
         return (PACKAGE / "build-id.txt").read_text(encoding="utf-8").strip()
     except OSError:
@@ -137,7 +141,7 @@ def build_of_package() -> str:
 
 def version_of_package() -> str:
     """The version where there is no library yet, as in a checkout before the build; "" if nothing tells it."""
-    project = PACKAGE.parent.parent / "CMakeLists.txt"
+    project = CHECKOUT / "CMakeLists.txt"
     try:
         told = re.search(r"project\(blastoff VERSION ([0-9.]+)", project.read_text(encoding="utf-8"))
     except OSError:

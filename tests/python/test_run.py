@@ -414,3 +414,11 @@ def test_version_and_help_without_the_library(tmp_path):
     assert version.returncode == 0 and re.match(r"blastoff [0-9.]+ \(libblastoff.so was not found at ", version.stdout), version.stderr
     assert help_text.returncode == 0 and "usage: blastoff run" in help_text.stdout and "docs/settings.md" in help_text.stdout
     assert said("doctor").returncode == 2
+
+
+def test_a_checkout_before_the_build(tmp_path):
+    shutil.copytree(offload.ROOT / "python", tmp_path / "python", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(offload.ROOT / "CMakeLists.txt", tmp_path)
+    environment = {name: value for name, value in clean_environment().items() if name != "BLASTOFF_LIBRARY"} | {"PYTHONPATH": str(tmp_path / "python")}
+    done = subprocess.run([sys.executable, "-m", "blastoff", "doctor"], env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (2, f"blastoff: libblastoff.so is not built yet: make build, in {tmp_path}, builds it\n")

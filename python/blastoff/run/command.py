@@ -30,7 +30,7 @@ def run(arguments: Sequence[str]) -> int:
         parser = command_line.parser(options.read_table(library.find_library()))
     except CommandError as error:
         parser = command_line.parser([])
-        parser.epilog = f"The library tells the options, and it is not there yet: {error}. docs/settings.md lists them, too."
+        parser.epilog = f"The options are those of the library: {error}. docs/settings.md lists them, too."
     parser.print_help()
     return 0
 
