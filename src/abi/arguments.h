@@ -5,8 +5,8 @@
 // each character argument. Fortran passes sizes by reference. CBLAS passes them by value: on every 64-bit ABI of Linux
 // they fill a whole register or stack slot, so one function type serves 32-bit and 64-bit integers.
 //
-// gemm_batch takes an array in place of each argument of gemm. The arrays of matrices have an element for each product,
-// the others one for each group of products with the same sizes.
+// gemm_batch and trsm_batch take an array in place of each argument of gemm or trsm. The arrays of matrices have an
+// element for each product or solve, the others one for each group of those with the same sizes.
 #pragma once
 
 #include <complex>
@@ -85,6 +85,10 @@ constexpr auto argument_list() {
   } else if constexpr (kind == Kind::gemm_batch_strided) {
     return ArgumentList<transpose_a, transpose_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc,
                         stride_c, products>{};
+  } else if constexpr (kind == Kind::trsm_batch) {
+    return ArgumentList<side, uplo, transpose_a, diagonal, m, n, alpha, a, lda, b, ldb, group_count, group_size>{};
+  } else if constexpr (kind == Kind::trsm_batch_strided) {
+    return ArgumentList<side, uplo, transpose_a, diagonal, m, n, alpha, a, lda, stride_a, b, ldb, stride_b, products>{};
   } else if constexpr (kind == Kind::gemmt) {
     return ArgumentList<uplo, transpose_a, transpose_b, n, k, alpha, a, lda, b, ldb, beta, c, ldc>{};
   } else if constexpr (kind == Kind::symm || kind == Kind::hemm) {
@@ -152,7 +156,7 @@ constexpr auto coefficient() {
 template <Style style, blas::Kind kind, blas::Scalar scalar, Argument argument>
 constexpr auto parameter() {
   constexpr bool fortran = style == Style::fortran;
-  constexpr bool array = kind == blas::Kind::gemm_batch && argument != order && argument != group_count;
+  constexpr bool array = blas::is_grouped(kind) && argument != order && argument != group_count;
   if constexpr (argument == length) {
     return std::type_identity<std::size_t>{};
   } else if constexpr (array) {

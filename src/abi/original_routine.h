@@ -13,11 +13,12 @@ struct HostFunction {
   Style style = Style::fortran;
 };
 
-/// Returns the second routine that panels, blocks, verification or the products of a batch need: gemm. For a product of
-/// a matrix and a vector, returns the routine itself, because no other is needed.
+/// Returns the second routine that panels, blocks, verification or the products of a batch need: gemm, or trsm for
+/// solves in batches. For a product of a matrix and a vector, returns the routine itself, because no other is needed.
 constexpr blas::Routine companion_of(blas::Routine routine) {
   const blas::RoutineRow& of = row(routine);
-  return is_matrix_vector(of.kind) ? routine : blas::routine_of(blas::Kind::gemm, of.scalar);
+  if (is_matrix_vector(of.kind)) return routine;
+  return blas::routine_of(is_solve_batch(of.kind) ? blas::Kind::trsm : blas::Kind::gemm, of.scalar);
 }
 
 class OriginalRoutine final : public blas::HostRoutine {

@@ -185,8 +185,9 @@ template <blas::Kind kind, blas::Scalar scalar>
 template <blas::Kind kind, blas::Scalar scalar>
 [[gnu::always_inline]] inline void transpose_all(Fields& fields) {
   if constexpr (blas::is_matrix_vector(kind)) return transpose_matrix<kind, scalar>(fields);
-  if constexpr (kind != blas::Kind::gemm && !blas::is_batch(kind)) fields.uplo = flipped(fields.uplo);
-  if constexpr (kind == blas::Kind::gemm || kind == blas::Kind::gemmt || blas::is_batch(kind)) {
+  constexpr bool general = kind == blas::Kind::gemm || blas::is_product_batch(kind);
+  if constexpr (!general) fields.uplo = flipped(fields.uplo);
+  if constexpr (general || kind == blas::Kind::gemmt) {
     std::swap(fields.strides[0], fields.strides[1]);
     std::swap(fields.transpose_a, fields.transpose_b);
     std::swap(fields.addresses[0], fields.addresses[1]);

@@ -16,7 +16,8 @@ struct Size {
 
 /// The size of the matrix of one product.
 Size size_of(const Call& batch, std::size_t operand) {
-  if (operand == 2) return {batch.m, batch.n};
+  if (operand + 1 == batch.operands().size()) return {batch.m, batch.n};
+  if (is_solve_batch(batch.kind())) return {batch.k, batch.k};
   const bool of_a = operand == 0;
   const Size factor = of_a ? Size{batch.m, batch.k} : Size{batch.k, batch.n};
   const Transpose transpose = of_a ? batch.transpose_a : batch.transpose_b;
@@ -73,16 +74,16 @@ Matrices matrices(const Call& batch, std::size_t operand) {
 
 void stack(Call& batch, std::span<const std::int64_t> strides) {
   if (!valid(batch)) return;
+  const std::size_t operands = batch.operands().size();
   std::array<Stacking, 3> found{};
-  for (std::size_t i = 0; i < found.size(); ++i)
-    found[i] = stacking_of(batch.operands()[i], batch.products, strides[i]);
-  const bool shared_result = found.back() == Stacking::one && batch.products > 1;
+  for (std::size_t i = 0; i < operands; ++i) found[i] = stacking_of(batch.operands()[i], batch.products, strides[i]);
+  const bool shared_result = found[operands - 1] == Stacking::one && batch.products > 1;
   if (shared_result || std::ranges::find(found, Stacking::scattered) != found.end()) {
     batch.stacking.fill(Stacking::scattered);
     return;
   }
   batch.stacking = found;
-  for (std::size_t i = 0; i < found.size(); ++i)
+  for (std::size_t i = 0; i < operands; ++i)
     batch.operands()[i] = stacked(batch.operands()[i], found[i], batch.products, strides[i]);
 }
 
@@ -91,7 +92,7 @@ bool is_scattered(const Call& call) {
 }
 
 bool adopt_stacks(Call& batch, std::span<const Operand> stacks) {
-  if (stacks.size() != batch.stacking.size()) return false;
+  if (stacks.size() != batch.operands().size()) return false;
   const auto fits = [&](std::size_t operand, Stacking stacking) {
     const Operand expected = stacked(batch.operands()[operand], stacking, batch.products, 0);
     return expected.rows == stacks[operand].rows && expected.columns == stacks[operand].columns;
@@ -108,7 +109,7 @@ bool adopt_stacks(Call& batch, std::span<const Operand> stacks) {
 
 Call one_product(const Call& batch, std::int64_t number) {
   Call one = batch;
-  one.routine = routine_of(Kind::gemm, batch.scalar());
+  one.routine = routine_of(is_solve_batch(batch.kind()) ? Kind::trsm : Kind::gemm, batch.scalar());
   one.products = 1;
   one.stacking = {};
   for (std::size_t i = 0; i < one.operands().size(); ++i) {
@@ -116,6 +117,7 @@ Call one_product(const Call& batch, std::int64_t number) {
     one.operands()[i] = all.first;
     one.operands()[i].address = element_address(all.first, number * all.stride, 0);
   }
+  if (is_solve_batch(batch.kind())) one.operands().front().part = part_of(one.uplo);
   return one;
 }
 

@@ -1,5 +1,5 @@
-// Batches: many products of matrices of the same sizes in one call. The matrices of each operand form a stack, which is
-// one operand for all other modules.
+// Batches: many products of matrices of the same sizes in one call, or many solves with triangular matrices, which are
+// called products here, too. The matrices of each operand form a stack, which is one operand for all other modules.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ bool is_scattered(const Call& call);
 /// the first product. Returns false if the shapes do not fit.
 bool adopt_stacks(Call& batch, std::span<const Operand> stacks);
 
-/// One of the products, as a gemm.
+/// One of the products, as a gemm or trsm.
 Call one_product(const Call& batch, std::int64_t number);
 /// A batch of some of the products.
 Call some_products(const Call& batch, Range numbers);

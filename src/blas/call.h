@@ -30,16 +30,16 @@ enum class Stacking : std::uint8_t {
 /// Options, sizes, coefficients and operands, with the names of the BLAS standard. Options that a routine lacks keep
 /// their defaults. The operands are in the order of the argument list:
 ///   gemm, gemmt, symm, hemm, syr2k, her2k: A, B, C;   syrk, herk: A, C;   trmm, trsm: A, B;
-///   gemv, symv, hemv: A, x, y;   batches: stacks of A, B, C (see blas/batch.h).
+///   gemv, symv, hemv: A, x, y;   batches: stacks of the operands of gemm or trsm (see blas/batch.h).
 /// The last operand is the result. A vector is a matrix of one row whose leading dimension is the absolute value of its
 /// increment: the memory between its elements does not belong to it.
 struct Call {
   Routine routine{};
-  Side side = Side::left;                   ///< symm, hemm, trmm, trsm
-  Uplo uplo = Uplo::upper;                  ///< all but gemm, gemv
+  Side side = Side::left;                   ///< symm, hemm, trmm, trsm, batches of solves
+  Uplo uplo = Uplo::upper;                  ///< all but gemm, gemv, batches of products
   Transpose transpose_a = Transpose::none;  ///< all but symm, hemm, symv, hemv (`trans` of the rank-k updates)
-  Transpose transpose_b = Transpose::none;  ///< gemm, gemmt, batches
-  Diagonal diagonal = Diagonal::non_unit;   ///< trmm, trsm
+  Transpose transpose_b = Transpose::none;  ///< gemm, gemmt, batches of products
+  Diagonal diagonal = Diagonal::non_unit;   ///< trmm, trsm, batches of solves
   bool reversed_x = false;  ///< gemv, symv, hemv: the increment of x is negative, so the last element comes first
   bool reversed_y = false;  ///< gemv, symv, hemv: the increment of y is negative
   bool conjugated = false;  ///< gemv, hemv by rows: A is to be replaced by conj(A). No library computes that
@@ -50,7 +50,7 @@ struct Call {
   Coefficient beta{};  ///< not used by trmm, trsm
   std::array<Operand, 3> operand_storage{};
   int operand_count = 0;
-  std::int64_t products = 1;           ///< batches: number of products, each of m, n and k
+  std::int64_t products = 1;           ///< batches: number of products or solves, each of m, n and k
   std::array<Stacking, 3> stacking{};  ///< batches: for each operand
 
   std::span<Operand> operands() { return {operand_storage.data(), static_cast<std::size_t>(operand_count)}; }
@@ -105,7 +105,9 @@ inline double flops(Kind kind, Scalar scalar, Side side, std::int64_t rows, std:
     case Kind::symv:
     case Kind::hemv: return count(m * n, m * n);
     case Kind::trmm:
-    case Kind::trsm: {
+    case Kind::trsm:
+    case Kind::trsm_batch:
+    case Kind::trsm_batch_strided: {
       const double other = side == Side::left ? n : m;
       return count(other * k * (k + 1) / 2, other * k * (k - 1) / 2);
     }

@@ -51,6 +51,10 @@ std::string call_text(const Call& call) {
     case Kind::trsm:
       return fmt::format("{} {} {} {} m={} n={}", letter(call.side), letter(call.uplo), letter(call.transpose_a),
                          letter(call.diagonal), call.m, call.n);
+    case Kind::trsm_batch:
+    case Kind::trsm_batch_strided:
+      return fmt::format("{} {} {} {} m={} n={} products={}", letter(call.side), letter(call.uplo),
+                         letter(call.transpose_a), letter(call.diagonal), call.m, call.n, call.products);
   }
   return "";
 }

@@ -41,7 +41,7 @@ operation::Cutting cutting(Kind kind) {
   if (kind == Kind::syr2k || kind == Kind::her2k) return Cutting::none;  // rectangles take more than one gemm
   if (is_matrix_vector(kind)) return Cutting::none;                      // the result is small
   if (has_triangular_result(kind)) return Cutting::one_triangle;
-  return is_triangular_solve_or_product(kind) ? Cutting::wide_strips : Cutting::strips;
+  return is_triangular_solve_or_product(kind) && !is_batch(kind) ? Cutting::wide_strips : Cutting::strips;
 }
 
 /// Returns the index of the operand of `call` to which operand `index` of one of its panels belongs. (A panel of syrk

@@ -12,7 +12,7 @@
 namespace blastoff::blas {
 
 /// An operation of BLAS, for any element type. gemmt updates one triangle of C by a general product. The batches make
-/// many products; they differ in how their arguments tell where the matrices lie.
+/// many products or solves; those of a kind differ in how their arguments tell where the matrices lie.
 enum class Kind : std::uint8_t {
   gemm,
   gemmt,
@@ -29,6 +29,8 @@ enum class Kind : std::uint8_t {
   hemv,
   gemm_batch,
   gemm_batch_strided,
+  trsm_batch,
+  trsm_batch_strided,
 };
 
 /// Whether the kind has a routine for that scalar type: Hermitian kinds are complex only, and symv is real only.
@@ -48,9 +50,20 @@ constexpr bool is_matrix_vector(Kind kind) {
   return kind == Kind::gemv || kind == Kind::symv || kind == Kind::hemv;
 }
 
-/// Many products in one call.
-constexpr bool is_batch(Kind kind) {
+/// Many products in one call; many solves in one call; either of them.
+constexpr bool is_product_batch(Kind kind) {
   return kind == Kind::gemm_batch || kind == Kind::gemm_batch_strided;
+}
+constexpr bool is_solve_batch(Kind kind) {
+  return kind == Kind::trsm_batch || kind == Kind::trsm_batch_strided;
+}
+constexpr bool is_batch(Kind kind) {
+  return is_product_batch(kind) || is_solve_batch(kind);
+}
+
+/// Batches in groups: an array stands for each argument.
+constexpr bool is_grouped(Kind kind) {
+  return kind == Kind::gemm_batch || kind == Kind::trsm_batch;
 }
 
 enum class Routine : std::uint8_t {

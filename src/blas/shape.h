@@ -11,7 +11,7 @@ constexpr bool is_rank_update(Kind kind) {
   return kind == Kind::syrk || kind == Kind::herk || kind == Kind::syr2k || kind == Kind::her2k;
 }
 constexpr bool is_triangular_solve_or_product(Kind kind) {
-  return kind == Kind::trmm || kind == Kind::trsm;
+  return kind == Kind::trmm || kind == Kind::trsm || is_solve_batch(kind);
 }
 /// Whether A is square and stands on one side of the other matrix.
 constexpr bool has_side(Kind kind) {
@@ -71,7 +71,9 @@ template <Kind kind, class Fields>
             vector(1, fields.k, Intent::read),
             vector(2, transposed ? fields.n : fields.m, overwritten ? Intent::write : Intent::update)};
   } else if constexpr (is_triangular_solve_or_product(kind)) {
-    return {operand(0, fields.k, fields.k, part_of(fields.uplo), Intent::read), result(1), Operand{}};
+    // The triangles of a batch form no triangle.
+    const Part part = is_batch(kind) ? Part::full : part_of(fields.uplo);
+    return {operand(0, fields.k, fields.k, part, Intent::read), result(1), Operand{}};
   } else if constexpr (has_side(kind)) {
     return {operand(0, fields.k, fields.k, part_of(fields.uplo), Intent::read),
             operand(1, fields.m, fields.n, Part::full, Intent::read), result(2)};
@@ -104,6 +106,8 @@ decltype(auto) with_kind(Kind kind, Function&& function) {
     case Kind::hemv: return function.template operator()<Kind::hemv>();
     case Kind::gemm_batch: return function.template operator()<Kind::gemm_batch>();
     case Kind::gemm_batch_strided: return function.template operator()<Kind::gemm_batch_strided>();
+    case Kind::trsm_batch: return function.template operator()<Kind::trsm_batch>();
+    case Kind::trsm_batch_strided: return function.template operator()<Kind::trsm_batch_strided>();
     case Kind::trsm: break;
   }
   return function.template operator()<Kind::trsm>();

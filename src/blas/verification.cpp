@@ -123,7 +123,9 @@ Scale scale_of(const Call& call, const Operand& factor) {
   const bool left = call.side == Side::left;
   switch (call.kind()) {
     case Kind::gemm_batch:
-    case Kind::gemm_batch_strided: break;  // verified product by product (blas/batch_check.h)
+    case Kind::gemm_batch_strided:
+    case Kind::trsm_batch:
+    case Kind::trsm_batch_strided: break;  // verified product by product (blas/batch_check.h)
     case Kind::gemm:
     case Kind::gemmt: return {{{general(0, ta).rows, general(1, tb).columns}}};
     case Kind::symm:

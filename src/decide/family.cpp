@@ -24,6 +24,7 @@ constexpr Member members[] = {
     {"syrk", Family::syrk},       {"herk", Family::syrk},
     {"syr2k", Family::syrk},      {"her2k", Family::syrk},
     {"trmm", Family::trsm},       {"trsm", Family::trsm},
+    {"trsm_batch", Family::trsm}, {"trsm_batch_strided", Family::trsm},
     {"gemv", Family::gemv},       {"symv", Family::gemv},
     {"hemv", Family::gemv},       {"getrf", Family::getrf},
     {"gesv", Family::getrf},      {"getri", Family::getrf},

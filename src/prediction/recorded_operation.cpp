@@ -88,6 +88,8 @@ void set_options(blas::Call& call, const Words& words) {
     case Kind::hemv: call.uplo = uplo_of(words.letter(0)); break;
     case Kind::trmm:
     case Kind::trsm:
+    case Kind::trsm_batch:
+    case Kind::trsm_batch_strided:
       call.side = side_of(words.letter(0));
       call.uplo = uplo_of(words.letter(1));
       call.transpose_a = transpose_of(words.letter(2));

@@ -104,6 +104,11 @@ TEST_P(DeviceOperationsTest, TriangularProductsAcrossTheirBlocks) {
   }
 }
 
+TEST_P(DeviceOperationsTest, LargeSolvesOfABatch) {
+  using enum blas::Stacking;
+  compare(TestCall(blas::Routine::dtrsm_batch, {.products = 2, .stacking = {apart, beside}}, 512, 512, 512, 0.75, 0));
+}
+
 /// Gives the diagonal of a complex operand imaginary parts, which the routine must ignore.
 template <class Real>
 void spoil_diagonal(const Operand& operand, std::byte* memory) {

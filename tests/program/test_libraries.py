@@ -135,6 +135,7 @@ def test_batches_of_mkl_in_all_types_with_integers_of_both_widths():
     outcome = offload.offloaded(command, env=offload.environment(MKL_THREADING_LAYER="SEQUENTIAL"))
     assert (outcome.status, outcome.stdout) == (0, "right\n"), outcome.stdout + outcome.stderr
     batches = {routine["name"]: routine for routine in outcome.report["routines"] if "batch" in routine["name"]}
-    expected = {f"{letter}gemm_batch{form}": calls for letter in "sdcz" for form, calls in (("", 16), ("_strided", 8))}
+    calls_of = {"gemm_batch": 16, "gemm_batch_strided": 8, "trsm_batch": 16, "trsm_batch_strided": 16}
+    expected = {letter + name: calls for letter in "sdcz" for name, calls in calls_of.items()}
     assert {name: routine["offloaded"] for name, routine in batches.items()} == expected
     assert {name: routine["calls"] for name, routine in batches.items()} == expected

@@ -1,4 +1,4 @@
-"""Products in batches: on the device if the matrices of each operand lie in a box of memory."""
+"""Products and solves in batches: on the device if the matrices of each operand lie in a box of memory."""
 
 import glob
 import sys
@@ -29,6 +29,18 @@ def test_batches_run_on_the_device(unharmed, library, policy):
     assert (grouped["calls"], grouped["offloaded"]) == (3 * ROUNDS, ROUNDS)
     assert outcome.refused() == {offload.UNSUPPORTED: 2 * ROUNDS}
     assert outcome.total("flops") == 5 * ROUNDS * 2 * 40 * 30 * 20 * 50
+    assert outcome.report["verification"]["checked"] == 3 * ROUNDS
+    assert outcome.report["interception"]["unseen"] == []
+
+
+@pytest.mark.parametrize("policy", ["first-use", "copy"])
+def test_batches_of_solves_run_on_the_device(unharmed, library, policy):
+    outcome = unharmed("batches_of_solves", library, policy=policy)
+    strided, grouped = outcome.routine("dtrsm_batch_strided"), outcome.routine("dtrsm_batch")
+    assert (strided["calls"], strided["offloaded"]) == (2 * ROUNDS, 2 * ROUNDS)
+    assert (grouped["calls"], grouped["offloaded"]) == (2 * ROUNDS, ROUNDS)
+    assert outcome.refused() == {offload.UNSUPPORTED: ROUNDS}
+    assert outcome.total("flops") == 4 * ROUNDS * 30 * 40 * 40 * 50
     assert outcome.report["verification"]["checked"] == 3 * ROUNDS
     assert outcome.report["interception"]["unseen"] == []
 

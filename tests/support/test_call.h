@@ -16,6 +16,8 @@
 
 #include "blas/batch.h"
 #include "blas/call.h"
+#include "blas/element_address.h"
+#include "blas/shape.h"
 
 namespace blastoff::test {
 
@@ -33,8 +35,9 @@ struct Options {
 };
 
 /// Ways to lay out a batch: each way for each operand that can have it.
-inline std::vector<std::array<blas::Stacking, 3>> stackings() {
+inline std::vector<std::array<blas::Stacking, 3>> stackings(blas::Kind kind) {
   using enum blas::Stacking;
+  if (is_solve_batch(kind)) return {{apart, apart}, {beside, below}, {one, beside}, {below, apart}};
   return {{apart, apart, apart}, {beside, below, beside}, {one, apart, below}, {below, one, apart}};
 }
 
@@ -44,11 +47,11 @@ inline std::vector<Options> all_options(blas::Routine routine) {
   using blas::Transpose;
   const Kind kind = row(routine).kind;
   const bool is_complex = blas::is_complex(row(routine).scalar);
-  const bool product = kind == Kind::gemm || kind == Kind::gemmt || is_batch(kind);
-  const bool triangular = kind == Kind::trmm || kind == Kind::trsm;
+  const bool product = kind == Kind::gemm || kind == Kind::gemmt || is_product_batch(kind);
+  const bool triangular = is_triangular_solve_or_product(kind);
   const bool sided = triangular || kind == Kind::symm || kind == Kind::hemm;
   const bool vectors = is_matrix_vector(kind);
-  const bool general = kind == Kind::gemm || kind == Kind::gemv || is_batch(kind);
+  const bool general = kind == Kind::gemm || kind == Kind::gemv || is_product_batch(kind);
   const bool transposable = kind == Kind::gemv || (!vectors && kind != Kind::symm && kind != Kind::hemm);
   const std::vector<Transpose> all{Transpose::none, Transpose::transpose, Transpose::conjugate};
   std::vector<Transpose> transposes = all;
@@ -65,10 +68,16 @@ inline std::vector<Options> all_options(blas::Routine routine) {
             if (general && uplo != blas::Uplo::upper) continue;
             if (!triangular && diagonal != blas::Diagonal::non_unit) continue;
             if (is_batch(kind)) {
-              const bool strided = kind == Kind::gemm_batch_strided;  // the other kind is the same to devices
-              for (const auto& stacking : strided ? stackings() : std::vector{stackings().front()})
-                result.push_back(
-                    {.transpose_a = transpose_a, .transpose_b = transpose_b, .products = 3, .stacking = stacking});
+              const auto all_stackings = stackings(kind);
+              // The other kind is the same to devices.
+              for (const auto& stacking : is_grouped(kind) ? std::vector{all_stackings.front()} : all_stackings)
+                result.push_back({.side = side,
+                                  .uplo = uplo,
+                                  .transpose_a = transpose_a,
+                                  .transpose_b = transpose_b,
+                                  .diagonal = diagonal,
+                                  .products = 3,
+                                  .stacking = stacking});
               continue;
             }
             for (const int reversed : vectors ? std::vector{0, 1, 2, 3} : std::vector{0})
@@ -155,9 +164,7 @@ class TestCall {
     const bool hermitian_update = kind == blas::Kind::herk || kind == blas::Kind::her2k;
     call_.alpha = real || kind == blas::Kind::herk ? alpha.real() : alpha;
     call_.beta = real || hermitian_update ? beta.real() : beta;
-    const bool two =
-        kind == blas::Kind::syrk || kind == blas::Kind::herk || kind == blas::Kind::trmm || kind == blas::Kind::trsm;
-    const std::size_t count = two ? 2 : 3;
+    const auto count = static_cast<std::size_t>(blas::operand_count(kind));
     std::array<void*, 3> addresses{};
     std::array<std::int64_t, 3> leading_dimensions{};
     blas::shape_operands(call_, {addresses.data(), count}, {leading_dimensions.data(), count});
@@ -175,6 +182,7 @@ class TestCall {
       operand.address = storage_[i].data();
       detail::with_scalar(call_.scalar(), [&]<class T>() { fill<T>(operand, generator); });
     }
+    if (is_solve_batch(kind)) detail::with_scalar(call_.scalar(), [&]<class T>() { raise_diagonals<T>(); });
   }
   TestCall(const TestCall&) = delete;
   TestCall& operator=(const TestCall&) = delete;
@@ -203,7 +211,7 @@ class TestCall {
     using enum blas::Stacking;
     call_.products = options.products;
     std::array<std::int64_t, 3> strides{};
-    for (std::size_t i = 0; i < strides.size(); ++i) {
+    for (std::size_t i = 0; i < call_.operands().size(); ++i) {
       operation::Operand& matrix = call_.operands()[i];
       const blas::Stacking stacking = options.stacking[i];
       if (stacking == below) matrix.leading_dimension += matrix.rows * (options.products - 1);
@@ -216,15 +224,25 @@ class TestCall {
     blas::stack(call_, strides);
   }
 
+  /// Makes the triangles of a batch of solves regular.
+  template <class T>
+  void raise_diagonals() {
+    for (std::int64_t product = 0; product < call_.products; ++product) {
+      const operation::Operand a = blas::one_product(call_, product).operands().front();
+      if (product > 0 && call_.stacking.front() == blas::Stacking::one) return;
+      for (std::int64_t i = 0; i < a.rows; ++i) *static_cast<T*>(blas::element_address(a, i, i)) += T(2);
+    }
+  }
+
   template <class T>
   void fill(const operation::Operand& operand, std::mt19937_64& generator) {
-    const bool triangular_a =
-        (call_.kind() == blas::Kind::trmm || call_.kind() == blas::Kind::trsm) && &operand == &call_.operands()[0];
+    const bool sided_a = blas::is_triangular_solve_or_product(call_.kind()) && &operand == &call_.operands()[0];
+    const bool triangular_a = sided_a && !is_batch(call_.kind());
     T* elements = static_cast<T*>(operand.address);
     for (std::int64_t j = 0; j <= operand.columns; ++j) {
       for (std::int64_t i = 0; i < operand.leading_dimension; ++i) {
         T value = detail::random_value<T>(generator);
-        if (triangular_a) value /= static_cast<decltype(std::real(T()))>(operand.rows);
+        if (sided_a) value /= static_cast<decltype(std::real(T()))>(operand.rows);
         if (triangular_a && i == j) value += T(2);
         const bool readable = j < operand.columns && detail::referenced(operand, i, j) && reads(operand.intent) &&
                               !(triangular_a && i == j && call_.diagonal == blas::Diagonal::unit);

@@ -22,6 +22,8 @@
 #define BLASTOFF_COUNT_fortran_hemv 11
 #define BLASTOFF_COUNT_fortran_gemm_batch 17
 #define BLASTOFF_COUNT_fortran_gemm_batch_strided 19
+#define BLASTOFF_COUNT_fortran_trsm_batch 17
+#define BLASTOFF_COUNT_fortran_trsm_batch_strided 18
 #define BLASTOFF_COUNT_cblas_gemm 14
 #define BLASTOFF_COUNT_cblas_gemmt 14
 #define BLASTOFF_COUNT_cblas_symm 13
@@ -37,6 +39,8 @@
 #define BLASTOFF_COUNT_cblas_hemv 11
 #define BLASTOFF_COUNT_cblas_gemm_batch 16
 #define BLASTOFF_COUNT_cblas_gemm_batch_strided 18
+#define BLASTOFF_COUNT_cblas_trsm_batch 14
+#define BLASTOFF_COUNT_cblas_trsm_batch_strided 15
 
 #define BLASTOFF_PARAMETER(style, name, position) \
   blastoff::intercept::ParameterAt<blastoff::abi::Style::style, blastoff::blas::Routine::name, position> p##position

@@ -60,7 +60,7 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer,
   } else if constexpr (!blas::is_matrix_vector(kind)) {
     k = size.template operator()<Argument::k>();
   }
-  if constexpr (kind == blas::Kind::gemm_batch_strided) products = size.template operator()<Argument::products>();
+  if constexpr (blas::is_batch(kind)) products = size.template operator()<Argument::products>();
   if (m <= 0 || n <= 0 || k <= 0 || products <= 0) return unknown;
   const auto times = static_cast<double>(products);
   return {.flops = times * blas::flops(kind, scalar, side, m, n, k),
@@ -79,7 +79,7 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
   // The smallest calls take no longer than examining all arguments would, so only the sizes are looked at. If another
   // argument is invalid, the original reports it.
   operation::Work work;
-  if constexpr (kind != blas::Kind::gemm_batch) {
+  if constexpr (!blas::is_grouped(kind)) {
     const auto routine = static_cast<operation::RoutineId>(blas::front_end().first_routine() + entry.routine.number);
     work = wide ? sized_work<style, kind, scalar, std::int64_t>(arguments)
                 : sized_work<style, kind, scalar, std::int32_t>(arguments);
@@ -89,9 +89,9 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
   const RawArguments raw{&Arguments::invoke, &arguments};
   const InterceptedCall intercepted{entry,     original,        raw, blas::front_end(), entry.routine.number,
                                     blas_host, arguments.caller};
-  if constexpr (kind == blas::Kind::gemm_batch) {
-    return wide ? enter_groups<style, scalar, std::int64_t>(intercepted, arguments)
-                : enter_groups<style, scalar, std::int32_t>(intercepted, arguments);
+  if constexpr (blas::is_grouped(kind)) {
+    return wide ? enter_groups<style, kind, scalar, std::int64_t>(intercepted, arguments)
+                : enter_groups<style, kind, scalar, std::int32_t>(intercepted, arguments);
   } else {
     if (dispatch_if_small(intercepted, work.volume, work.flops)) return;
     const blas::Routine routine = blas_routine(entry.routine);

@@ -1,4 +1,5 @@
-// Calls of gemm_batch. The products of a group have the same sizes, and a call has any number of groups. A group whose
+// Calls of gemm_batch and trsm_batch. The products or solves (called products, too) of a group have the same sizes, and
+// a call has any number of groups. A group whose
 // matrices form stacks becomes a call of its own. So does each product of another group, if the products are large. The
 // other groups stay together, on the CPU. No function here owns anything while a call is made, since the program may
 // leave an original by longjmp.
@@ -28,7 +29,7 @@ struct BatchPart {
 };
 
 /// The arguments of a call.
-template <abi::Style style, blas::Scalar scalar, class Integer, class... Values>
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
 class Groups {
  public:
   explicit Groups(const PassedOn<Values...>& passed_on) : passed_on_(passed_on) {}
@@ -42,23 +43,22 @@ class Groups {
     abi::detail::Fields fields;
     if constexpr (style == abi::Style::cblas)
       if (!abi::detail::take<kind, scalar, Integer, order>(fields, value<order>())) return false;
-    using Option = std::conditional_t<style == abi::Style::fortran, char, int>;
     const std::int64_t group = part.group;
-    if (!abi::parse_option(at<Option, transpose_a>(group), fields.transpose_a) ||
-        !abi::parse_option(at<Option, transpose_b>(group), fields.transpose_b))
-      return false;
+    if (!parse_options(fields, group)) return false;
     fields.m = at<Integer, m>(group);
     fields.n = at<Integer, n>(group);
-    fields.k = at<Integer, k>(group);
     fields.alpha = at<abi::Element<scalar>, alpha>(group);
-    fields.beta = at<abi::Element<scalar>, beta>(group);
     fields.leading_dimensions[0] = at<Integer, lda>(group);
     fields.leading_dimensions[1] = at<Integer, ldb>(group);
-    fields.leading_dimensions[2] = at<Integer, ldc>(group);
     fields.products = part.products;
     find_matrices<a>(fields, 0, part);
     find_matrices<b>(fields, 1, part);
-    find_matrices<c>(fields, 2, part);
+    if constexpr (blas::is_product_batch(kind)) {
+      fields.k = at<Integer, k>(group);
+      fields.beta = at<abi::Element<scalar>, beta>(group);
+      fields.leading_dimensions[2] = at<Integer, ldc>(group);
+      find_matrices<c>(fields, 2, part);
+    }
     return abi::detail::state<style, kind, scalar>(call, routine, fields);
   }
 
@@ -115,11 +115,21 @@ class Groups {
   };
 
  private:
-  static constexpr blas::Kind kind = blas::Kind::gemm_batch;
-
   template <abi::Argument argument>
   auto value() const {
     return std::get<abi::position(argument, abi::Arguments<style, kind>{})>(passed_on_.values);
+  }
+
+  bool parse_options(abi::detail::Fields& fields, std::int64_t group) const {
+    using enum abi::Argument;
+    using Option = std::conditional_t<style == abi::Style::fortran, char, int>;
+    if (!abi::parse_option(at<Option, transpose_a>(group), fields.transpose_a)) return false;
+    if constexpr (blas::is_product_batch(kind))
+      return abi::parse_option(at<Option, transpose_b>(group), fields.transpose_b);
+    else
+      return abi::parse_option(at<Option, side>(group), fields.side) &&
+             abi::parse_option(at<Option, uplo>(group), fields.uplo) &&
+             abi::parse_option(at<Option, diagonal>(group), fields.diagonal);
   }
 
   template <class Each, abi::Argument argument>
@@ -146,8 +156,8 @@ class Groups {
   const PassedOn<Values...>& passed_on_;
 };
 
-/// Makes the calls of one call of gemm_batch.
-template <abi::Style style, blas::Scalar scalar, class Integer, class... Values>
+/// Makes the calls of one call.
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
 class GroupedCall {
  public:
   GroupedCall(const InterceptedCall& intercepted, const PassedOn<Values...>& passed_on)
@@ -177,8 +187,6 @@ class GroupedCall {
   }
 
  private:
-  static constexpr blas::Kind kind = blas::Kind::gemm_batch;
-
   /// A call that stays on the CPU after all must keep all of its cores busy, as it does together with the others: by
   /// many products with so many multiplications together, or by products of which each is large.
   static constexpr double worth_a_call = 250.0 * 250 * 250;
@@ -255,13 +263,13 @@ class GroupedCall {
   }
 
   const InterceptedCall& intercepted_;
-  const Groups<style, scalar, Integer, Values...> arguments_;
+  const Groups<style, kind, scalar, Integer, Values...> arguments_;
   const blas::Routine routine_;
 };
 
-template <abi::Style style, blas::Scalar scalar, class Integer, class... Values>
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
 void enter_groups(const InterceptedCall& intercepted, const PassedOn<Values...>& passed_on) {
-  GroupedCall<style, scalar, Integer, Values...>(intercepted, passed_on).make();
+  GroupedCall<style, kind, scalar, Integer, Values...>(intercepted, passed_on).make();
 }
 
 }  // namespace blastoff::intercept

@@ -35,7 +35,7 @@ void enter_by_words(const EntryPoint& entry, const Original& original, void* con
 
 template <blas::Kind kind, blas::Scalar scalar>
 bool parse_words(blas::Call& call, blas::Routine routine, void* const* words) {
-  if constexpr (kind == blas::Kind::gemm_batch) {
+  if constexpr (blas::is_grouped(kind)) {
     return false;  // several calls
   } else {
     return parse<abi::Style::fortran, kind, scalar, std::int32_t>(&call, routine,

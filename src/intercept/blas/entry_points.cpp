@@ -56,7 +56,7 @@ constexpr Role role_of(blas::Kind kind, abi::Argument argument, abi::Style style
   using enum abi::Argument;
   const bool fortran = style == abi::Style::fortran;
   if (argument == length) return Role::length;
-  if (kind == blas::Kind::gemm_batch && argument != order && argument != group_count) {
+  if (blas::is_grouped(kind) && argument != order && argument != group_count) {
     if (abi::detail::is_option(argument) && fortran) return Role::letters;
     return argument == alpha || argument == beta ? Role::array : Role::integers;  // addresses count as integers
   }
@@ -99,6 +99,8 @@ std::span<const Role> roles(blas::Kind kind, abi::Style style, bool complex) {
     case Kind::hemv: return roles<Kind::hemv>(style, complex);
     case Kind::gemm_batch: return roles<Kind::gemm_batch>(style, complex);
     case Kind::gemm_batch_strided: return roles<Kind::gemm_batch_strided>(style, complex);
+    case Kind::trsm_batch: return roles<Kind::trsm_batch>(style, complex);
+    case Kind::trsm_batch_strided: return roles<Kind::trsm_batch_strided>(style, complex);
   }
   return {};
 }

@@ -1,4 +1,4 @@
-"""Calls MKL's products in batches, in all types and with integers of both widths, and compares with NumPy's.
+"""Calls MKL's products and solves in batches, in all types and with integers of both widths, and compares with NumPy's.
 
 Usage: batches.py LIBRARY
 """
@@ -79,5 +79,49 @@ for letter, dtype in {"s": np.float32, "d": np.float64, "c": np.complex64, "z": 
             function = getattr(library, f"cblas_{letter}gemm_batch{suffix}")
             function(COLUMN_MAJOR, *options, *at[:3], scalars[0], addresses(a), at[3], addresses(b), at[4], scalars[1], addresses(found), at[5],
                      size(1), at[6])  # fmt: skip
+            check(function.__name__, found.swapaxes(1, 2), expected)
+
+        for side, uplo, ta, diagonal in (("L", "L", "N", "N"), ("L", "U", "C", "N"), ("R", "L", "T", "U"), ("R", "U", "N", "N")):
+            order = M if side == "L" else N
+            triangle = matrices(dtype, PRODUCTS, order, order) / order + 2 * np.eye(order, dtype=dtype)
+            used = (np.tril if uplo == "L" else np.triu)(triangle.swapaxes(1, 2))
+            if diagonal == "U":
+                used = used - used * np.eye(order) + np.eye(order)
+            b = matrices(dtype, PRODUCTS, M, N)
+            alpha = np.array([1.5], dtype)
+            right = alpha[0] * b.swapaxes(1, 2)
+            expected = (
+                np.linalg.solve(op(ta, used), right)
+                if side == "L"
+                else np.linalg.solve(op(ta, used).swapaxes(1, 2), right.swapaxes(1, 2)).swapaxes(1, 2)
+            )
+            size = ctypes.c_int32 if integer is np.int32 else ctypes.c_int64
+            values = [{"L": 141, "R": 142}[side], {"U": 121, "L": 122}[uplo], OPTIONS[ta], {"N": 131, "U": 132}[diagonal]]
+            sizes = [np.array([value], integer) for value in (M, N, order, M, PRODUCTS, 1, order * order, M * N)]
+            at = [ctypes.c_void_p(each.ctypes.data) for each in sizes]
+            letters = [ctypes.c_char_p(each.encode()) for each in (side, uplo, ta, diagonal)]
+            scalar = ctypes.c_void_p(alpha.ctypes.data)
+
+            found = b.copy()
+            function = getattr(library, f"cblas_{letter}trsm_batch_strided{suffix}")
+            function(COLUMN_MAJOR, *values, size(M), size(N), passed(letter, alpha), ctypes.c_void_p(triangle.ctypes.data), size(order),
+                     size(order * order), ctypes.c_void_p(found.ctypes.data), size(M), size(M * N), size(PRODUCTS))  # fmt: skip
+            check(function.__name__, found.swapaxes(1, 2), expected)
+
+            found = b.copy()
+            function = getattr(library, f"{letter}trsm_batch_strided{suffix or '_'}")
+            places = [ctypes.c_void_p(each.ctypes.data) for each in (triangle, found)]
+            function(*letters, *at[:2], scalar, places[0], at[2], at[6], places[1], at[3], at[7], at[4])
+            check(function.__name__, found.swapaxes(1, 2), expected)
+
+            found = b.copy()
+            function = getattr(library, f"{letter}trsm_batch{suffix or '_'}")
+            function(*letters, *at[:2], scalar, addresses(triangle), at[2], addresses(found), at[3], at[5], at[4])
+            check(function.__name__, found.swapaxes(1, 2), expected)
+
+            found = b.copy()
+            function = getattr(library, f"cblas_{letter}trsm_batch{suffix}")
+            options = [(ctypes.c_int * 1)(each) for each in values]
+            function(COLUMN_MAJOR, *options, *at[:2], scalar, addresses(triangle), at[2], addresses(found), at[3], size(1), at[4])
             check(function.__name__, found.swapaxes(1, 2), expected)
 print("right")

@@ -123,7 +123,9 @@ void issue_fortran(const Call& call) {
     case Kind::hemv: return invoke(function, &uplo, &n, &alpha, a, &lda, b, &incx, &beta, c, &incy, one);
     case Kind::gemmt:
     case Kind::gemm_batch:
-    case Kind::gemm_batch_strided: break;
+    case Kind::gemm_batch_strided:
+    case Kind::trsm_batch:
+    case Kind::trsm_batch_strided: break;
   }
 }
 
@@ -206,7 +208,9 @@ void issue_cblas(const Call& column_major, bool rows_wanted) {
     case Kind::hemv: return invoke(function, order, uplo, n, alpha, a, lda, b, incx, beta, c, incy);
     case Kind::gemmt:
     case Kind::gemm_batch:
-    case Kind::gemm_batch_strided: break;
+    case Kind::gemm_batch_strided:
+    case Kind::trsm_batch:
+    case Kind::trsm_batch_strided: break;
   }
 }
 

@@ -1,7 +1,7 @@
-// A BLAS with products, and with products in batches as MKL and OpenBLAS have them, in plain loops.
+// A BLAS with products and solves, and with batches of both as MKL has them, in plain loops.
 #include <stddef.h>
 
-enum { row_major = 101, no_transpose = 111 };
+enum { row_major = 101, no_transpose = 111, upper = 121, unit = 132, left = 141 };
 
 static double at(const double* matrix, int transposed, int leading, int i, int j) {
   return transposed ? matrix[j + (size_t)i * leading] : matrix[i + (size_t)j * leading];
@@ -67,4 +67,66 @@ SHOWN cblas_dgemm_batch(int order, const int* ta, const int* tb, const int* m, c
   for (int g = 0; g < groups; ++g)
     for (int i = 0; i < sizes[g]; ++i, ++a, ++b, ++c)
       cblas_dgemm(order, ta[g], tb[g], m[g], n[g], k[g], alpha[g], *a, lda[g], *b, ldb[g], beta[g], *c, ldc[g]);
+}
+
+// Solves op(A) X = alpha B, or X op(A) = alpha B.
+static inline __attribute__((always_inline)) void solve(int right, int lower, int transposed, int unit_diagonal, int m,
+                                                        int n, double alpha, const double* a, int lda, double* b,
+                                                        int ldb) {
+  const int order = right ? n : m, systems = right ? m : n;
+  const size_t next = right ? (size_t)ldb : 1, other = right ? 1 : (size_t)ldb;
+  // X op(A) = B is op(A)^T X^T = B^T.
+  const int across = transposed != right, forwards = lower != across;
+  for (int j = 0; j < systems; ++j) {
+    double* const x = &b[j * other];
+    for (int step = 0; step < order; ++step) {
+      const int i = forwards ? step : order - 1 - step;
+      double sum = alpha * x[i * next];
+      for (int l = forwards ? 0 : i + 1; l < (forwards ? i : order); ++l) sum -= at(a, across, lda, i, l) * x[l * next];
+      x[i * next] = unit_diagonal ? sum : sum / at(a, 0, lda, i, i);
+    }
+  }
+}
+
+SHOWN dtrsm_(const char* side, const char* uplo, const char* ta, const char* diag, const int* m, const int* n,
+             const double* alpha, const double* a, const int* lda, double* b, const int* ldb) {
+  solve(*side != 'L', *uplo != 'U', *ta != 'N', *diag != 'N', *m, *n, *alpha, a, *lda, b, *ldb);
+}
+
+SHOWN cblas_dtrsm(int order, int side, int uplo, int ta, int diag, int m, int n, double alpha, const double* a, int lda,
+                  double* b, int ldb) {
+  if (order == row_major)
+    solve(side == left, uplo == upper, ta != no_transpose, diag == unit, n, m, alpha, a, lda, b, ldb);
+  else
+    solve(side != left, uplo != upper, ta != no_transpose, diag == unit, m, n, alpha, a, lda, b, ldb);
+}
+
+SHOWN dtrsm_batch_strided_(const char* side, const char* uplo, const char* ta, const char* diag, const int* m,
+                           const int* n, const double* alpha, const double* a, const int* lda, const int* stride_a,
+                           double* b, const int* ldb, const int* stride_b, const int* solves) {
+  for (size_t i = 0; i < (size_t)*solves; ++i)
+    solve(*side != 'L', *uplo != 'U', *ta != 'N', *diag != 'N', *m, *n, *alpha, a + i * *stride_a, *lda,
+          b + i * *stride_b, *ldb);
+}
+
+SHOWN cblas_dtrsm_batch_strided(int order, int side, int uplo, int ta, int diag, int m, int n, double alpha,
+                                const double* a, int lda, int stride_a, double* b, int ldb, int stride_b, int solves) {
+  for (size_t i = 0; i < (size_t)solves; ++i)
+    cblas_dtrsm(order, side, uplo, ta, diag, m, n, alpha, a + i * stride_a, lda, b + i * stride_b, ldb);
+}
+
+SHOWN dtrsm_batch_(const char* side, const char* uplo, const char* ta, const char* diag, const int* m, const int* n,
+                   const double* alpha, const double** a, const int* lda, double** b, const int* ldb, const int* groups,
+                   const int* sizes) {
+  for (int g = 0; g < *groups; ++g)
+    for (int i = 0; i < sizes[g]; ++i, ++a, ++b)
+      solve(side[g] != 'L', uplo[g] != 'U', ta[g] != 'N', diag[g] != 'N', m[g], n[g], alpha[g], *a, lda[g], *b, ldb[g]);
+}
+
+SHOWN cblas_dtrsm_batch(int order, const int* side, const int* uplo, const int* ta, const int* diag, const int* m,
+                        const int* n, const double* alpha, const double** a, const int* lda, double** b, const int* ldb,
+                        int groups, const int* sizes) {
+  for (int g = 0; g < groups; ++g)
+    for (int i = 0; i < sizes[g]; ++i, ++a, ++b)
+      cblas_dtrsm(order, side[g], uplo[g], ta[g], diag[g], m[g], n[g], alpha[g], *a, lda[g], *b, ldb[g]);
 }

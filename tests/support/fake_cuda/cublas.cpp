@@ -153,6 +153,31 @@ cublasStatus triangular(blas::Kind kind, blas::Scalar scalar, cublasHandle handl
   return queue(handle, call, {a, b});
 }
 
+/// `a`, `b`: arrays of addresses in device memory.
+cublasStatus solves(blas::Scalar scalar, cublasHandle handle, int side, int fill, int operation, int diagonal, Size m,
+                    Size n, const void* alpha, const void* const* a, Size lda, void* const* b, Size ldb, Size count) {
+  if (!driver().context_is_current() || handle == nullptr) return not_initialized;
+  if (handle->stream == nullptr || !handle->own_workspace) return invalid_value;
+  auto call = make_call(blas::Kind::trsm, scalar, m, n, side == side_left ? m : n, alpha, nullptr);
+  set_fill(call, side, fill);
+  call.transpose_a = transpose(operation);
+  call.diagonal = diagonal == diagonal_unit ? blas::Diagonal::unit : blas::Diagonal::non_unit;
+  driver().post(handle->stream, [=]() mutable {
+    const auto bytes = static_cast<std::size_t>(count) * sizeof(void*);
+    bool usable = driver().is_device_memory(a, bytes) && driver().is_device_memory(b, bytes);
+    for (Size i = 0; usable && i < count; ++i) {
+      const std::array<void*, 2> addresses{const_cast<void*>(a[i]), b[i]};
+      const std::array<std::int64_t, 2> leading_dimensions{lda, ldb};
+      blas::shape_operands(call, addresses, leading_dimensions);
+      for (const auto& operand : call.operands())
+        usable = usable && driver().is_usable(operand.address, operand.span_bytes());
+      if (usable) blastoff::reference::compute(call);
+    }
+    if (!usable) driver().fail(blastoff::fake_cuda::error_illegal_address);
+  });
+  return blas_success;
+}
+
 struct PackedCopy {
   const char* from;
   char* to;
@@ -281,6 +306,11 @@ cublasStatus cublasSetAtomicsMode(cublasHandle, int) {
   cublasStatus symbol(cublasHandle handle, int side, int fill, int operation, int diagonal, Size m, Size n,    \
                       const void* alpha, const void* a, Size lda, void* b, Size ldb) {                         \
     return triangular(kind, scalar, handle, side, fill, operation, diagonal, m, n, alpha, {a, lda}, {b, ldb}); \
+  }
+#define BLASTOFF_EXPORT_TrsmBatched(symbol, kind, scalar)                                                        \
+  cublasStatus symbol(cublasHandle handle, int side, int fill, int operation, int diagonal, Size m, Size n,      \
+                      const void* alpha, const void* const* a, Size lda, void* const* b, Size ldb, Size count) { \
+    return solves(scalar, handle, side, fill, operation, diagonal, m, n, alpha, a, lda, b, ldb, count);          \
   }
 #define BLASTOFF_EXPORT_Gemv(symbol, kind, scalar)                                                                    \
   cublasStatus symbol(cublasHandle handle, int operation, Size m, Size n, const void* alpha, const void* a, Size lda, \

@@ -330,5 +330,42 @@ TEST(StridedBatch, IsReadWithIntegersOfBothWidths) {
   expect_strided_batch<std::int64_t>();
 }
 
+template <class Integer>
+void expect_strided_solves() {
+  const Integer m = 2, n = 3, lda = 3, ldb = 4, stride_a = 9, stride_b = 12, solves = 7;
+  const double doubled = 2;
+  std::array<double, 100> a{}, b{};
+  blas::Call call;
+  ASSERT_TRUE((abi::parse<Style::fortran, Kind::trsm_batch_strided, Scalar::d, Integer>(
+      &call, Routine::dtrsm_batch_strided, "R", "L", "T", "U", &m, &n, &doubled, a.data(), &lda, &stride_a, b.data(),
+      &ldb, &stride_b, &solves, std::size_t{1}, std::size_t{1}, std::size_t{1}, std::size_t{1})));
+  EXPECT_EQ(call.products, 7);
+  EXPECT_EQ(call.k, 3);
+  EXPECT_EQ(call.side, blas::Side::right);
+  EXPECT_EQ(call.uplo, blas::Uplo::lower);
+  EXPECT_EQ(call.transpose_a, blas::Transpose::transpose);
+  EXPECT_EQ(call.diagonal, blas::Diagonal::unit);
+  EXPECT_EQ(call.stacking[0], blas::Stacking::apart);
+  EXPECT_EQ(call.stacking[1], blas::Stacking::beside);
+
+  // By rows, the transposed solutions are found: side, triangle and sizes are the other ones.
+  ASSERT_TRUE((abi::parse<Style::cblas, Kind::trsm_batch_strided, Scalar::d, Integer>(
+      &call, Routine::dtrsm_batch_strided, abi::Cblas::row_major, abi::Cblas::right, abi::Cblas::lower,
+      abi::Cblas::transpose, abi::Cblas::unit, 2, 3, 2.0, a.data(), 3, 9, b.data(), 3, 6, 7)));
+  EXPECT_EQ(call.side, blas::Side::left);
+  EXPECT_EQ(call.uplo, blas::Uplo::upper);
+  EXPECT_EQ(call.transpose_a, blas::Transpose::transpose);
+  EXPECT_EQ(call.operands()[0].address, a.data());
+  EXPECT_EQ(call.m, 3);
+  EXPECT_EQ(call.n, 2);
+  EXPECT_EQ(call.k, 3);
+  EXPECT_EQ(call.stacking[1], blas::Stacking::apart);
+}
+
+TEST(StridedSolves, AreReadWithIntegersOfBothWidths) {
+  expect_strided_solves<std::int32_t>();
+  expect_strided_solves<std::int64_t>();
+}
+
 }  // namespace
 }  // namespace blastoff

@@ -78,24 +78,30 @@ TEST(Batch, ShapesTellHowAStackLies) {
   EXPECT_FALSE(blas::adopt_stacks(other, call.operands()));
 }
 
-/// Runs `cut` on batches of all kinds of stacks and compares the result of its calls with the batch's.
+/// Runs `cut` on a batch and compares the result of its calls with the batch's.
+template <class Cut>
+void expect_the_same_as_whole(const Cut& cut, const test::TestCall& tested) {
+  std::vector<std::byte> expected = tested.result();
+  std::vector<std::byte> actual = tested.result();
+  reference::compute(tested.with_result(expected));
+  std::int64_t products = 0;
+  for (const Call& call : cut(tested.with_result(actual))) {
+    EXPECT_TRUE(blas::valid(call));
+    products += call.products;
+    reference::compute(call);
+  }
+  EXPECT_EQ(products, tested.call().products);
+  EXPECT_LE(tested.difference(expected, actual), test::rounding) << test::describe(tested.call());
+}
+
+/// The same on batches of all kinds of stacks.
 template <class Cut>
 void expect_the_same_as_whole(const Cut& cut) {
-  for (const auto& options : test::all_options(Routine::zgemm_batch_strided)) {
-    test::Options many = options;
-    many.products = 11;
-    const test::TestCall tested(Routine::zgemm_batch_strided, many, 6, 7, 5, {0.75, -0.5}, {-0.5, 0.25});
-    std::vector<std::byte> expected = tested.result();
-    std::vector<std::byte> actual = tested.result();
-    reference::compute(tested.with_result(expected));
-    std::int64_t products = 0;
-    for (const Call& call : cut(tested.with_result(actual))) {
-      EXPECT_TRUE(blas::valid(call));
-      products += call.products;
-      reference::compute(call);
+  for (const Routine routine : {Routine::zgemm_batch_strided, Routine::ztrsm_batch_strided}) {
+    for (test::Options options : test::all_options(routine)) {
+      options.products = 11;
+      expect_the_same_as_whole(cut, test::TestCall(routine, options, 6, 7, 5, {0.75, -0.5}, {-0.5, 0.25}));
     }
-    EXPECT_EQ(products, many.products);
-    EXPECT_LE(tested.difference(expected, actual), test::rounding) << test::describe(tested.call());
   }
 }
 
@@ -116,7 +122,7 @@ TEST(Batch, IsCutBetweenProducts) {
   expect_the_same_as_whole([&](const Call& call) {
     std::vector<Call> calls;
     const auto blocks = blas::blocks(call, 16 * product);
-    EXPECT_GT(blocks.size(), 2U);
+    EXPECT_GT(blocks.size(), 1U);
     for (const auto& series : blocks) calls.insert(calls.end(), series.begin(), series.end());
     return calls;
   });
@@ -137,6 +143,64 @@ TEST(Batch, OneWrongProductIsFound) {
     const test::TestCall tested(Routine::dgemm_batch_strided,
                                 {.products = 9, .stacking = {Stacking::apart, Stacking::one, Stacking::beside}}, 8, 8,
                                 8, 1, 1);
+    std::vector<std::byte> memory = tested.result();
+    const Call call = tested.with_result(memory);
+    const auto right = blas::check_products(call, host, effort);
+    const auto wrong = blas::check_products(call, host, effort);
+    reference::compute(call);
+    EXPECT_TRUE(right->compare().checked);
+    EXPECT_LE(right->compare().relative_error, right->compare().bound);
+    static_cast<double*>(blas::one_product(call, 6).result().address)[3] += 1;
+    EXPECT_GT(wrong->compare().relative_error, wrong->compare().bound);
+  }
+}
+
+/// A batch of solves with triangles of order 3, from the left.
+Call solves_of(std::int64_t products, std::array<std::int64_t, 2> strides, std::array<std::int64_t, 2> leading) {
+  static std::array<double, 4096> memory{};
+  Call call;
+  call.routine = Routine::dtrsm_batch_strided;
+  call.uplo = blas::Uplo::lower;
+  call.m = 3;
+  call.n = 4;
+  call.alpha = 1;
+  call.products = products;
+  blas::shape_operands(call, std::array<void*, 2>{memory.data(), memory.data() + 1000}, leading);
+  blas::stack(call, strides);
+  return call;
+}
+
+TEST(BatchOfSolves, HasAStackOfTriangles) {
+  const Call call = solves_of(7, {9, 12}, {3, 3});
+  EXPECT_EQ(call.k, 3);
+  EXPECT_EQ(call.operands()[0].rows, 9);
+  EXPECT_EQ(call.operands()[0].columns, 7);
+  EXPECT_EQ(call.operands()[0].part, blas::Part::full) << "triangles in a stack form no triangle";
+  EXPECT_EQ(call.result().rows, 12);
+  EXPECT_EQ(call.result().intent, operation::Intent::update);
+  const Call one = blas::one_product(call, 2);
+  EXPECT_EQ(one.routine, Routine::dtrsm);
+  EXPECT_EQ(one.operands()[0].part, blas::Part::lower);
+  EXPECT_EQ(one.operands()[0].address, static_cast<double*>(call.operands()[0].address) + 18);
+  EXPECT_TRUE(blas::is_scattered(solves_of(7, {9, 0}, {3, 3}))) << "one result";
+  EXPECT_FALSE(blas::is_scattered(solves_of(7, {0, 12}, {3, 3}))) << "one triangle";
+}
+
+TEST(BatchOfSolves, CountsTheWorkOfAllSolves) {
+  const Call call = solves_of(7, {9, 12}, {3, 3});
+  EXPECT_EQ(blas::flops(call), 7 * 3 * 3 * 4);
+  EXPECT_EQ(blas::volume(call), 7 * 3 * 3 * 4);
+  const operation::Operation operation = call;
+  EXPECT_EQ(operation.arguments(), "L L N N m=3 n=4 products=7");
+  EXPECT_EQ(operation.cutting, operation::Cutting::strips);
+  EXPECT_EQ(blas::call_of(operation).stacking, call.stacking);
+}
+
+TEST(BatchOfSolves, OneWrongSolutionIsFound) {
+  const reference::ReferenceRoutine host;
+  for (const auto effort : {operation::Effort::full, operation::Effort::quick}) {
+    const test::TestCall tested(Routine::dtrsm_batch_strided,
+                                {.products = 9, .stacking = {Stacking::apart, Stacking::beside}}, 8, 8, 8, 1, 1);
     std::vector<std::byte> memory = tested.result();
     const Call call = tested.with_result(memory);
     const auto right = blas::check_products(call, host, effort);

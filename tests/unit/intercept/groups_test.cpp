@@ -127,7 +127,7 @@ struct Batch {
       const RawArguments raw{&PassedOn<Values...>::invoke, &passed_on};
       const InterceptedCall intercepted{entry,     original, raw, blas::front_end(), entry.routine.number,
                                         blas_host, nullptr};
-      enter_groups<style, scalar, Integer>(intercepted, passed_on);
+      enter_groups<style, blas::Kind::gemm_batch, scalar, Integer>(intercepted, passed_on);
     };
     const auto at = [](const auto& array) { return static_cast<const void*>(array.data()); };
     if constexpr (style == abi::Style::fortran)

@@ -62,6 +62,10 @@ using Trmm = cublasStatus(cublasHandle, int side, int fill, int transpose, int d
                           const void* alpha, const void* a, Size lda, const void* b, Size ldb, void* c, Size ldc);
 using Trsm = cublasStatus(cublasHandle, int side, int fill, int transpose, int diagonal, Size m, Size n,
                           const void* alpha, const void* a, Size lda, void* b, Size ldb);
+/// `a`, `b`: arrays of addresses in device memory.
+using TrsmBatched = cublasStatus(cublasHandle, int side, int fill, int transpose, int diagonal, Size m, Size n,
+                                 const void* alpha, const void* const* a, Size lda, void* const* b, Size ldb,
+                                 Size solves);
 using Gemv = cublasStatus(cublasHandle, int transpose, Size m, Size n, const void* alpha, const void* a, Size lda,
                           const void* x, Size incx, const void* beta, void* y, Size incy);
 using Symv = cublasStatus(cublasHandle, int fill, Size n, const void* alpha, const void* a, Size lda, const void* x,
@@ -79,6 +83,7 @@ using Trttp = cublasStatus(cublasHandle, int fill, int n, const void* a, int lda
   X(cublas##letter##syr2k_v2_64, syr2k, scalar, Syr2k)                                     \
   X(cublas##letter##trmm_v2_64, trmm, scalar, Trmm)                                        \
   X(cublas##letter##trsm_v2_64, trsm, scalar, Trsm)                                        \
+  X(cublas##letter##trsmBatched_64, trsm_batch, scalar, TrsmBatched)                       \
   X(cublas##letter##gemv_v2_64, gemv, scalar, Gemv)                                        \
   X(cublas##letter##tpttr, tpttr, scalar, Tpttr)                                           \
   X(cublas##letter##trttp, trttp, scalar, Trttp)

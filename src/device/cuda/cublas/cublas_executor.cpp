@@ -2,10 +2,13 @@
 
 #include <utility>
 
+#include "blas/batch.h"
 #include "blas/front_end.h"
 #include "device/cuda/cublas/library.h"
 #include "device/cuda/cublas/operations.h"
 #include "device/cuda/cublas/triangular_product.h"
+#include "device/cuda/driver.h"
+#include "device/cuda/page_memory.h"
 
 namespace blastoff::device::cuda {
 namespace {
@@ -19,6 +22,7 @@ class CublasExecutor final : public Executor {
     const blas::Call call = blas::call_of(operation);
     if (call.conjugated)
       return tl::unexpected(Error{ErrorKind::unsupported, "cuBLAS has no product with the conjugate of a matrix"});
+    if (blas::is_solve_batch(call.kind())) return run_solves(call);
     return call.kind() == blas::Kind::gemmt ? run_triangular(call) : handle_->run(call);
   }
 
@@ -34,9 +38,42 @@ class CublasExecutor final : public Executor {
     return run_triangular_product(call, *handle_, *stream_.kernel, scratch_.address(), stream_.stream);
   }
 
+  /// cuBLAS's batched solve is meant for matrices that are too small to fill a GPU one by one.
+  Status run_solves(const blas::Call& batch) {
+    constexpr double fills_the_device = 512.0 * 512 * 512;
+    if (blas::volume(batch) < fills_the_device * static_cast<double>(batch.products)) return run_small_solves(batch);
+    for (std::int64_t i = 0; i < batch.products; ++i)
+      if (auto ok = handle_->run(blas::one_product(batch, i)); !ok) return ok;
+    return {};
+  }
+
+  Status run_small_solves(const blas::Call& batch) {
+    const auto solves = static_cast<std::size_t>(batch.products);
+    const std::size_t bytes = 2 * solves * sizeof(void*);
+    if (auto ok = stream_.memory->grow(scratch_, bytes, stream_.stream); !ok) return ok;
+    if (addresses_.bytes() < bytes) addresses_ = PageMemory(bytes);
+    auto* const addresses = static_cast<void**>(addresses_.address());
+    if (addresses == nullptr)
+      return tl::unexpected(Error{ErrorKind::unsupported, "no host memory for the addresses of a batch"});
+    for (std::size_t operand = 0; operand < 2; ++operand) {
+      const blas::Matrices all = blas::matrices(batch, operand);
+      for (std::size_t i = 0; i < solves; ++i)
+        addresses[operand * solves + i] =
+            blas::element_address(all.first, static_cast<std::int64_t>(i) * all.stride, 0);
+    }
+    auto& context = *stream_.context;
+    const auto& driver = context.driver();
+    auto sent = context.check(driver.cuMemcpyHtoDAsync_v2(scratch_.address(), addresses, bytes, stream_.stream),
+                              "copy to the GPU");
+    // The pages may once have been page-locked for a matrix. Then the copy above does not wait.
+    if (sent) sent = context.check(driver.cuStreamSynchronize(stream_.stream), "cuStreamSynchronize");
+    return sent ? handle_->run_solves(batch, scratch_.address()) : sent;
+  }
+
   const ExecutorStream stream_;
   const std::unique_ptr<BlasHandle> handle_;
-  PooledMemory scratch_;  // for gemmt
+  PooledMemory scratch_;  // for gemmt, and for the addresses of a batch of solves
+  PageMemory addresses_;
 };
 
 class CublasLibrary final : public ExecutorLibrary {

@@ -25,6 +25,7 @@ struct Cublas {
   std::array<Syr2k*, 4> syr2k{}, her2k{};
   std::array<Trmm*, 4> trmm{};
   std::array<Trsm*, 4> trsm{};
+  std::array<TrsmBatched*, 4> trsm_batch{};
   std::array<Gemv*, 4> gemv{};
   std::array<Symv*, 4> symv{}, hemv{};
   std::array<Tpttr*, 4> tpttr{};

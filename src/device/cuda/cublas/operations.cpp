@@ -126,6 +126,8 @@ api::cublasStatus queue_operation(const api::Cublas& blas, api::cublasHandle han
     case Kind::gemv:
     case Kind::symv:
     case Kind::hemv: return queue_vector_product(blas, handle, call);
+    case Kind::trsm_batch:
+    case Kind::trsm_batch_strided:
     case Kind::gemmt: break;
   }
   return api::blas_not_supported;
@@ -185,6 +187,18 @@ Status BlasHandle::check(api::cublasStatus status, std::string_view operation) c
 
 Status BlasHandle::run(const blas::Call& call) const {
   return check(queue_operation(cublas_, handle_, call), blas::row(call.routine).name);
+}
+
+Status BlasHandle::run_solves(const blas::Call& batch, api::CUdeviceptr addresses) const {
+  const auto scalar = batch.scalar();
+  const HostScalar alpha(batch.alpha, scalar);
+  const auto* const a = reinterpret_cast<const void* const*>(static_cast<std::uintptr_t>(addresses));
+  auto* const b = reinterpret_cast<void* const*>(static_cast<std::uintptr_t>(addresses)) + batch.products;
+  return check(cublas_.trsm_batch[static_cast<std::size_t>(scalar)](
+                   handle_, side(batch), fill(batch), operation(batch.transpose_a, scalar), diagonal(batch), batch.m,
+                   batch.n, alpha.address(), a, blas::matrices(batch, 0).first.leading_dimension, b,
+                   blas::matrices(batch, 1).first.leading_dimension, batch.products),
+               blas::row(batch.routine).name);
 }
 
 Status BlasHandle::unpack(const operation::Operand& matrix, const void* packed, blas::Scalar scalar) const {

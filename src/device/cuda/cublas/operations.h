@@ -19,8 +19,11 @@ class BlasHandle {
   BlasHandle(const BlasHandle&) = delete;
   BlasHandle& operator=(const BlasHandle&) = delete;
 
-  /// Queues a call of any kind but gemmt. Operand addresses are device addresses.
+  /// Queues a call of any kind but gemmt and batches of solves. Operand addresses are device addresses.
   Status run(const blas::Call& call) const;
+  /// Queues a batch of solves. `addresses`: in device memory, those of the triangles, then those of the right-hand
+  /// sides.
+  Status run_solves(const blas::Call& batch, api::CUdeviceptr addresses) const;
 
   /// Queue the copy of a triangle from or to packed storage. The part of `matrix`, a square matrix, says which
   /// triangle.

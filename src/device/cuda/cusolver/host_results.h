@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "device/cuda/cusolver/page_memory.h"
+#include "device/cuda/page_memory.h"
 #include "lapack/kinds.h"
 
 namespace blastoff::device::cuda {

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "device/cuda/cusolver/page_memory.h"
 #include "device/cuda/memory.h"
+#include "device/cuda/page_memory.h"
 
 namespace blastoff::device::cuda {
 
