@@ -263,12 +263,11 @@ void DeviceContext::choose_policy(const config::Settings& settings) {
   mechanism_ = choice.mechanism;
   if (mechanism_ == Mechanism::mirrors) {
     if (auto opened = open_mirrors(settings); !opened) {
-      mechanism_ = Mechanism::copies;
+      mechanism_ = without_mirrors(settings, device_->properties());
       choice.reason = choice.reason.empty() ? opened.error() : platform::both_reasons(choice.reason, opened.error());
     }
-  } else if (mechanism_ != Mechanism::copies) {
-    open_in_place(node);
   }
+  if (mechanism_ != Mechanism::mirrors && mechanism_ != Mechanism::copies) open_in_place(node);
   policy_reason_ = choice.reason;
   if (policy_reason_.empty()) return;
   asked_ = describe_request(settings);

@@ -8,10 +8,11 @@ namespace {
 
 using device::HostAccess;
 
-/// Chooses moving pages, or, if pages cannot be moved, using matrices where they are.
+/// Chooses moving pages. Where the device's memory is no node that is known (the driver may keep it to itself),
+/// matrices have mirrors there; where the node is not allowed, they are used where they are.
 MechanismChoice by_moving(const device::Properties& device, bool node_allowed) {
   if (device.memory_node < 0)
-    return {Mechanism::in_place,
+    return {Mechanism::mirrors,
             "the driver does not report the NUMA node of the device's memory (name it with --device-node N)"};
   if (!node_allowed)
     return {Mechanism::in_place,
@@ -25,7 +26,7 @@ MechanismChoice choose_for_first_use(const config::Settings& settings, const dev
   const HostAccess access = device.host_access;
   switch (settings.mechanism) {
     case config::MechanismName::automatic:
-      if (access == HostAccess::coherent) return by_moving(device, node_allowed);
+      if (access == HostAccess::coherent && device.memory_node >= 0) return by_moving(device, node_allowed);
       if (access == HostAccess::unified)
         return {Mechanism::in_place, "the CPU and the device share one memory, so nothing has to move"};
       return {Mechanism::mirrors, ""};
@@ -41,6 +42,11 @@ MechanismChoice choose_for_first_use(const config::Settings& settings, const dev
 }
 
 }  // namespace
+
+Mechanism without_mirrors(const config::Settings& settings, const device::Properties& device) {
+  const bool chosen = settings.mechanism == config::MechanismName::mirrors;
+  return device.host_access == HostAccess::coherent && !chosen ? Mechanism::in_place : Mechanism::copies;
+}
 
 const char* to_string(Mechanism mechanism) {
   switch (mechanism) {

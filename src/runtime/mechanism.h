@@ -27,4 +27,7 @@ struct MechanismChoice {
 /// `node_allowed`: whether this process may have memory on the device's NUMA node.
 MechanismChoice choose_mechanism(const config::Settings& settings, const device::Properties& device, bool node_allowed);
 
+/// Takes the place of mirrors where they cannot be kept.
+Mechanism without_mirrors(const config::Settings& settings, const device::Properties& device);
+
 }  // namespace blastoff::runtime

@@ -162,7 +162,7 @@ def test_host_access_says_what_follows():
     assert unknown.state is State.WARNING and "--device-node" in unknown.advice
     hidden = probed("device", host_access="coherent") | {"memory": WORKING["memory"] | {"nodes": WORKING["memory"]["nodes"][::2]}}
     cdmm = memory.access(hidden)
-    assert cdmm.state is State.WARNING and "CDMM" in cdmm.text and "--mechanism mirrors" in cdmm.advice and "--device-node" not in cdmm.advice
+    assert cdmm.state is State.WARNING and "CDMM" in cdmm.text and "mirrors" in cdmm.advice and "--device-node" not in cdmm.advice
     nodes = [{**node, "allowed": node["id"] == 0} for node in WORKING["memory"]["nodes"]]
     forbidden = memory.access(coherent(memory=WORKING["memory"] | {"nodes": nodes}))
     assert forbidden.state is State.WARNING and "cpuset" in forbidden.advice

@@ -66,7 +66,7 @@ def access(probed: dict[str, Any]) -> Finding:
             "host memory",
             State.WARNING,
             f"the device uses the program's memory, but its own is no NUMA node: {CDMM}",
-            "Pages cannot move there. --mechanism mirrors keeps matrices in the device's memory. Or the administrator makes it a node again: "
+            "Pages cannot move there, so matrices have mirrors there, as on a PCIe card. The administrator can make it a node again: "
             "options nvidia NVreg_CoherentGPUMemoryMode=numa.",
         )
     if node is None:
@@ -74,7 +74,7 @@ def access(probed: dict[str, Any]) -> Finding:
             "host memory",
             State.WARNING,
             f"{text}; the driver does not report the number of that node",
-            "Set --device-node N. Until then matrices are used where they are.",
+            "Set --device-node N, so that pages move there. Until then matrices have mirrors in the device's memory.",
         )
     found = next((known for known in probed["memory"]["nodes"] if known["id"] == node), None)
     if found is None or not found["allowed"]:

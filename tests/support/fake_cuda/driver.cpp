@@ -77,7 +77,8 @@ bool is_device_memory(const void* address, std::size_t bytes) {
   return Gpu::instance().memory.holds(number(address), bytes);
 }
 
-/// FAKE_GPU_ACCESS=pageable, coherent or unified: the GPU accesses the program's own memory; "" otherwise.
+/// FAKE_GPU_ACCESS=pageable, coherent, hidden or unified: the GPU accesses the program's own memory; "" otherwise.
+/// hidden: as coherent, and the driver keeps the GPU's own memory to itself, so that it is no NUMA node.
 std::string_view host_access() {
   const char* const form = std::getenv("FAKE_GPU_ACCESS");
   return form == nullptr ? "" : form;
@@ -404,7 +405,7 @@ CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice) {
     case attribute_host_register_supported:
     case attribute_virtual_memory_management: *value = 1; break;
     case attribute_pageable_memory_access: *value = !host_access().empty(); break;
-    case attribute_uses_host_page_tables: *value = host_access() == "coherent" || host_access() == "unified"; break;
+    case attribute_uses_host_page_tables: *value = !host_access().empty() && host_access() != "pageable"; break;
     case attribute_integrated: *value = host_access() == "unified"; break;
     case attribute_numa_config: *value = host_access() == "coherent" ? numa_config_node : 0; break;
     default: *value = 0;

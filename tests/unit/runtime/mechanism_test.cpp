@@ -70,11 +70,26 @@ TEST(Mechanism, WhatIsAskedForIsTakenWhereItCanBe) {
   EXPECT_THAT(first_use(config::MechanismName::prefetch, HostAccess::none).reason, HasSubstr("no HMM"));
 }
 
-TEST(Mechanism, WithoutTheDevicesNodeMatricesAreUsedWhereTheyAre) {
-  const auto unknown =
-      choose(config::PolicyName::automatic, config::MechanismName::automatic, HostAccess::coherent, -1);
-  EXPECT_EQ(unknown.mechanism, Mechanism::in_place);
-  EXPECT_THAT(unknown.reason, HasSubstr("--device-node"));
+TEST(Mechanism, WhereTheDevicesMemoryIsNoNodeMatricesHaveMirrorsThere) {
+  const auto hidden = choose(config::PolicyName::automatic, config::MechanismName::automatic, HostAccess::coherent, -1);
+  EXPECT_EQ(hidden.mechanism, Mechanism::mirrors);
+  EXPECT_THAT(hidden.reason, IsEmpty());
+  const auto moves = choose(config::PolicyName::first_use, config::MechanismName::moves, HostAccess::coherent, -1);
+  EXPECT_EQ(moves.mechanism, Mechanism::mirrors);
+  EXPECT_THAT(moves.reason, HasSubstr("--device-node"));
+}
+
+TEST(Mechanism, WhatReadsTheProgramsMemoryNeedsNoCopiesInsteadOfMirrors) {
+  config::Settings settings;
+  device::Properties device;
+  EXPECT_EQ(without_mirrors(settings, device), Mechanism::copies);
+  device.host_access = HostAccess::coherent;
+  EXPECT_EQ(without_mirrors(settings, device), Mechanism::in_place);
+  settings.mechanism = config::MechanismName::mirrors;
+  EXPECT_EQ(without_mirrors(settings, device), Mechanism::copies);
+}
+
+TEST(Mechanism, WhereTheNodeIsNotAllowedMatricesAreUsedWhereTheyAre) {
   const auto forbidden =
       choose(config::PolicyName::automatic, config::MechanismName::automatic, HostAccess::coherent, 1, false);
   EXPECT_EQ(forbidden.mechanism, Mechanism::in_place);
