@@ -119,7 +119,9 @@ def test_a_device_lost_while_it_overwrites_what_it_reads(device, form, operation
     assert (outcome.status, outcome.stdout) == (plain.status, plain.stdout) or outcome.status == 70
 
 
-@pytest.mark.parametrize(("access", "mechanism"), [("coherent", "moves"), ("hidden", "mirrors"), ("unified", "none"), ("pageable", "mirrors"), ("", "mirrors")])
+@pytest.mark.parametrize(
+    ("access", "mechanism"), [("coherent", "moves"), ("hidden", "mirrors"), ("unified", "none"), ("pageable", "mirrors"), ("", "mirrors")]
+)
 def test_the_policy_follows_what_the_gpu_says(unharmed, access, mechanism):
     """A fake driver and a fake cuBLAS stand for the GPU's."""
     fake = offload.BUILD / "tests" / "fake_cuda"
