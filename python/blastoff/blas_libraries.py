@@ -14,7 +14,7 @@ def system_blas() -> str:
         if path.exists():
             return str(path.resolve())
     ldconfig = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin")
-    listing = subprocess.run([ldconfig, "-p"], capture_output=True, encoding="utf-8").stdout if ldconfig else ""
+    listing = subprocess.run([ldconfig, "-p"], capture_output=True, encoding="utf-8", errors="surrogateescape").stdout if ldconfig else ""
     found = re.search(r"libblas\.so\.3 .*=> (\S+)", listing)
     return str(Path(found[1]).resolve()) if found else ""
 
@@ -30,7 +30,7 @@ def wheel_blas() -> list[tuple[str, Path]]:
     if python is None:
         return []
     code = "import sysconfig; print(sysconfig.get_path('platlib'))"
-    done = subprocess.run([python, "-c", code], capture_output=True, encoding="utf-8")
+    done = subprocess.run([python, "-X", "utf8", "-c", code], capture_output=True, encoding="utf-8", errors="surrogateescape")
     site = Path(done.stdout.strip() or "/nonexistent")
     return [(package, path) for package in ("numpy", "scipy") for path in sorted(site.glob(f"{package}.libs/lib*openblas*.so*"))]
 

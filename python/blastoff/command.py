@@ -240,6 +240,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"blastoff: this command needs the Python package {error.name.partition('.')[0]}, which {sys.executable} lacks", file=sys.stderr)
         return NOT_USABLE
+    except UnicodeEncodeError as error:
+        print(f"blastoff: {lines(error.object)}: a name that does not fit the encoding of the locale ({error.encoding})", file=sys.stderr)
+        return NOT_USABLE
     except OSError as error:
         if error.filename is None and error.errno in OUTPUT_ERRORS:
             discard_output()

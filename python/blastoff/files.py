@@ -16,7 +16,10 @@ STDOUT = "-"
 
 def opened(path: str | Path) -> TextIO:
     """A file to read. OSError if it cannot be read. A device is refused: /dev/zero has no end."""
-    kind = os.stat(path).st_mode
+    try:
+        kind = os.stat(path).st_mode
+    except UnicodeEncodeError as error:
+        raise OSError(errno.EILSEQ, "its name does not fit the encoding of the locale", str(path)) from error
     if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
         raise OSError(errno.EINVAL, "is a device, not a file", str(path))
     return Path(path).open(encoding="utf-8")

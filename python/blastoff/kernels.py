@@ -60,7 +60,7 @@ def _answer(code: str, *arguments: str | Path, environment: Mapping[str, str]) -
     inherited = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     env = {**inherited, **ONE_THREAD, **environment}
     # Isolated (-I): files in the current directory must not be imported as Python's own modules.
-    command = [sys.executable, "-I", "-c", code, *map(str, arguments)]
+    command = [sys.executable, "-I", "-X", "utf8", "-c", code, *map(str, arguments)]
     try:
         done = subprocess.run(
             command, capture_output=True, encoding="utf-8", errors="replace", timeout=ANSWER_SECONDS, env=env, stdin=subprocess.DEVNULL

@@ -5,7 +5,7 @@ import os
 import sys
 
 import pytest
-from blastoff import command
+from blastoff import command, files
 
 BAD = {
     "empty": b"",
@@ -101,3 +101,23 @@ def blastoff_shell(write, report):
         return subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True, env=clean_environment())
 
     return run
+
+
+def test_what_other_programs_say_in_the_encoding_of_the_locale(monkeypatch, tmp_path):
+    from blastoff.blas_libraries import system_blas
+
+    listing = tmp_path / "ldconfig"
+    listing.write_text("#!/bin/sh\nprintf '2 Eintr\\344ge in \\273/etc/ld.so.cache\\253\\n\\tlibblas.so.3 (libc6) => /nowhere/libblas.so.3\\n'\n")
+    listing.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    assert system_blas() == "/nowhere/libblas.so.3"
+
+
+def test_names_that_the_encoding_of_the_locale_lacks(monkeypatch):
+    def encoding(path: str, **_: object) -> None:
+        raise UnicodeEncodeError("euc_jp", str(path), 0, 1, "illegal multibyte sequence")
+
+    monkeypatch.setattr(files.os, "stat", encoding)
+    with pytest.raises(OSError, match="its name does not fit the encoding of the locale"):
+        files.read("\x9c.trace")

@@ -30,7 +30,7 @@ def environment(**changes: str) -> dict[str, str]:
 def ask(module: str, *arguments: str, seconds: float, **changes: str) -> dict[str, Any]:
     """Runs the module's main() in a process, and returns the JSON that it prints."""
     # Isolated (-I): files in the current directory must not be imported as Python's own modules.
-    command = [sys.executable, "-I", "-c", CODE.format(module=module), str(library.PACKAGE.parent), *arguments]
+    command = [sys.executable, "-I", "-X", "utf8", "-c", CODE.format(module=module), str(library.PACKAGE.parent), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8", env=environment(**changes)) as process:
         try:
             text, _ = process.communicate(timeout=seconds + SLACK)

@@ -23,7 +23,7 @@ def probe() -> dict[str, Any]:
     path = library.find_library()
     library.loaded(path, "blastoff_probe_json")  # raises an error if it is another library
     # Isolated (-I): files in the current directory must not be imported as Python's own modules.
-    command = [sys.executable, "-I", "-c", PROBE, str(library.PACKAGE.parent), str(path)]
+    command = [sys.executable, "-I", "-X", "utf8", "-c", PROBE, str(library.PACKAGE.parent), str(path)]
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     try:
         done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=PROBE_SECONDS, env=environment)

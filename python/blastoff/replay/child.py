@@ -31,7 +31,7 @@ def ask(request: dict[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BLASTOFF_") and name != "LD_PRELOAD"}
     environment |= settings | {"BLASTOFF_INTERCEPT": "preload"}
     # Isolated (-I): files in the current directory must not be imported as Python's own modules.
-    command = [sys.executable, "-I", "-c", CODE, str(library.PACKAGE.parent), str(library.find_library())]
+    command = [sys.executable, "-I", "-X", "utf8", "-c", CODE, str(library.PACKAGE.parent), str(library.find_library())]
     done = subprocess.run(command, input=json.dumps(request), capture_output=True, encoding="utf-8", env=environment)
     if done.returncode != 0 or not done.stdout:
         last = done.stderr.strip().splitlines()[-1:] or [f"it ended with status {done.returncode}"]
