@@ -44,6 +44,13 @@ def test_what_was_computed_is_there_whatever_happens(unharmed, tmp_path, program
         assert outcome.total("bytes_left") > 0
 
 
+def test_what_was_computed_on_a_stack_goes_home(unharmed):
+    """Frames of the program's allocator may lie there later, while the pager waits for its lock."""
+    outcome = unharmed("results_stack", settings=["--results=stay"], verify="off", timeout=20)
+    skip_where_none_stays(outcome)
+    assert outcome.total("bytes_left") == 6 * 192 * 192 * 8  # those of the main program
+
+
 @pytest.mark.parametrize(("case", "ended_by"), [("abort", signal.SIGABRT), ("kill", signal.SIGKILL)])
 def test_a_process_that_is_ended_by_a_signal_does_not_wait_for_pages(device, tmp_path, case, ended_by):
     """Also not while its core file is written. Nothing of the run is left; a process that was left would keep its output open."""

@@ -4,6 +4,7 @@
 
 #include "operation/movement.h"
 #include "platform/malloc_arenas.h"
+#include "platform/own_stack.h"
 #include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
 #include "tracking/dma_writer.h"
@@ -76,12 +77,13 @@ bool Coherence::has_a_region(const operation::Operation& call, const operation::
 
 // Whoever touches a page that was given up waits for the pager, and the pager for the device's driver. So the program
 // must not touch one while it holds a lock for which the driver may wait: one of its allocator, or of the driver
-// itself.
+// itself. Later frames of both may lie where a result was on the stack.
 bool Coherence::may_stay(const operation::Operation& call, std::size_t index) {
   const operation::Operand& result = call.operands()[index];
   const bool large_enough = results_ == Results::stay || result.payload_bytes() >= min_bytes;
   return large_enough && place_.may_leave() && (has_its_own_pages(result) || has_a_region(call, result)) &&
-         !device_.used_by_program() && !platform::in_malloc_arena(bounds(result));
+         !device_.used_by_program() && !platform::on_own_stack(bounds(result)) &&
+         !platform::in_malloc_arena(bounds(result));
 }
 
 /// What the program has touched counts as left for a moment longer, until the pager has told.

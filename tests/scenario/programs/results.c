@@ -9,6 +9,8 @@
 
 #include "results.h"
 
+static const char* path;  ///< a file that the program may write
+
 static void* look(void* result) {
   *(int*)result = right(c);
   return NULL;

@@ -1,5 +1,4 @@
 // A result that has stayed on the device, for programs that look at it, do something to its memory, or end.
-// Usage of each: NAME CASE FILE
 #pragma once
 
 #include <sys/mman.h>
@@ -9,7 +8,6 @@
 enum { N = 192, K = 24, COUNT = N * N, CALLS = 6 };
 static const size_t bytes = COUNT * sizeof(double);
 static double *a, *b, *c, *expected;
-static const char* path;  ///< a file that the program may write
 
 static inline double* mapped(void) {
   double* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

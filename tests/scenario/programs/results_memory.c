@@ -11,6 +11,8 @@
 
 #include "results.h"
 
+static const char* path;  ///< a file that the program may write
+
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif

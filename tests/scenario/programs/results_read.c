@@ -17,6 +17,8 @@
 #include "io_ring.h"
 #include "results.h"
 
+static const char* path;  ///< a file that the program may write
+
 static const size_t page = 4096, numbers_per_page = 4096 / sizeof(double);
 static const size_t whole_pages = COUNT * sizeof(double) / 4096 * 4096;
 
