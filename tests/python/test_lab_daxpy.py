@@ -20,6 +20,12 @@ def test_a_tie_changes_no_rule():
     assert daxpy.rules(rows) == ["1.00 kB: explicit from 1 launch per touch"]
 
 
+def test_what_holds_for_one_number_of_launches_only_changes_no_rule():
+    seconds = {"managed": (1.0, 2.0, 1.0, 2.0, 2.0), "explicit": (2.0, 1.0, 2.0, 1.0, 1.0)}
+    rows = [round_row(mode, inner, total) for mode, totals in seconds.items() for inner, total in enumerate(totals, start=1)]
+    assert daxpy.rules(rows) == ["1.00 kB: managed from 1 launch per touch, explicit from 4 launches per touch"]
+
+
 @pytest.mark.parametrize(
     ("rows", "line"),
     [
@@ -27,6 +33,7 @@ def test_a_tie_changes_no_rule():
         ([(1, 1.0, 3.0), (9, 9.0, 7.0)], "moving pays from 5 launches per touch on"),
         ([(1, 3.0, 1.0), (4, 9.0, 1.0)], "moving pays from 1 or fewer launches per touch on"),
         ([(1, 1.0, 3.0), (4, 2.0, 3.0)], "moving does not pay up to 4 launches per touch"),
+        ([(1, 1.0, 3.0), (2, 3.0, 1.0), (3, 1.0, 3.0), (4, 3.0, 1.0), (5, 3.0, 1.0)], "moving pays from 3.5 launches per touch on"),
     ],
 )
 def test_the_crossover_is_a_number(rows, line):
@@ -34,7 +41,7 @@ def test_the_crossover_is_a_number(rows, line):
         round_row(mode, inner, seconds) for inner, stay, move in rows for mode, seconds in (("page-locked", stay), ("managed prefetch", move))
     ]
     assert daxpy.crossovers([*measured, round_row("managed", 1, 9.0)]) == [f"1.00 kB: {line} (Gayatri et al.: 6 to 8)"]
-    assert daxpy.crossovers(measured[1::2]) == []
+    assert daxpy.crossovers(measured[1::2]) == daxpy.crossovers(measured[:2]) == []
 
 
 def test_x_is_written_once_and_all_sweeps_are_asked_for():

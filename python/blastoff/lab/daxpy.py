@@ -4,7 +4,6 @@ The benchmark of Gayatri, Gott and Deslippe (PMBS 2019): `outer` rounds of a tou
 x once, and y in every round."""
 
 import time
-from collections.abc import Iterable
 from contextlib import ExitStack
 from functools import partial
 from statistics import median
@@ -35,7 +34,7 @@ SWEPT_BYTES = 64 << 20
 PUBLISHED = "Gayatri et al.: 6 to 8"
 
 TIE = 1.05
-"""Factor by which another mode must be faster to replace the best mode. Smaller differences are noise."""
+"""Factor by which another mode must be faster to replace the best mode, also at the next number of launches. Anything less is noise."""
 
 
 def touch(x: Buffer, y: Buffer, n: int, turn: int = 0) -> None:
@@ -171,26 +170,22 @@ def measure_size(session: Session, size: int, inners: tuple[int, ...], outer: in
             session.attempt(("daxpy", mode.name, inner, outer), size, what, case)
 
 
-def best(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    return min(rows, key=lambda row: row["total_later"])
-
-
 def rules(rows: list[dict[str, Any]]) -> list[str]:
     """For each size, which mode is best from how many launches per touch on. Only rounds after the first count."""
-    lines, modes = [], len({row["mode"] for row in rows})
+    lines, modes = [], {row["mode"] for row in rows}
     for size in sorted({row["bytes"] for row in rows}):
-        phrases, previous = [], None
-        for inner in sorted({row["inner"] for row in rows if row["bytes"] == size}):
-            compared = [row for row in rows if (row["bytes"], row["inner"]) == (size, inner)]
-            if len(compared) < modes:
-                continue  # a mode is missing: there was no time for it
-            winner = best(compared)
-            if previous and previous["mode"] != winner["mode"]:
-                held = next(row for row in compared if row["mode"] == previous["mode"])
-                winner = held if held["total_later"] < TIE * winner["total_later"] else winner
-            if not previous or winner["mode"] != previous["mode"]:
-                phrases.append(f"{winner['mode']} from {inner} {'launch' if inner == 1 else 'launches'} per touch")
-            previous = winner
+        totals: dict[int, dict[str, float]] = {}
+        for row in (row for row in rows if row["bytes"] == size):
+            totals.setdefault(row["inner"], {})[row["mode"]] = row["total_later"]
+        complete = [(inner, totals[inner]) for inner in sorted(totals) if totals[inner].keys() == modes]  # there was time for every mode
+        phrases, held = [], ""
+        for place, (inner, seconds) in enumerate(complete):
+            winner = min(seconds, key=lambda mode: seconds[mode])
+            following = complete[place + 1][1] if place + 1 < len(complete) else seconds
+            if not held or all(TIE * each[winner] <= each[held] for each in (seconds, following)):
+                if winner != held:
+                    phrases.append(f"{winner} from {inner} {'launch' if inner == 1 else 'launches'} per touch")
+                held = winner
         if phrases:
             lines.append(f"{quantities.size(size)}: {', '.join(phrases)}")
     return lines
@@ -202,18 +197,21 @@ STAY, MOVE = ("system", "managed remote", "page-locked"), ("managed", "managed p
 
 def crossover(rows: list[dict[str, Any]]) -> float | None:
     """The launches per touch from which on moving the data beats leaving it, by the best mode of either kind; between two measured numbers on
-    the straight line. Infinite if moving never pays; None if one kind was not measured. `rows` are of one size."""
-    before: tuple[int, float] | None = None
+    the straight line. It must pay at the next number, too, or it is noise. Infinite if moving never pays; None if one kind was not measured, or for
+    one number only. `rows` are of one size."""
+    gains: list[tuple[int, float]] = []
     for inner in sorted({row["inner"] for row in rows}):
         of_this = [row for row in rows if row["inner"] == inner and row["total_later"] is not None]
         stays, moves = ([row["total_later"] for row in of_this if row["mode"] in kind] for kind in (STAY, MOVE))
-        if not stays or not moves:
-            continue
-        gain = min(stays) - min(moves)
-        if gain > 0:
-            return float(inner) if before is None else before[0] + (inner - before[0]) * -before[1] / (gain - before[1])
-        before = inner, gain
-    return None if before is None else float("inf")
+        if stays and moves:
+            gains.append((inner, min(stays) - min(moves)))
+    if len(gains) < 2:
+        return None
+    for place, (inner, gain) in enumerate(gains):
+        if gain > 0 and all(later > 0 for _, later in gains[place + 1 : place + 2]):
+            low, loss = gains[max(place - 1, 0)]
+            return low + (inner - low) * -loss / (gain - loss) if loss <= 0 else float(inner)
+    return float("inf")
 
 
 def crossovers(rows: list[dict[str, Any]]) -> list[str]:
