@@ -3,10 +3,13 @@
 import errno
 import io
 import os
+import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TextIO
 
+from blastoff import columns
 from blastoff.errors import USAGE as NOT_USABLE
 from blastoff.errors import CommandError
 from blastoff.parser import hint
@@ -158,10 +161,26 @@ def unknown(name: str) -> CommandError:
     return CommandError(f"unknown {kind} {name}{hint(name, [*COMMANDS, '--help', '--version'], 'blastoff --help lists the commands')}")
 
 
+LEAST_WIDTH = 40
+"""Characters in a line of the usage, however narrow the terminal is."""
+
+
+def overview() -> list[str]:
+    """The usage in lines that fit the terminal. Continued lines begin below what a line says."""
+    width = columns.terminal_width()
+    if width is None:
+        return USAGE.splitlines()
+    shown = []
+    for line in USAGE.splitlines():
+        begin = re.match(r"  \w+ +|(?:usage:|      ) blastoff \w+ |", line)
+        shown += textwrap.wrap(line, max(width, LEAST_WIDTH), subsequent_indent=" " * len(begin[0] if begin else ""), break_on_hyphens=False) or [""]
+    return shown
+
+
 def show_help(words: Sequence[str]) -> int:
     """`blastoff help`, or `blastoff help COMMAND`, which is `blastoff COMMAND --help`; with --man as a manual page."""
     if not words:
-        print(USAGE)
+        print("\n".join(overview()))
         return 0
     if words[0] == "--man":
         from blastoff.manual import command

@@ -13,6 +13,10 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     def _format_action_invocation(self, action: argparse.Action) -> str:
         return super()._format_action_invocation(action).replace(" [=", "[=")
 
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Keeps the lines of a description apart, and wraps each."""
+        return "\n".join(super(argparse.RawDescriptionHelpFormatter, self)._fill_text(line, width, indent) for line in text.splitlines())
+
     def _split_lines(self, text: str, width: int) -> list[str]:
         """Gives each value a line of its own."""
         return [line for part in paragraphs(text) for line in super(HelpFormatter, self)._split_lines(part, width)]

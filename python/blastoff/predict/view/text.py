@@ -35,7 +35,7 @@ def show_nodes(result: Mapping[str, Any]) -> None:
     """The measured job, the computed times, and published times beside computed ones."""
     lines = [*wrapped(nodes_words.answer(result)), "", terminal.styled("measured", "bold"), *terminal.pairs(nodes_words.measured(result))]
     for machine in result["machines"]:
-        lines += ["", terminal.styled(f"computed: {nodes_words.title(result, machine)}", "bold")]
+        lines += ["", *(terminal.styled(line, "bold") for line in wrapped(f"computed: {nodes_words.title(result, machine)}"))]
         lines += table(nodes_words.columns(result), nodes_words.cells(result, machine), nodes_words.DROPPED_COLUMNS)
     if result.get("comparison"):
         lines += ["", terminal.styled("computed beside published", "bold")]
