@@ -20,6 +20,8 @@
 #include "residency/copy_policy.h"
 #include "residency/first_use_policy.h"
 #include "residency/in_place_policy.h"
+#include "runtime/gathered_locks.h"
+#include "runtime/segment_tracker.h"
 
 namespace blastoff::runtime {
 
@@ -296,7 +298,32 @@ tl::expected<void, std::string> DeviceContext::open_mirrors(const config::Settin
   first_use.verify =
       settings.verify.mode == config::VerifyMode::report || settings.verify.mode == config::VerifyMode::abort;
   preferred_ = residency::create_first_use_policy(*device_, *staging_, *ledger_, first_use);
+  segments_ = std::make_unique<Segments>();
+  segments_->settings = first_use;
+  segments_->settings.direct_copies = nullptr;
+  segments_->settings.results = residency::Results::home;
   return {};
+}
+
+residency::Policy* DeviceContext::policy_of_segments() {
+  if (!segments_) return nullptr;
+  const std::lock_guard lock(segments_->mutex);
+  if (!segments_->policy) {
+    segments_->settings.pins = {std::shared_ptr<void>(), &pins_of_segments()};
+    auto tracker = std::make_unique<SegmentTracker>();
+    segments_->tracker = tracker.get();
+    segments_->ledger = std::make_unique<ledger::Ledger>(std::move(tracker));
+    segments_->policy =
+        residency::create_first_use_policy(*device_, *staging_, *segments_->ledger, segments_->settings);
+  }
+  return segments_->policy.get();
+}
+
+bool DeviceContext::release_segments() {
+  if (!segments_) return false;
+  const std::lock_guard lock(segments_->mutex);
+  if (segments_->policy) segments_->policy->release_operands();
+  return segments_->policy != nullptr;
 }
 
 void DeviceContext::open_in_place(int node) {
@@ -318,6 +345,7 @@ DeviceContext::DeviceContext() {
 
 void DeviceContext::release_operands() {
   for (residency::Policy* policy : order_) policy->release_operands();
+  release_segments();
 }
 
 void DeviceContext::bring_results_home() {
@@ -334,6 +362,9 @@ void DeviceContext::after_fork_in_parent() {
 
 void DeviceContext::stop() {
   for (residency::Policy* policy : order_) policy->stop();
+  if (!segments_) return;
+  const std::lock_guard lock(segments_->mutex);
+  if (segments_->policy) segments_->policy->stop();
 }
 
 void DeviceContext::make_ready(const operation::Operation& operation) {
@@ -377,7 +408,9 @@ bool DeviceContext::release_pins() {
   bring_results_home();
   bool ended = true;
   for (residency::Policy* policy : order_) ended = policy->release_pins() && ended;
-  return ended;
+  if (!segments_) return ended;
+  const std::lock_guard lock(segments_->mutex);
+  return (!segments_->policy || segments_->policy->release_pins()) && ended;
 }
 
 void DeviceContext::lost(const std::string& reason) {

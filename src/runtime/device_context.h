@@ -28,6 +28,8 @@
 
 namespace blastoff::runtime {
 
+class SegmentTracker;
+
 /// Names of the devices that the settings name, as open_device() takes them; at least one.
 device::Result<std::vector<std::string>> list_devices(const config::Settings& settings);
 
@@ -98,6 +100,14 @@ class DeviceContext {
 
   /// The policies to try for a call: the one that keeps operands, if there is one, and the one that copies.
   const std::vector<residency::Policy*>& policies() const { return order_; }
+
+  /// The policy for gathered calls, whose operands lie in memory that the ranks of a job share. nullptr: they are
+  /// copied.
+  residency::Policy* policy_of_segments();
+  /// Its tracker, after that.
+  const SegmentTracker* segment_tracker() const { return segments_ ? segments_->tracker : nullptr; }
+  /// Gives back the device memory that it keeps. Returns false if it has none.
+  bool release_segments();
 
   /// Bytes of device memory that all calls together may take for operands that do not stay there.
   std::size_t room_for_copies() const { return device_->accountant().limit_of(device::MemoryClient::copies); }
@@ -182,6 +192,15 @@ class DeviceContext {
   Mechanism mechanism_ = Mechanism::copies;
   std::shared_ptr<device::MemoryPool> buffers_;   ///< of operands that do not stay; the policies share it
   std::unique_ptr<residency::Policy> preferred_;  ///< nullptr if every call is copied
+  /// Of segments; made when it is first used.
+  struct Segments {
+    std::mutex mutex;
+    residency::FirstUseSettings settings;
+    const SegmentTracker* tracker = nullptr;
+    std::unique_ptr<ledger::Ledger> ledger;
+    std::unique_ptr<residency::Policy> policy;
+  };
+  std::unique_ptr<Segments> segments_;  ///< nullptr: no policy with mirrors
   std::unique_ptr<residency::Policy> copy_;
   std::vector<residency::Policy*> order_;
   std::unique_ptr<device::QueuePool> queue_pool_;

@@ -30,6 +30,7 @@
 #include "runtime/gathering.h"
 #include "runtime/offload.h"
 #include "runtime/process.h"
+#include "runtime/segment_tracker.h"
 #include "runtime/settled_calls.h"
 #include "runtime/split.h"
 
@@ -92,6 +93,7 @@ Refusal run_by_devices(Placement& placement, const Operation& operation, const o
   if (solve != nullptr && solve->segment().bytes() > 0 && placement.context->pins() != nullptr)
     gathered.emplace(placement.context->device(), operation, solve->segment());
   const residency::PageLocks* const locks = gathered ? &*gathered : nullptr;
+  if (solve != nullptr && !placement.parts.empty()) SegmentTracker::results_changed(operation);
   if (!placement.parts.empty())
     return offload_parts(placement.parts, devices.all(), host, devices.team(), record, seconds, locks);
   const DeviceStopwatch stopwatch(placement.context->device());

@@ -6,6 +6,7 @@
 
 #include "platform/memory_limits.h"
 #include "residency/footprint.h"
+#include "runtime/segment_tracker.h"
 
 namespace blastoff::runtime {
 
@@ -35,6 +36,7 @@ void end_segment(platform::Span memory) {
   const std::lock_guard lock(segments_mutex);
   std::erase(segments(), memory);
   pins_of_segments().forget(memory);
+  SegmentTracker::ended(memory);
 }
 
 void lock_ahead(device::Device& device, platform::Span memory) {

@@ -33,6 +33,7 @@
 #include "runtime/gathered_locks.h"
 #include "runtime/gathered_solve.h"
 #include "runtime/process.h"
+#include "runtime/segment_tracker.h"
 #include "scalapack/gathering.h"
 
 namespace blastoff::runtime {
@@ -105,6 +106,11 @@ class SolvingProcess final : public scalapack::Root {
     std::uint32_t& silence = known.use(call.fingerprint(false));
     silence = std::min(longest, 2 * silence + 1);
     return silence;
+  }
+
+  void changed(std::byte* begin, std::size_t bytes) override {
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    platform::undisturbed([&] { SegmentTracker::changed({address, address + bytes}); });
   }
 
   bool solve(const scalapack::GatheredProblem& problem, scalapack::Segment* segment) override {
@@ -184,7 +190,7 @@ class SolvingProcess final : public scalapack::Root {
   /// The pages of the segment may be locked from now on (runtime/gathered_locks.h).
   void use(scalapack::Segment& segment, const scalapack::GatheredProblem& problem) {
     const auto begin = reinterpret_cast<std::uintptr_t>(problem.base());
-    memory_ = {begin, begin + problem.bytes()};
+    memory_ = {begin, begin + problem.end()};
     if (segment.has_end()) return;
     const platform::Span span = span_of(&segment);
     platform::undisturbed([&] { begin_segment(span); });

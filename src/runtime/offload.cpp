@@ -15,6 +15,7 @@
 #include "runtime/block_plan.h"
 #include "runtime/gathered_solve.h"
 #include "runtime/matrix_places.h"
+#include "runtime/segment_tracker.h"
 
 namespace blastoff::runtime {
 
@@ -218,6 +219,20 @@ class BlockRun {
   report::Record& record_;
 };
 
+/// A gathered call whose operands lie in memory that the ranks share. nullopt: it is done.
+std::optional<Error> run_in_segment(DeviceContext& context, const operation::Operation& operation,
+                                    const operation::Host& host, report::Record& record) {
+  Error error{ErrorKind::unsupported, {}};
+  if (residency::Policy* const policy = context.policy_of_segments()) {
+    SegmentTracker::results_changed(operation, context.segment_tracker());
+    auto kept = run_by(*policy, context, {&operation, 1}, host, record, {});
+    if (!kept || !another_way_may(*kept)) return kept;
+    error = std::move(*kept);
+  }
+  SegmentTracker::results_changed(operation);
+  return error;
+}
+
 /// Tries the policy that keeps operands, if there is one; then copies; then copies block by block. Operands with page
 /// locks of the caller's are copied. Returns as run_by().
 std::optional<Error> run(DeviceContext& context, const operation::Operation& operation, const operation::Host& host,
@@ -226,8 +241,14 @@ std::optional<Error> run(DeviceContext& context, const operation::Operation& ope
   residency::Policy& copies = *context.policies().back();
   std::unique_ptr<residency::PageLocks> locks;
   std::string why_copied;
-  if (&preferred != &copies && shared.page_locks == nullptr) {
+  const GatheredSolve* const gathered = GatheredSolve::running();
+  if (gathered != nullptr && gathered->segment().bytes() > 0 && shared.sharing == nullptr) {
+    auto error = run_in_segment(context, operation, host, record);
+    if (!error || !another_way_may(*error)) return error;
+  } else if (&preferred != &copies && shared.page_locks == nullptr) {
     auto error = run_by(preferred, context, {&operation, 1}, host, record, shared);
+    if (error && error->kind == ErrorKind::out_of_memory && context.release_segments())
+      error = run_by(preferred, context, {&operation, 1}, host, record, shared);
     if (!error || !another_way_may(*error)) return error;
     why_copied = error->message;
     const bool large = error->kind == ErrorKind::out_of_memory && operation.cutting != operation::Cutting::none;

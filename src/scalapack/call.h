@@ -78,6 +78,8 @@ class Call {
     const bool vectors = matrix == Argument::z || matrix == Argument::u || matrix == Argument::vt;
     return !vectors || wants_vectors(matrix);
   }
+  /// Whether the local routine leaves the vectors Z in A.
+  bool vectors_lie_in_a() const { return kind() == Kind::syev || kind() == Kind::syevd; }
   /// The length of the vector w, if it has one.
   int most_values() const { return kind() == Kind::gesvd ? extent(Extent::shortest) : integer(Argument::n); }
 

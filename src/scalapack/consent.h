@@ -27,6 +27,8 @@ struct Meeting {
   int context = -1;                    ///< see own_context()
   bool segment_tried = false;          ///< they have tried to share one
   std::unique_ptr<Segment> segment{};  ///< nullptr: they do not share one
+  PlaceBook places{};                  ///< on the root: what lies where in it
+  bool places_in_doubt = false;        ///< on the root: others may have changed what lies there, and it does not know
   Silence silence{};                   ///< if they do not
 };
 Meeting& meeting_of(const Functions& functions, const Grid& grid);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "platform/memory_limits.h"
 #include "scalapack/consent.h"
@@ -39,7 +40,7 @@ struct Gathering {
   /// The program may need what is left of the machine's memory.
   bool makes_problem(std::byte* base, std::size_t taken) {
     if (!grid.is_root()) return false;
-    if (places.bytes() > taken && places.bytes() - taken > platform::memory_left() / 2) return false;
+    if (places.end() > taken && places.end() - taken > platform::memory_left() / 2) return false;
     problem.emplace(call, places, base);
     return static_cast<bool>(*problem);
   }
@@ -115,15 +116,20 @@ struct Gathering {
 /// The matrices go through memory that all processes share.
 class ThroughMemory {
  public:
-  ThroughMemory(Gathering& gathering, Segment& segment) : all_(gathering), segment_(segment) {}
+  ThroughMemory(Gathering& gathering, Meeting& meeting)
+      : all_(gathering), meeting_(meeting), segment_(*meeting.segment) {}
 
   Outcome run(void* original) {
     const std::uint32_t call_class = all_.call.fingerprint(false);
     if (segment_.is_silent(call_class)) return Outcome::distributed;
     if (!(all_.grid.is_root() ? say(call_class) : segment_.hear(call_class)))
       return segment_.is_postponed() ? Outcome::postponed : Outcome::distributed;
+    found_ = segment_.places();
+    all_.places.move(found_.begins);
+    // Until all have arrived.
+    const bool in_doubt = all_.grid.is_root() && std::exchange(meeting_.places_in_doubt, true);
     const bool reported = all_.call.has_work() && all_.call.query(original) != 0;
-    const bool solved = !reported && copied_and_solved();
+    const bool solved = !reported && copied_and_solved(in_doubt);
     if (solved) take_results();
     segment_.leave();
     if (reported) return Outcome::reported;
@@ -131,37 +137,77 @@ class ThroughMemory {
   }
 
  private:
+  /// The memory that is in use is enough for what earlier calls have left there, unless this call needs more.
   bool say(std::uint32_t call_class) {
-    const bool wanted = all_.places.bytes() <= segment_.capacity() && all_.wanted(&segment_);
-    return segment_.say(call_class, all_.word(wanted));
+    FoundPlaces found;
+    bool wanted = all_.places.bytes() <= segment_.capacity();
+    if (wanted) {
+      found = meeting_.places.find(all_.call, all_.places, room());
+      all_.places.move(found.begins);
+      wanted = all_.wanted(&segment_);
+    }
+    return segment_.say(call_class, all_.word(wanted), found);
   }
 
-  bool copied_and_solved() {
+  /// Vectors are small: no matrix loses its place to them.
+  std::size_t room() const {
+    const std::size_t in_use = segment_.bytes_taken() + all_.places.vector_bytes();
+    return std::min(segment_.capacity(), std::max(all_.places.bytes(), in_use));
+  }
+
+  bool copied_and_solved(bool in_doubt) {
     if (!segment_.enter()) return false;
-    segment_.take(all_.places.bytes());
-    const bool able = all_.places.bytes() <= segment_.capacity() && all_.call.is_right_here(all_.grid) &&
+    if (in_doubt) all_.root.changed(segment_.data(), segment_.capacity());
+    segment_.take(all_.places.end());
+    const bool able = all_.places.end() <= segment_.capacity() && all_.call.is_right_here(all_.grid) &&
                       (!all_.call.has_work() || all_.call.has_work_space());
-    if (able) give_operands();
+    const Segment::Changes changes = able ? give_operands() : Segment::Changes{};
     const std::uint32_t fingerprint = all_.call.fingerprint();
-    segment_.arrive(able, fingerprint);
+    segment_.arrive(able, fingerprint, changes);
     if (all_.grid.is_root() && segment_.all_arrived(fingerprint)) {
+      tell_changes();
+      meeting_.places_in_doubt = false;
       const bool solved = are_pivots() && all_.solve(&segment_);
       segment_.finish(solved, all_.problem->found());
     }
     return segment_.is_solved();
   }
 
-  void give_operands() const {
+  Segment::Changes give_operands() const {
+    Segment::Changes changes{};
     for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
       const DistributedMatrix matrix = all_.call.matrix(all_.call.rules()[i]);
-      if (matrix.columns > 0 && operation::reads(matrix.intent))
-        copy_to(all_.places.matrix(i, segment_.data()), matrix, all_.grid);
+      if (matrix.columns == 0 || !operation::reads(matrix.intent)) continue;
+      const WholeMatrix whole = all_.places.matrix(i, segment_.data());
+      if (found_.holds(i))
+        changes[i] = copy_changes_to(whole, matrix, all_.grid);
+      else
+        copy_to(whole, matrix, all_.grid);
     }
     // The processes of a row of the grid have the same pivots.
     if (all_.has_pivots(operation::Intent::read) && all_.grid.column == 0)
       all_.pivots_to(all_.places.pivots(segment_.data()));
     if (all_.has_factors(operation::Intent::read) && all_.grid.row == 0)
       all_.factors_to(all_.places.factors(segment_.data()));
+    return changes;
+  }
+
+  /// All have copied their elements.
+  void tell_changes() const {
+    for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
+      const WholeMatrix whole = all_.places.matrix(i, segment_.data());
+      if (!found_.holds(i)) {
+        all_.root.changed(whole.address, all_.places.matrix_bytes(i));
+        continue;
+      }
+      const std::size_t column_bytes = whole.leading_dimension * all_.call.element_bytes();
+      segment_.each_change(i, [&](Columns columns) {
+        if (!columns.empty())
+          all_.root.changed(whole.address + static_cast<std::size_t>(columns.begin) * column_bytes,
+                            static_cast<std::size_t>(columns.end - columns.begin) * column_bytes);
+      });
+    }
+    all_.root.changed(segment_.data() + all_.places.begins().vectors, all_.places.vector_bytes());
   }
 
   /// Whether the pivots that were given are numbers of rows. LAPACK relies on it.
@@ -188,7 +234,9 @@ class ThroughMemory {
   }
 
   Gathering& all_;
+  Meeting& meeting_;
   Segment& segment_;
+  FoundPlaces found_{};
 };
 
 /// Words and numbers of all processes of a grid.
@@ -380,7 +428,7 @@ Outcome gather(const Call& call, void* original, const Functions& functions, con
   if (!meeting.complete && !all_take_part(functions, grid, gathering.hoped(Transport::memory), patience))
     return Outcome::distributed;
   if (!meeting.segment_tried) share_segment(functions, grid, meeting);
-  if (meeting.segment) return ThroughMemory(gathering, *meeting.segment).run(original);
+  if (meeting.segment) return ThroughMemory(gathering, meeting).run(original);
   return ByMessages(gathering, meeting).run(original);
 }
 

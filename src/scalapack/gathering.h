@@ -32,6 +32,8 @@ class Root {
   /// If the root does not want a call: how many later calls of the same class it will not want either.
   virtual std::uint32_t silence(const Call& call) = 0;
 
+  /// These bytes of the segment have changed since the last call was solved.
+  virtual void changed(std::byte* begin, std::size_t bytes) = 0;
   /// Calls the local routine. Returns false if the problem was not solved. `segment`: where the problem lies; nullptr:
   /// in memory of its own.
   virtual bool solve(const GatheredProblem& problem, Segment* segment) = 0;

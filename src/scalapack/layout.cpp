@@ -5,8 +5,8 @@
 namespace blastoff::scalapack {
 namespace {
 
-/// Calls visit(own, whole, bytes) for each run of elements of one column that this process holds. `own` is its place in
-/// this process's memory.
+/// Calls visit(own, whole, bytes, column) for each run of elements of one column that this process holds. `own` is its
+/// place in this process's memory.
 template <class Visit>
 void each_own_run(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid, const Visit& visit) {
   const Axis rows = matrix.row_axis(grid);
@@ -23,7 +23,8 @@ void each_own_run(const WholeMatrix& whole, const DistributedMatrix& matrix, con
       const std::int64_t to = std::min(row + count, high);
       if (from >= to) return;
       visit(at(matrix.address, stride, own_row + from - row, own_column),
-            at(whole.address, whole.leading_dimension, from, column), static_cast<std::size_t>(to - from) * element);
+            at(whole.address, whole.leading_dimension, from, column), static_cast<std::size_t>(to - from) * element,
+            static_cast<int>(column));
     });
   };
   matrix.column_axis(grid).each_own_run([&](std::int64_t column, std::int64_t own_column, std::int64_t count) {
@@ -63,12 +64,23 @@ bool DistributedMatrix::has_room(const Grid& grid) const {
 
 void copy_to(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid) {
   each_own_run(whole, matrix, grid,
-               [](std::byte* own, std::byte* place, std::size_t bytes) { std::memcpy(place, own, bytes); });
+               [](std::byte* own, std::byte* place, std::size_t bytes, int) { std::memcpy(place, own, bytes); });
+}
+
+Columns copy_changes_to(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid) {
+  Columns changed;
+  each_own_run(whole, matrix, grid, [&](std::byte* own, std::byte* place, std::size_t bytes, int column) {
+    if (std::memcmp(place, own, bytes) == 0) return;
+    std::memcpy(place, own, bytes);
+    if (changed.empty()) changed.begin = column;
+    changed.end = column + 1;  // the columns ascend
+  });
+  return changed;
 }
 
 void copy_from(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid) {
   each_own_run(whole, matrix, grid,
-               [](std::byte* own, std::byte* place, std::size_t bytes) { std::memcpy(own, place, bytes); });
+               [](std::byte* own, std::byte* place, std::size_t bytes, int) { std::memcpy(own, place, bytes); });
 }
 
 }  // namespace blastoff::scalapack

@@ -39,6 +39,8 @@ struct LongDescriptor {
   int leading_dimension = 1;
 
   static constexpr int dense = 2;
+
+  bool operator==(const LongDescriptor&) const = default;
 };
 
 /// A grid of processes, and the place of this process in it.
@@ -145,8 +147,19 @@ struct WholeMatrix {
   std::size_t leading_dimension = 0;
 };
 
+/// Columns of a whole matrix, from 0.
+struct Columns {
+  int begin = 0;
+  int end = 0;
+
+  bool empty() const { return begin >= end; }
+};
+
 /// Copies this process's elements of the sub-matrix to their places in `whole`.
 void copy_to(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid);
+/// The same where most of them may be there already: writes only what differs. Returns columns that include all in
+/// which it has written.
+Columns copy_changes_to(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid);
 /// Copies the elements of `whole` that belong to this process to their places in the sub-matrix.
 void copy_from(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid);
 

@@ -6,31 +6,36 @@
 #include "lapack/kinds.h"
 
 namespace blastoff::scalapack {
-namespace {
-
-bool vectors_lie_in_a(Kind kind) {
-  return kind == Kind::syev || kind == Kind::syevd;
-}
-
-}  // namespace
 
 Places::Places(const Call& call) {
   const std::span<const MatrixRule> rules = call.rules();
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const DistributedMatrix matrix = call.matrix(rules[i]);
     leading_dimensions_[i] = static_cast<std::size_t>(std::max(matrix.rows, 1));
-    if (i > 0 && vectors_lie_in_a(call.kind()))
-      begins_[i] = begins_[0];
-    else
-      begins_[i] = take(leading_dimensions_[i] * static_cast<std::size_t>(matrix.columns) * matrix.element_bytes);
+    if (i > 0 && call.vectors_lie_in_a()) {
+      begins_.matrices[i] = begins_.matrices[0];
+      continue;
+    }
+    begins_.matrices[i] =
+        take(leading_dimensions_[i] * static_cast<std::size_t>(matrix.columns) * matrix.element_bytes);
+    matrix_bytes_[i] = bytes_ - begins_.matrices[i];
   }
+  begins_.vectors = bytes_;
   const auto n = static_cast<std::size_t>(call.integer(Argument::n));
+  const auto take_vector = [&](std::size_t bytes) { return take(bytes) - begins_.vectors; };
   if (call.has(Argument::tau)) {
     const int most = std::max(call.integer(Argument::m), call.integer(Argument::n));
-    factors_ = take(static_cast<std::size_t>(most) * call.element_bytes());
+    factors_ = take_vector(static_cast<std::size_t>(most) * call.element_bytes());
   }
-  if (call.has(Argument::ipiv)) pivots_ = take(n * sizeof(int));
-  if (call.has(Argument::w)) values_ = take(n * call.real_bytes());
+  if (call.has(Argument::ipiv)) pivots_ = take_vector(n * sizeof(int));
+  if (call.has(Argument::w)) values_ = take_vector(n * call.real_bytes());
+  vector_bytes_ = bytes_ - begins_.vectors;
+}
+
+std::size_t Places::end() const {
+  std::size_t end = begins_.vectors + vector_bytes_;
+  for (std::size_t i = 0; i < matrix_bytes_.size(); ++i) end = std::max(end, begins_.matrices[i] + matrix_bytes_[i]);
+  return end;
 }
 
 std::size_t Places::index_of(const Call& call, Argument matrix) {

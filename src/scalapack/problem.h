@@ -13,28 +13,47 @@
 
 namespace blastoff::scalapack {
 
-/// Where the whole matrices and vectors of a call lie in one memory. All processes find the same places.
+/// Where the whole matrices and vectors of a call lie in one memory.
 class Places {
  public:
+  /// One behind the other. All processes find the same places.
   explicit Places(const Call& call);
+
+  /// Where each matrix begins, by the index of the rule, and where the vectors do.
+  struct Begins {
+    std::array<std::size_t, Call::max_matrices> matrices{};
+    std::size_t vectors = 0;
+
+    bool operator==(const Begins&) const = default;
+  };
+  const Begins& begins() const { return begins_; }
+  void move(const Begins& begins) { begins_ = begins; }
 
   /// By the index of the rule; the vectors of syevd lie in A.
   WholeMatrix matrix(std::size_t index, std::byte* base) const {
-    return {base + begins_[index], leading_dimensions_[index]};
+    return {base + begins_.matrices[index], leading_dimensions_[index]};
   }
   /// Finds the first rule for a matrix of this name.
   static std::size_t index_of(const Call& call, Argument matrix);
-  void* factors(std::byte* base) const { return base + factors_; }
-  int* pivots(std::byte* base) const { return reinterpret_cast<int*>(base + pivots_); }
-  void* values(std::byte* base) const { return base + values_; }
+  void* factors(std::byte* base) const { return base + begins_.vectors + factors_; }
+  int* pivots(std::byte* base) const { return reinterpret_cast<int*>(base + begins_.vectors + pivots_); }
+  void* values(std::byte* base) const { return base + begins_.vectors + values_; }
+
+  /// Bytes of a matrix, or 0 if it lies in another one; of the vectors; of all.
+  std::size_t matrix_bytes(std::size_t index) const { return matrix_bytes_[index]; }
+  std::size_t vector_bytes() const { return vector_bytes_; }
   std::size_t bytes() const { return bytes_; }
+  /// Everything lies before this.
+  std::size_t end() const;
 
  private:
   std::size_t take(std::size_t bytes);
 
-  std::array<std::size_t, Call::max_matrices> begins_{};
+  Begins begins_{};
   std::array<std::size_t, Call::max_matrices> leading_dimensions_{};
-  std::size_t factors_ = 0;  ///< of reflectors
+  std::array<std::size_t, Call::max_matrices> matrix_bytes_{};
+  std::size_t vector_bytes_ = 0;
+  std::size_t factors_ = 0;  ///< of reflectors; from the begin of the vectors, as the next two
   std::size_t pivots_ = 0;
   std::size_t values_ = 0;
   std::size_t bytes_ = 0;
@@ -55,6 +74,8 @@ class GatheredProblem {
   std::byte* base() const { return base_; }
   /// Bytes of the matrices and vectors.
   std::size_t bytes() const { return places_.bytes(); }
+  /// From base(): behind all matrices and vectors.
+  std::size_t end() const { return places_.end(); }
   /// Bytes of the largest matrix.
   std::size_t matrix_bytes() const;
   int info() const { return info_; }

@@ -42,6 +42,7 @@ struct alignas(cache_line) Segment::RankState {
   std::atomic<std::uint64_t> pid{0};  ///< platform::ProcessName
   std::uint64_t made = 0;
   std::uint64_t pid_namespace = 0;
+  Changes changes{};  ///< in the call in which it has arrived; all read it until they leave that call
 };
 
 struct alignas(cache_line) Segment::Header {
@@ -52,6 +53,7 @@ struct alignas(cache_line) Segment::Header {
   std::atomic<int> late{0};
   std::atomic<int> found{0};
   std::array<std::atomic<std::uint64_t>, slots> words{};
+  std::array<FoundPlaces, slots> places{};  ///< set before the word says that the call is wanted
 };
 
 // The ranks' states follow the header.
@@ -192,13 +194,26 @@ bool Segment::wait(const Condition& condition, const Missing& missing, bool pati
   return true;
 }
 
-bool Segment::say(std::uint32_t call_class, const Word& word) {
+FoundPlaces& Segment::places_of_call() const {
+  return header().places[call_ % Header::slots];
+}
+
+const FoundPlaces& Segment::places() const {
+  return places_of_call();
+}
+
+const Segment::Changes& Segment::changes_of(int rank) const {
+  return state(rank).changes;
+}
+
+bool Segment::say(std::uint32_t call_class, const Word& word, const FoundPlaces& places) {
   ++call_;
   const auto missing = [&] { return behind(&RankState::left, call_ - Header::slots); };
   wait([&] { return is_slot_free() || is_broken(); }, missing);
   if (!is_slot_free()) header().broken.store(true);
   const bool wanted = word.wanted && !is_broken();
   const Word said{wanted, word.postponed, word.silence};
+  if (wanted) places_of_call() = places;
   if (turn(Phase::none, wanted ? Phase::wanted : Phase::declined, said)) silence_.begin(call_class, said.silence);
   if (phase() == Phase::wanted) return true;
   leave();
@@ -229,8 +244,9 @@ bool Segment::enter() {
   return phase() != Phase::declined;
 }
 
-void Segment::arrive(bool able, std::uint32_t fingerprint) {
+void Segment::arrive(bool able, std::uint32_t fingerprint, const Changes& changes) {
   RankState& own = state(rank_);
+  own.changes = changes;
   own.able.store(able ? 1 : 0);
   own.fingerprint.store(fingerprint);
   own.arrived.store(call_);

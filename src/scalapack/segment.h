@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "platform/shared_memory.h"
+#include "scalapack/place_book.h"
 #include "scalapack/silence.h"
 
 namespace blastoff::scalapack {
@@ -61,20 +62,31 @@ class Segment {
 
   /// To be called once for each call of a class, before all else: whether the root announces no decision about it.
   bool is_silent(std::uint32_t call_class) { return silence_.covers(call_class); }
-  /// The root announces its decision. Returns false if the call will not be gathered.
-  bool say(std::uint32_t call_class, const Word& word);
+  /// The root announces its decision, and where the matrices are to lie. Returns false if the call will not be
+  /// gathered.
+  bool say(std::uint32_t call_class, const Word& word, const FoundPlaces& places = {});
   /// The others wait for it. The same result.
   bool hear(std::uint32_t call_class);
   /// After say() or hear(): whether the root may want later calls of the class.
   bool is_postponed() const;
+  /// After say() or hear() has returned true.
+  const FoundPlaces& places() const;
 
   /// For a call of which say() or hear() has returned true; leave() must follow. Waits until the segment's matrices are
   /// no longer needed for an earlier call. Returns false if this call will not be gathered.
   bool enter();
+  /// In which columns of each held matrix this process has changed elements, by the index of the rule.
+  using Changes = std::array<Columns, Call::max_matrices>;
+
   /// This process has copied its elements, if it is `able`, and has arguments with this fingerprint.
-  void arrive(bool able, std::uint32_t fingerprint);
+  void arrive(bool able, std::uint32_t fingerprint, const Changes& changes = {});
   /// The root waits for all. Returns false if the call will not be gathered.
   bool all_arrived(std::uint32_t fingerprint);
+  /// After that: calls visit(columns) for what each process has changed of a matrix.
+  template <class Visit>
+  void each_change(std::size_t matrix, const Visit& visit) const {
+    for (int rank = 0; rank < ranks_; ++rank) visit(changes_of(rank)[matrix]);
+  }
   /// The root has made the call.
   void finish(bool solved, int found);
   /// Waits until the root has made the call. Returns false if nobody has solved it.
@@ -98,12 +110,14 @@ class Segment {
   std::size_t header_bytes() const;
   Header& header() const { return *reinterpret_cast<Header*>(memory_.data()); }
   RankState& state(int rank) const;
+  const Changes& changes_of(int rank) const;
   std::atomic<std::uint64_t>& slot() const;
   /// Whether all processes are through with the call that used the slot before. Otherwise its word stays, because a
   /// process that was stopped has yet to read it.
   bool is_slot_free() const;
   Phase phase() const;
   bool turn(Phase from, Phase to, const Word& word = {});
+  FoundPlaces& places_of_call() const;
   void decline();
   bool living(int rank) const;
   void enter_name();

@@ -57,6 +57,10 @@ class PageTracker {
   /// unprotect() was called before.
   virtual bool faults_once_a_page() const { return false; }
 
+  /// Whether all that write the memory tell the tracker: then a write costs no page fault, and one past the page table
+  /// is found, too.
+  virtual bool is_told() const { return false; }
+
   /// Gives up pages of tracked memory. nullptr: not here, since pages would not be filled for the kernel's own
   /// accesses.
   virtual AbsentPages* absent_pages() { return nullptr; }

@@ -201,6 +201,35 @@ def test_distributed_calls_are_made_as_wholes(library, grid, folder, tmp_path):
     assert ranks.because(0, offload.NO_RESULT) > 0  # matrices that are not definite are left to the original
 
 
+@pytest.mark.parametrize(("library", "grid"), WHOLES, ids=[f"{library.name}-{grid[0]}x{grid[1]}" for library, grid in WHOLES])
+def test_a_matrix_goes_to_the_device_once(library, grid, folder, tmp_path):
+    """What a rank has changed since goes there again, also in memory that was allocated anew, and with another descriptor."""
+    program = library.compiled("distributed_problem", folder, f"scalapack-{library.name}")
+    order, changes = 256, ("nothing", "element", "again", "part", "nothing")
+    launched = [*LAUNCHER, "--gather=always", f"--report={tmp_path}/", program, *grid, order, 32, *changes]
+    done = mpi.run([*library.ranks(grid[0] * grid[1]), *launched], library.environment(folder))
+    assert (done.stdout, done.returncode) == ("right\n", 0), done.stdout + done.stderr
+    report = next(report for report in reports(tmp_path) if report["process"]["rank"] == 0)
+    assert report["verification"]["checked"] == 18 and report["verification"]["violations"] == 0
+    routines = {routine["name"]: routine for routine in report["routines"]}
+    matrix = 8 * order**2
+    assert routines["dpotrf"]["bytes_to_device"] == len(changes) * matrix
+    # The factor is there since dpotrf, in the two problems in which nobody has changed it, and the vectors since dsyevd.
+    assert 2 * matrix <= routines["dsygst"]["bytes_reused"] < 4 * matrix
+    assert (routines["dtrsm"]["bytes_to_device"], routines["dtrsm"]["bytes_reused"]) == (0, 8 * matrix)
+
+
+def test_what_was_copied_for_a_call_that_nobody_made_for_all_goes_to_the_device(folder, tmp_path):
+    """The ranks disagree on a call, after they have copied what had changed."""
+    program = mpi.OPENMPI.compiled("distributed_problem", folder, f"scalapack-{mpi.OPENMPI.name}")
+    launched = [*LAUNCHER, "--gather=always", f"--report={tmp_path}/", program, 2, 2, 160, 32, "nothing", "disagree"]
+    done = mpi.run([*mpi.OPENMPI.ranks(4), *launched], mpi.OPENMPI.environment(folder))
+    assert (done.stdout, done.returncode) == ("right\n", 0), done.stdout + done.stderr
+    report = next(report for report in reports(tmp_path) if report["process"]["rank"] == 0)
+    refused = {entry["reason"]: entry["calls"] for entry in report["refusals"]}
+    assert (refused[GATHERED], refused[DISTRIBUTED]) == (8, 1)
+
+
 def test_ranks_other_than_the_first_open_no_device(folder, tmp_path):
     ranks = DistributedCalls(mpi.OPENMPI, folder, tmp_path, (2, 2), seed=3, calls=100, routine="gemm")
     assert [ranks.reports[rank]["device"]["used"] for rank in range(4)] == [True, False, False, False]

@@ -267,7 +267,7 @@ void Coherence::count_writer(const PageAcquisition& acquisition, int change) {
 
 // Asking the kernel takes long, so no lock is held.
 std::optional<std::string> Coherence::dma_writer() {
-  if (!place_.foreign() && !place_.unasked()) return std::nullopt;
+  if (place_.tracker().is_told() || (!place_.foreign() && !place_.unasked())) return std::nullopt;
   const std::uint64_t findings = place_.findings();
   auto writer = tracking::dma_writer(pins_->others_pin());
   if (place_.answer(findings, writer.has_value()))

@@ -166,7 +166,7 @@ device::Result<bool> Coherence::protect(PageAcquisition& acquisition, const Runs
       lose(operands[i]);
       return false;
     }
-    count_written(acquisition, looks);
+    if (!place_.tracker().is_told()) count_written(acquisition, looks);  // otherwise no write has cost a fault
     std::size_t lost = 0;
     for (const Span run : written_) lost += place_.take(run);
     if (any_registered(written_)) {

@@ -111,6 +111,32 @@ TEST_P(Copies, BringEachElementToItsPlaceAndBack) {
   }
 }
 
+TEST_P(Copies, OfChangesWriteWhatDiffers) {
+  std::vector<int> there((Distributed::order + 1) * Distributed::order);
+  for (std::size_t i = 0; i < there.size(); ++i) there[i] = static_cast<int>(i);
+  const std::vector<int> original = there;
+  Distributed distributed;
+  distributed.each_process(
+      GetParam(), [&](const DistributedMatrix& matrix, const Grid& grid) { copy_from(whole(there), matrix, grid); });
+  const auto copy_changes = [&] {
+    std::vector<Columns> changes;
+    distributed.each_process(GetParam(), [&](const DistributedMatrix& matrix, const Grid& grid) {
+      const Columns changed = copy_changes_to(whole(there), matrix, grid);
+      if (!changed.empty()) changes.push_back(changed);
+    });
+    return changes;
+  };
+  EXPECT_TRUE(copy_changes().empty());
+  EXPECT_EQ(there, original);
+  const std::size_t diagonal = 7 * (Distributed::order + 1) + 7;
+  there[diagonal] = nothing;
+  const std::vector<Columns> changes = copy_changes();
+  ASSERT_EQ(changes.size(), 1U) << "the element has one owner";
+  EXPECT_EQ(changes[0].begin, 7);
+  EXPECT_EQ(changes[0].end, 8);
+  EXPECT_EQ(there, original);
+}
+
 INSTANTIATE_TEST_SUITE_P(Parts, Copies, testing::Values(Part::full, Part::lower, Part::upper));
 
 }  // namespace
