@@ -46,4 +46,8 @@ void bind(NameBindings& name, const EntryPoint& entry, const void* caller, const
 /// function. Binds the name.
 const void* meaning_of(const EntryPoint& entry, const void* caller, const void* routine, NameBindings& bindings);
 
+/// original_for() for a call whose name is not bound. The call comes from meaning_of(), which has just found the
+/// original, and it is not looked up again.
+Original original_of_call(const EntryPoint& entry, const void* caller);
+
 }  // namespace blastoff::intercept

@@ -13,7 +13,6 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "intercept/binding.h"
@@ -390,8 +389,9 @@ void bind(NameBindings& name, const EntryPoint& entry, const void* caller, const
   }
   std::optional<Answer> answer = find(entry, caller);
   if (!answer) answer = find(entry, platform::object_record(caller));
+  if (!answer || answer->original.function == nullptr || answer->changes != linker_changes()) return;
   const platform::Span object = platform::object_span(caller);
-  if (!answer || answer->original.function == nullptr || answer->changes != linker_changes() || object.empty()) return;
+  if (object.empty()) return;
   const std::unique_lock lock(publishing, std::try_to_lock);
   if (!lock) return;
   const void* const target = answer->original.intercepted ? routine : answer->original.function;
@@ -399,14 +399,6 @@ void bind(NameBindings& name, const EntryPoint& entry, const void* caller, const
   if (binding == nullptr) return;
   binding->changes.store(answer->changes, std::memory_order_release);
   name.current.store(binding, std::memory_order_release);
-}
-
-const void* meaning_of(const EntryPoint& entry, const void* caller, const void* routine, NameBindings& bindings) {
-  if (const Binding* const bound = bindings.find(caller)) return bound->target;
-  const Original original = original_for(entry, caller);
-  const void* const target = original.intercepted ? routine : original.function;
-  bind(bindings, entry, caller, target);
-  return target;
 }
 
 namespace {

@@ -26,7 +26,8 @@ struct NameCalled {
     const Binding* const bound = bindings != nullptr ? bindings->find(caller) : nullptr;
     if (bound != nullptr) [[likely]]
       return enter_routine<style, routine>(entry, bound->original, values...);
-    enter_routine<style, routine>(entry, original_for(entry, caller), values...);
+    enter_routine<style, routine>(
+        entry, bindings != nullptr ? original_of_call(entry, caller) : original_for(entry, caller), values...);
   }
 };
 

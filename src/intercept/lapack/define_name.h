@@ -20,7 +20,8 @@ struct LapackNameCalled {
     const Binding* const bound = bindings != nullptr ? bindings->find(caller) : nullptr;
     if (bound != nullptr) [[likely]]
       return enter_lapack_routine<routine>(entry, bound->original, words...);
-    return enter_lapack_routine<routine>(entry, original_for(entry, caller), words...);
+    return enter_lapack_routine<routine>(
+        entry, bindings != nullptr ? original_of_call(entry, caller) : original_for(entry, caller), words...);
   }
 };
 

@@ -187,6 +187,31 @@ TEST(BindingsOfAName, AreOfOneObjectAndSometimesOfAnother) {
   EXPECT_NE(bindings.find(elsewhere), nullptr);
 }
 
+TEST(OriginalOfACall, IsThatOfItsNameWhateverWasCalledBetween) {
+  ASSERT_NE(test::system_blas(), nullptr);
+  const EntryPoint& syrk = entry(EntryIndex::dsyrk_);
+  const EntryPoint& trmm = entry(EntryIndex::dtrmm_);
+  const Original original = original_for(syrk, call_site(0));
+  ASSERT_NE(original, original_for(trmm, call_site(0)));
+  const char routine = 0;
+  NameBindings none;  // without bindings, each call asks what its name means
+  const auto asks = [&](const EntryPoint& name) {
+    none.current = nullptr;
+    meaning_of(name, call_site(0), &routine, none);
+  };
+  asks(syrk);
+  EXPECT_EQ(original_of_call(syrk, call_site(0)), original);
+  EXPECT_EQ(original_of_call(trmm, call_site(0)), original_for(trmm, call_site(0))) << "nothing is left of the first";
+  asks(syrk);
+  asks(trmm);  // a signal handler's call
+  EXPECT_EQ(original_of_call(trmm, call_site(0)), original_for(trmm, call_site(0)));
+  EXPECT_EQ(original_of_call(syrk, call_site(0)), original);
+  asks(syrk);
+  EXPECT_EQ(original_of_call(trmm, call_site(0)), original_for(trmm, call_site(0)));
+  ++blastoff_linker_changes;
+  EXPECT_EQ(original_of_call(syrk, call_site(0)), original) << "looked up anew";
+}
+
 TEST(OriginalFor, IsNothingWhereNoLibraryHasIt) {
   const Original none = original_for(entry(EntryIndex::scipy_cblas_cher2k_64), call_site(1));
   EXPECT_EQ(none.function, nullptr);
