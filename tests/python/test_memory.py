@@ -304,6 +304,16 @@ def test_who_touches_first_shows_by_page_faults():
     assert "100 MB of device memory by the device, 80.0 MB brought by Blastoff meanwhile" in text
 
 
+def test_phases_in_which_no_sample_was_taken_are_unknown():
+    """The growth of the phase that follows is not known either, since it may be that of both. Phases that are merely short are known."""
+    points = [point(0.1 * place, resident=100 + place) for place in range(1, 11)] + [point(3.0, resident=50)]
+    marks = [{"time": time, "pid": 1, "name": name} for time, name in ((1.05, "lost"), (2.0, "late"), (2.5, "last"))]
+    assert [phase.resident for phase in findings.phases(document(points, marks=marks))] == [110, None, None, None]
+    short = [{"time": time, "pid": 1, "name": name} for time, name in ((0.95, "long"), (1.11, "short"), (1.12, "rest"))]
+    assert [phase.resident for phase in findings.phases(document(points, marks=short))] == [109, 1, 0, -60]
+    assert words.cells(findings.phases(document(points, marks=marks))[1])[2:] == ["-"] * 7
+
+
 def test_phases_are_cut_at_the_marks():
     points = [point(0.5, resident=100), point(1.5, resident=300, minor_faults=7), point(2.5, resident=200, minor_faults=7, to_device=50)]
     whole = document(points, marks=[{"time": 1.0, "pid": 1, "name": "setup"}, {"time": 2.0, "pid": 1, "name": "solve"}])

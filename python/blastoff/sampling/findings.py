@@ -2,6 +2,7 @@
 
 import bisect
 import itertools
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -153,42 +154,61 @@ def moves(document: Document) -> list[Move]:
 
 @dataclass(frozen=True)
 class Phase:
-    """The time from one mark to the next, and the growth of each value in it: in bytes, except for the number of faults."""
+    """The time from one mark to the next, and the growth of each value in it: in bytes, except for the number of faults. A value is None if
+    there is no sample near one of the two marks."""
 
     name: str
     since: float
     until: float
-    resident: float
-    most: float
+    resident: float | None
+    most: float | None
     """The largest resident set, in bytes: not a growth."""
-    device: float
-    faults: int
-    to_device: float
-    from_device: float
-    migrated: float
+    device: float | None
+    faults: float | None
+    to_device: float | None
+    from_device: float | None
+    migrated: float | None
 
 
 BEFORE = "before the first mark"
 
+LATE = 3
+"""A sample is old after so many usual intervals. On a busy machine, none may be taken for longer."""
+
+
+def cuts(times: Sequence[float], moments: Sequence[float]) -> list[int | None]:
+    """The samples that tell the values at these moments: the last one before each; None if it is old and from before the moment before."""
+    usual = statistics.median(late - early for early, late in itertools.pairwise(times)) if len(times) > 1 else 0.0
+    places: list[int | None] = []
+    for before, moment in itertools.pairwise([0.0, *moments]):
+        place = max(bisect.bisect_right(times, moment) - 1, 0)
+        places.append(None if times[place] < before and moment - times[place] > LATE * usual else place)
+    return places
+
 
 def phases(document: Document) -> list[Phase]:
-    """The time line cut at the marks. Values at a mark are those of the last sample before it."""
+    """The time line cut at the marks."""
     if not document["marks"]:
         return []
     lines = Lines.of(document)
-    cuts = [(0.0, BEFORE), *((mark["time"], mark["name"]) for mark in document["marks"]), (document["seconds"], "")]
+    moments = [(0.0, BEFORE), *((mark["time"], mark["name"]) for mark in document["marks"])]
+    places = [0, *cuts(lines.times, [moment for moment, _ in moments[1:]]), len(lines.times) - 1]
     found = []
-    for (since, name), (until, _) in itertools.pairwise(cuts):
-        period = Period(max(bisect.bisect_right(lines.times, since) - 1, 0), max(bisect.bisect_right(lines.times, until) - 1, 0), 0)
+    for number, ((since, name), (until, _)) in enumerate(itertools.pairwise([*moments, (document["seconds"], "")])):
+        first, last = places[number : number + 2]
+        if first is None or last is None:
+            found.append(Phase(name, since, until, *[None] * 7))
+            continue
+        period = Period(first, last, 0)
         found.append(
             Phase(
                 name,
                 since,
                 until,
                 between(lines.resident, period),
-                max(lines.resident[period.first : period.last + 1]),
+                max(lines.resident[first : last + 1]),
                 between(lines.device, period),
-                round(between(lines.faults, period)),
+                between(lines.faults, period),
                 between(lines.to_device, period),
                 between(lines.from_device, period),
                 between(lines.migrated, period) * document["page_bytes"],

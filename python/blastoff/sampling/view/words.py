@@ -124,17 +124,10 @@ def change(size: float) -> str:
 
 def cells(phase: Phase) -> list[str]:
     """One row of numbers, in the order of PHASE_COLUMNS."""
-    return [
-        quantities.seconds(phase.since),
-        quantities.seconds(phase.until - phase.since),
-        change(phase.resident),
-        quantities.size(phase.most),
-        change(phase.device),
-        quantities.count(phase.faults),
-        quantities.size(phase.to_device),
-        quantities.size(phase.from_device),
-        quantities.size(phase.migrated),
-    ]
+    values = (phase.resident, phase.most, phase.device, phase.faults, phase.to_device, phase.from_device, phase.migrated)
+    shown = (change, quantities.size, change, lambda faults: quantities.count(round(faults)), quantities.size, quantities.size, quantities.size)
+    told = ["-" if value is None else show(value) for value, show in zip(values, shown, strict=True)]
+    return [quantities.seconds(phase.since), quantities.seconds(phase.until - phase.since), *told]
 
 
 def lines(document: Document, width: int | None = None) -> list[str]:
