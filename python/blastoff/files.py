@@ -39,6 +39,21 @@ def parsed(text: str) -> Any:
         raise ValueError("too many brackets in each other") from error
 
 
+REPORT, TIME_LINE, TRACE, MODEL = '"interception"', '"mean_interval_seconds"', '"blastoff_trace"', '"blastoff_machine"'
+"""Keys that only files of one kind have."""
+KINDS = {
+    REPORT: "a report, which blastoff report reads",
+    TIME_LINE: "a time line of memory, which blastoff memory reads",
+    TRACE: "a trace, which blastoff predict reads",
+    MODEL: "a machine model, which blastoff predict --machine takes",
+}
+
+
+def other_kind(text: str, wanted: str) -> str:
+    """What a file of another kind than the wanted one is; "" if it is nothing of Blastoff's."""
+    return next((f"it is {told}" for key, told in KINDS.items() if key != wanted and key in text), "")
+
+
 def write(path: str, text: str) -> None:
     """Writes to the file at `path`, or to standard output, and says so."""
     if path == STDOUT:

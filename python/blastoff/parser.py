@@ -30,7 +30,9 @@ class Parser(argparse.ArgumentParser):
         raise CommandError(f"{self.command}: {message}")
 
     def unknown_option(self, word: str) -> CommandError:
-        """The message about an option that the command does not have."""
+        """The message about an option that the command does not have, or about a word too many."""
+        if not word.startswith("-"):
+            return CommandError(f"{self.command}: unexpected argument {word}; {self.prog} --help shows the usage")
         name = word.split("=")[0]
         suggestion = hint(name, self._option_string_actions, f"{self.prog} --help lists the options")
         return CommandError(f"{self.command}: unknown option {name}{suggestion}")

@@ -76,6 +76,25 @@ def test_directories_without_permission(capsys, tmp_path):
         assert str(closed) in said(capsys, *words, closed, *(["true"] if words[0] == "try" else []))
 
 
+@pytest.mark.parametrize(
+    ("words", "text", "told"),
+    [
+        ("report", '{"blastoff_trace": 1}\n{"routine": "dgemm"}', "it is a trace, which blastoff predict reads"),
+        ("advise", '{"mean_interval_seconds": 1}', "it is a time line of memory, which blastoff memory reads"),
+        ("memory", '{"interception": 1}', "it is a report, which blastoff report reads"),
+        ("predict", '{\n"interception": 1}', "it is a report, which blastoff report reads"),
+        ("predict", '{"blastoff_machine": 1}', "it is a machine model, which blastoff predict --machine takes"),
+    ],
+)
+def test_files_that_another_command_reads(capsys, write, words, text, told):
+    assert said(capsys, words, *write(text)).endswith(f"{told}\n")
+
+
+def test_words_too_many_and_a_blas_that_is_none(capsys):
+    assert said(capsys, "doctor", "x") == "blastoff: doctor: unexpected argument x; blastoff doctor --help shows the usage\n"
+    assert said(capsys, "calibrate", "--blas", "/etc/passwd") == "blastoff: calibrate: /etc/passwd is not a library\n"
+
+
 CLOSED = {"stdout": ">&-", "stdin and stdout": "<&- >&-", "full": ">/dev/full"}
 
 

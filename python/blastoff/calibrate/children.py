@@ -65,4 +65,7 @@ def measure_device(blas: str, seconds: float, quick: bool) -> dict[str, Any]:
 
 def measure_cpu(blas: Path, threads: int, seconds: float, quick: bool) -> dict[str, Any]:
     """Rates of a BLAS on that many threads: {"description", "rates": rows without "threads"}."""
-    return ask("cpu", str(blas), str(seconds), str(int(quick)), seconds=seconds, **{name: str(threads) for name in THREADS})
+    result = ask("cpu", str(blas), str(seconds), str(int(quick)), seconds=seconds, **{name: str(threads) for name in THREADS})
+    if "error" in result:
+        raise CommandError(f"calibrate: {result['error']}")
+    return result

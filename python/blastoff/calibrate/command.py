@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from blastoff import blas_libraries, library, options
+from blastoff import blas_libraries, elf, library, options
 from blastoff.calibrate import busy, children, model
 from blastoff.errors import CommandError
 from blastoff.parser import Parser
@@ -34,6 +34,8 @@ def blas_library(chosen: str | None) -> Path | None:
     if chosen is not None and chosen != "none" and not Path(chosen).is_file():
         raise CommandError(f"calibrate: {chosen} is not a file")
     path = "" if chosen == "none" else chosen or blas_libraries.usual_blas()
+    if path and not elf.is_elf(Path(path)):
+        raise CommandError(f"calibrate: {path} is not a library")
     return Path(path).resolve() if path else None
 
 

@@ -194,7 +194,10 @@ def description(library: ctypes.CDLL) -> str:
 def main(arguments: Sequence[str]) -> None:
     """`arguments`: the library, seconds, 1 for a quick trial."""
     path, seconds, quick = arguments[0], float(arguments[1]), arguments[2] == "1"
-    library = ctypes.CDLL(path)
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        return children.show({"error": f"{path} cannot be loaded: {error}"})
     end = time.monotonic() + seconds
     rows = []
     for family, precisions in PRECISIONS.items():

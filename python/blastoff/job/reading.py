@@ -38,6 +38,7 @@ def without_timeline(text: str) -> str:
 
 def read_report(path: str, with_timeline: bool = False) -> Process:
     """Reads one file and checks it against the published schema. The time line is not read until somebody asks for it."""
+    text = ""
     try:
         text = files.read(path)
         shortened = text if with_timeline else without_timeline(text)
@@ -45,9 +46,9 @@ def read_report(path: str, with_timeline: bool = False) -> Process:
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
     except ValueError as error:
-        raise CommandError(f"{path} is not a Blastoff report: not JSON ({error})") from error
+        raise CommandError(f"{path} is not a Blastoff report: {files.other_kind(text, files.REPORT) or f'not JSON ({error})'}") from error
     if wrong := misfit(report):
-        raise CommandError(f"{path} is not a Blastoff report: {wrong}")
+        raise CommandError(f"{path} is not a Blastoff report: {files.other_kind(text, files.REPORT) or wrong}")
     return Process(path, report, None if shortened is text else lambda: read_report(path, with_timeline=True).timeline)
 
 

@@ -9,10 +9,20 @@ from typing import Any
 from blastoff import files
 from blastoff.errors import CommandError
 
+TO_MAKE_ONE = "blastoff run --trace FILE writes one"
+
 LEAST_SHARE = 0.05
 """A process with a smaller share of the longest process's seconds in calls is left out."""
 MOST_PROCESSES = 64
 """Ranks that may share a GPU in a prediction."""
+
+
+def what_it_is(path: str) -> str:
+    """What a file is that is no trace, or how to make a trace."""
+    try:
+        return files.other_kind(files.read(path), files.TRACE) or TO_MAKE_ONE
+    except (OSError, ValueError):
+        return TO_MAKE_ONE
 
 
 def header(path: str) -> dict[str, Any]:
@@ -25,7 +35,7 @@ def header(path: str) -> dict[str, Any]:
     except ValueError:
         first = None
     if not isinstance(first, dict) or "blastoff_trace" not in first:
-        raise CommandError(f"predict: {path} is not a trace; blastoff run --trace FILE writes one")
+        raise CommandError(f"predict: {path} is not a trace; {what_it_is(path)}")
     return first
 
 

@@ -54,13 +54,17 @@ def find(path: str) -> Path:
 
 def read(path: str) -> dict[str, Any]:
     """Reads one document, and checks it against the published schema."""
+    text = ""
     try:
-        document = files.parsed(files.read(find(path)))
+        text = files.read(find(path))
+        document = files.parsed(text)
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
     except ValueError as error:
-        raise CommandError(f"{path} is not a time line of `blastoff run --memory`: not JSON ({error})") from error
+        raise CommandError(
+            f"{path} is not a time line of `blastoff run --memory`: {files.other_kind(text, files.TIME_LINE) or f'not JSON ({error})'}"
+        ) from error
     if not Compiler(schema()).compile(schema())(document):
-        wrong = explain(document, schema())
+        wrong = files.other_kind(text, files.TIME_LINE) or explain(document, schema())
         raise CommandError(f"{path} is not a time line of `blastoff run --memory`: {wrong}")
     return document
