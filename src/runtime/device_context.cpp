@@ -22,6 +22,7 @@
 #include "residency/in_place_policy.h"
 #include "runtime/gathered_locks.h"
 #include "runtime/segment_tracker.h"
+#include "tracking/process_status.h"
 
 namespace blastoff::runtime {
 
@@ -124,9 +125,12 @@ device::HostAccess simulated_access(config::SimulatedForm form) {
 
 }  // namespace
 
+// A tracer that reads a page which has been given up waits for the pager, and the pager, which is traced, too, may wait
+// for the tracer.
 ledger::Ledger::Results may_stay(const config::Settings& settings) {
-  return config::results_mode(settings) == config::ResultsMode::home ? ledger::Ledger::Results::go_home
-                                                                     : ledger::Ledger::Results::may_stay;
+  return config::results_mode(settings) == config::ResultsMode::home || tracking::is_traced()
+             ? ledger::Ledger::Results::go_home
+             : ledger::Ledger::Results::may_stay;
 }
 
 tracking::TrackerKind tracker_kind(config::TrackerName name) {

@@ -14,7 +14,7 @@ namespace blastoff::tracking {
 namespace {
 
 /// 0 where it cannot be read.
-std::size_t kilobytes(const char* entry) {
+std::size_t number(const char* entry) {
   const platform::ErrnoGuard errno_stays;
   const platform::Descriptor status(open("/proc/self/status", O_RDONLY | O_CLOEXEC));
   char text[4096];
@@ -28,11 +28,15 @@ std::size_t kilobytes(const char* entry) {
 }  // namespace
 
 std::size_t pinned_kilobytes() {
-  return kilobytes("VmPin:");
+  return number("VmPin:");
 }
 
 std::size_t locked_kilobytes() {
-  return kilobytes("VmLck:");
+  return number("VmLck:");
+}
+
+bool is_traced() {
+  return number("TracerPid:") != 0;
 }
 
 }  // namespace blastoff::tracking

@@ -1,4 +1,4 @@
-// What /proc/self/status counts of this process's memory.
+// What /proc/self/status says of this process.
 #pragma once
 
 #include <cstddef>
@@ -9,5 +9,7 @@ namespace blastoff::tracking {
 std::size_t pinned_kilobytes();
 /// Kilobytes that the program has locked in memory (VmLck).
 std::size_t locked_kilobytes();
+/// Whether a debugger, or another tracer, is attached to the process.
+bool is_traced();
 
 }  // namespace blastoff::tracking

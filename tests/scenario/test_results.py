@@ -44,6 +44,13 @@ def test_what_was_computed_is_there_whatever_happens(unharmed, tmp_path, program
         assert outcome.total("bytes_left") > 0
 
 
+def test_results_go_home_where_the_process_is_traced(unharmed, tmp_path):
+    """The tracer would wait for a page while the thread that fills it waits for the tracer."""
+    outcome = unharmed("results_read", "traced", tmp_path / "result", settings=["--results=stay"], verify="off", timeout=20)
+    if outcome.report:
+        assert (outcome.total("offloaded"), outcome.total("bytes_left")) == (12, 0)
+
+
 def test_what_was_computed_on_a_stack_goes_home(unharmed):
     """Frames of the program's allocator may lie there later, while the pager waits for its lock."""
     outcome = unharmed("results_stack", settings=["--results=stay"], verify="off", timeout=20)
