@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from blastoff.errors import CommandError
 
@@ -31,10 +31,15 @@ def read(path: str | Path) -> str:
         return file.read()
 
 
+def _no_number(name: str) -> NoReturn:
+    """Python reads NaN and Infinity as numbers, which JSON does not have."""
+    raise ValueError(f"{name} is no number")
+
+
 def parsed(text: str) -> Any:
     """What a JSON text says. ValueError if it is not JSON."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_no_number)
     except RecursionError as error:
         raise ValueError("too many brackets in each other") from error
 

@@ -14,6 +14,7 @@ BAD = {
     "of another kind": b"[1, 2]",
     "nested": b"[" * 100_000,
     "long number": b"1" * 10_000,
+    "no number": b'{"blastoff": NaN}',
     "in UTF-16": '{"blastoff": 1}'.encode("utf-16"),
 }
 READERS = ("report", "report --json", "report --compare {} {}", "advise", "memory", "predict", "try --machine {} true", "top")

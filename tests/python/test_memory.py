@@ -304,6 +304,25 @@ def test_who_touches_first_shows_by_page_faults():
     assert "100 MB of device memory by the device, 80.0 MB brought by Blastoff meanwhile" in text
 
 
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        (lambda whole: whole["timeline"]["held"].pop(), "timeline/held: 1 values instead of 2"),
+        (lambda whole: whole["timeline"]["time"].reverse(), "timeline/time: not in order"),
+        (lambda whole: whole["peaks"].pop("resident"), "peaks: 'resident' is missing"),
+    ],
+)
+def test_time_lines_that_contradict_themselves(blastoff, tmp_path, change, wrong):
+    whole = document([point(1.0, resident=100), point(2.0, resident=300)])
+    path = tmp_path / "run.memory.json"
+    path.write_text(json.dumps(whole))
+    assert blastoff("memory", path).returncode == 0
+    change(whole)
+    path.write_text(json.dumps(whole))
+    done = blastoff("memory", path)
+    assert (done.returncode, done.stderr) == (2, f"blastoff: {path} is not a time line of `blastoff run --memory`: {wrong}\n")
+
+
 def test_phases_in_which_no_sample_was_taken_are_unknown():
     """The growth of the phase that follows is not known either, since it may be that of both. Phases that are merely short are known."""
     points = [point(0.1 * place, resident=100 + place) for place in range(1, 11)] + [point(3.0, resident=50)]

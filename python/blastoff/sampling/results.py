@@ -1,5 +1,6 @@
 """The documents about a run's memory (share/memory.schema.json). Each launcher leaves one, the last launcher merges them, and commands read them."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,20 @@ def find(path: str) -> Path:
     return found[0]
 
 
+def inconsistency(document: dict[str, Any]) -> str:
+    """What is wrong with a document that fits the schema; "" if nothing is: each list has a value for each sample, and samples are in order."""
+    lists = dict(document["timeline"])
+    by_node = {f"resident_by_node/{node}": values for node, values in lists.pop("resident_by_node").items()}
+    samples = len(lists["time"])
+    for name, values in (lists | by_node).items():
+        if len(values) != samples:
+            return f"timeline/{name}: {len(values)} values instead of {samples}"
+    for name, times in (("timeline/time", lists["time"]), ("marks", [mark["time"] for mark in document["marks"]])):
+        if any(late < early for early, late in itertools.pairwise(times)):
+            return f"{name}: not in order"
+    return "peaks: 'resident' is missing" if samples and "resident" not in document["peaks"] else ""
+
+
 def read(path: str) -> dict[str, Any]:
     """Reads one document, and checks it against the published schema."""
     text = ""
@@ -64,7 +79,7 @@ def read(path: str) -> dict[str, Any]:
         raise CommandError(
             f"{path} is not a time line of `blastoff run --memory`: {files.other_kind(text, files.TIME_LINE) or f'not JSON ({error})'}"
         ) from error
-    if not Compiler(schema()).compile(schema())(document):
-        wrong = files.other_kind(text, files.TIME_LINE) or explain(document, schema())
-        raise CommandError(f"{path} is not a time line of `blastoff run --memory`: {wrong}")
+    fits = Compiler(schema()).compile(schema())(document)
+    if wrong := (not fits and explain(document, schema())) or inconsistency(document):
+        raise CommandError(f"{path} is not a time line of `blastoff run --memory`: {files.other_kind(text, files.TIME_LINE) or wrong}")
     return document
