@@ -269,7 +269,8 @@ void write_results(Text out, const RoutineTotals& sums, const Context& context) 
   fmt::format_to(out,
                  "  {} of results stayed on the device: {} never came home ({} were computed anew there), {} came home "
                  "when the program touched them, {} for other reasons\n",
-                 format_bytes(sums.bytes_left), format_bytes(sums.bytes_left - std::min(sums.bytes_left, home)),
+                 format_bytes(sums.bytes_left),
+                 format_bytes(std::max(overwritten, sums.bytes_left - std::min(sums.bytes_left, home))),
                  format_bytes(overwritten), format_bytes(touched), format_bytes(home - std::min(home, touched)));
 }
 

@@ -275,8 +275,8 @@ def stayed(reason: str, calls: int, seconds: float | None) -> str:
 
 def results(job: Job) -> str:
     """What became of results that stayed on the device. They came home in whole pages, which hold other bytes, too."""
-    home, touched = job.of_results("bytes_brought_home"), job.of_results("bytes_touched")
-    amounts = (job.totals.bytes_left, max(0, job.totals.bytes_left - home), job.of_results("bytes_overwritten"), touched, max(0, home - touched))
+    overwritten, touched, home = (job.of_results(fate) for fate in ("bytes_overwritten", "bytes_touched", "bytes_brought_home"))
+    amounts = (job.totals.bytes_left, max(overwritten, job.totals.bytes_left - home), overwritten, touched, max(0, home - touched))
     left, never, anew, looked_at, other = map(quantities.size, amounts)
     fates = f"{never} never came home ({anew} were computed anew there), {looked_at} came home when the program touched them"
     return f"{left} of results stayed on the device: {fates}, {other} for other reasons"
