@@ -25,7 +25,9 @@ using blocks::ErrorKind;
 using blocks::failure;
 using blocks::Status;
 
-thread_local char latest_message[400] = "";
+/// Every thread has one. With all other data of threads, two copies of the library must fit what glibc keeps for
+/// libraries that a process opens later (some 1.6 KiB).
+thread_local char latest_message[256] = "";
 
 int report(const blocks::Error& error) {
   std::snprintf(latest_message, sizeof latest_message, "%s", error.message.c_str());
