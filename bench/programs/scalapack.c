@@ -1,6 +1,7 @@
 // One ScaLAPACK routine on a P x P grid of ranks: the seconds of each repetition, and a number that depends on all of
 // the result, as JSON on rank 0. usage: scalapack ROUTINE N BLOCK REPEATS, ROUTINE: pdgemm, pdtrsm, pdpotrf, pdgetrf,
-// pdsyevd, pzheevd or pzhegvx (all eigenvalues and vectors). Matrices are made anew before each repetition.
+// pdsyevd, pzheevd or pzhegvx (all eigenvalues and vectors), or generalized: A x = w B x by pdpotrf, pdsygst, pdsyevd
+// and pdtrsm. Matrices are made anew before each repetition.
 #include <complex.h>
 #include <math.h>
 #include <mpi.h>
@@ -62,6 +63,19 @@ static int generalized(double* space, int* size, double* real_space, int* real_l
   return info;
 }
 
+// The same for real matrices, step by step.
+static int by_steps(void) {
+  int info = 0;
+  double scale = 1;
+  pdpotrf_("L", &n, b, &one, &one, descriptor, &info);
+  if (info == 0) pdsygst_(&one, "L", &n, a, &one, &one, descriptor, b, &one, &one, descriptor, &scale, &info);
+  if (info == 0)
+    pdsyevd_("V", "L", &n, a, &one, &one, descriptor, values, c, &one, &one, descriptor, work, &work_size, integers,
+             &integer_size, &info);
+  if (info == 0) pdtrsm_("L", "L", "T", "N", &n, &n, &unit, b, &one, &one, descriptor, c, &one, &one, descriptor);
+  return info;
+}
+
 // Returns ScaLAPACK's info.
 static int compute(const char* routine) {
   int info = 0;
@@ -77,6 +91,8 @@ static int compute(const char* routine) {
   } else if (is(routine, "pdsyevd")) {
     pdsyevd_("V", "L", &n, a, &one, &one, descriptor, values, c, &one, &one, descriptor, work, &work_size, integers,
              &integer_size, &info);
+  } else if (is(routine, "generalized")) {
+    info = by_steps();
   } else if (is(routine, "pzheevd")) {
     pzheevd_("V", "L", &n, (z*)a, &one, &one, descriptor, values, (z*)c, &one, &one, descriptor, (z*)work, &work_size,
              real_work, &real_size, integers, &integer_size, &info);
@@ -94,7 +110,7 @@ static void make_room(const char* routine, int ranks) {
   gaps = malloc(sizeof(double) * (size_t)ranks);
   failed = malloc(sizeof(int) * (size_t)n);
   clusters = malloc(sizeof(int) * (size_t)(2 * ranks));
-  if (is(routine, "pdsyevd"))
+  if (is(routine, "pdsyevd") || is(routine, "generalized"))
     pdsyevd_("V", "L", &n, a, &one, &one, descriptor, values, c, &one, &one, descriptor, size, &query, &integer, &query,
              &info);
   else if (is(routine, "pzheevd"))
@@ -125,7 +141,9 @@ int main(int count, char** arguments) {
   reals = strncmp(arguments[1], "pz", 2) == 0 ? 2 : 1;
   // Matrices of eigenproblems have eigenvalues on both sides of zero. All others have a dominant diagonal, which suits
   // every other routine.
-  const double diagonal = strstr(arguments[1], "evd") != NULL || strstr(arguments[1], "gvx") != NULL ? 0 : n;
+  const char* const routine = arguments[1];
+  const int is_eigenproblem = strstr(routine, "evd") || strstr(routine, "gvx") || is(routine, "generalized");
+  const double diagonal = is_eigenproblem ? 0 : n;
   side = (int)sqrt((double)ranks);
   Cblacs_get(-1, 0, &grid);
   Cblacs_gridinit(&grid, "R", side, side);

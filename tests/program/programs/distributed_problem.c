@@ -12,9 +12,6 @@
 
 #include "../../../bench/programs/scalapack.h"
 
-void pdsygst_(const int*, const char*, const int*, double*, const int*, const int*, const int*, const double*,
-              const int*, const int*, const int*, double*, int*);
-
 static const int one = 1, origin = 0, query = -1;
 static int n, block, grid, sides[2], place[2], held[2], descriptor[9], rank, ranks, wrong;
 
