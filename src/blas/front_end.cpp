@@ -71,6 +71,7 @@ operation::Operation make_operation(const Call& call, const Call& whole) {
   operation::Operation result(front_end(), id_of(call.routine), payload);
   result.work = {flops(call), volume(call), depth(call), is_matrix_vector(call.kind())};
   result.cutting = cutting(call.kind());
+  result.outlives_call = !is_batch(call.kind());
   result.gaps_are_others = std::ranges::find(call.stacking, Stacking::apart) != call.stacking.end();
   for (std::size_t i = 0; i < call.operands().size(); ++i) result.add(call.operands()[i], parent_of(whole, call, i));
   return result;

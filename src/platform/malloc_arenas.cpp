@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -28,6 +29,26 @@ std::uintptr_t heap_begin() {
   return begin;
 }
 
+/// What glibc's allocator has in front of a block (mchunk_prev_size and mchunk_size of malloc.c).
+struct MallocChunk {
+  std::uintptr_t left_out;  ///< of the mapping's begin, to align the block
+  std::uintptr_t size;      ///< with flags in its lowest bits
+};
+
+/// Where the chunk at the address ends, if it has a mapping of its own; else 0.
+std::uintptr_t end_of_mapped_chunk(std::uintptr_t address) {
+  constexpr std::uintptr_t flags = 7;
+  constexpr std::uintptr_t mapped_flag = 2;
+  MallocChunk chunk{};
+  std::memcpy(&chunk, reinterpret_cast<const void*>(address), sizeof chunk);
+  const std::uintptr_t page = page_size();
+  const std::uintptr_t bytes = chunk.size & ~flags;
+  const std::uintptr_t end = address + bytes;
+  const bool mapped = (chunk.size & flags) == mapped_flag && chunk.left_out < page && bytes >= page &&
+                      (address - chunk.left_out) % page == 0 && end % page == 0;
+  return mapped ? end : 0;
+}
+
 }  // namespace
 
 // The part of an arena's heap that is in use is writable from its beginning on, in one mapping or in some. Memory up to
@@ -49,6 +70,18 @@ bool in_malloc_arena(Span span) {
   }
   const bool reserved = mapping && !mapping->readable && !mapping->writable && mapping->file == FileNumber{};
   return reserved && mapping->span.begin > span.begin && mapping->span.begin < end && mapping->span.end >= end;
+}
+
+std::uintptr_t end_of_malloc_mapping(std::uintptr_t address) {
+  if (address % page_size() < sizeof(MallocChunk) || address % alignof(MallocChunk) != 0) return 0;
+  return end_of_mapped_chunk(address - sizeof(MallocChunk));
+}
+
+bool ends_mapping(std::uintptr_t boundary) {
+  Mappings mappings;
+  const auto mapping = mappings.covering(boundary - 1);
+  if (!mapping) return false;
+  return mapping->span.end == boundary || (mapping->readable && end_of_mapped_chunk(boundary) != 0);
 }
 
 }  // namespace blastoff::platform

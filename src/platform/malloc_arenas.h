@@ -1,6 +1,8 @@
 // Memory in which the C library's allocator keeps its lists.
 #pragma once
 
+#include <cstdint>
+
 #include "platform/span.h"
 
 namespace blastoff::platform {
@@ -9,5 +11,13 @@ namespace blastoff::platform {
 /// heaps of its other arenas. It gives large blocks mappings of their own, where it does not. Takes about a
 /// microsecond where the kernel can report single mappings.
 bool in_malloc_arena(Span span);
+
+/// Where the mapping of a block of glibc's allocator ends, if a block with a mapping of its own begins at the address,
+/// and not at the begin of a page; else 0. Only the block's header lies on the page before it. Reads that.
+std::uintptr_t end_of_malloc_mapping(std::uintptr_t address);
+
+/// Whether nothing of what lies behind the boundary of two pages lies before it, too: a mapping ends there, or that of
+/// such a block begins. May read the first bytes behind it.
+bool ends_mapping(std::uintptr_t boundary);
 
 }  // namespace blastoff::platform

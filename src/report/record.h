@@ -19,6 +19,7 @@ struct Record {
   int parts = 1;                 ///< number of devices that computed it at once
   bool followed = false;         ///< all ranks of a grid make the call, and another one counts it for the job
   bool queues_at_once = false;   ///< the call found an idle set of queues of the device
+  bool runs_on = false;          ///< it returned while the device still computed
   const void* caller = nullptr;  ///< where the call returns to
   double seconds = 0;            ///< wall time of the whole call
   double wall_seconds = 0;       ///< the call's part of the process's wall time (report/wall_time.h)

@@ -231,6 +231,7 @@ class FirstUseLease final : public Lease {
   Parcel parcel(std::size_t index, mirror::Return way) const;
   Status uploads_arrived();
   bool needs_no_panels() const;
+  bool may_run_on() const;
   void abandon();
 
   FirstUsePolicy& policy_;
@@ -318,6 +319,7 @@ Status FirstUseLease::prepare() {
   traffic_.page_faults = acquisition_.page_faults;
   traffic_.copied_because = acquisition_.copied_because;
   if (panels_.size() > CommitLog::max_panels) policy_.coherence().stage_all(acquisition_);
+  if (auto ordered = policy_.coherence().running().precede(queues_); !ordered) return ordered;
   if (auto taken = take_buffers(); !taken) return taken;
   if (auto brought = upload_.bring(copied()); !brought) return brought;
   if (shared_.sharing) shared_.sharing->supplied(shared_.part, shared_.number);
@@ -445,6 +447,14 @@ FirstUseLease::Parcel FirstUseLease::parcel(std::size_t index, mirror::Return wa
   return result;
 }
 
+/// Whether nothing of what the device has still to do concerns this object or the program. A clock of the device's own
+/// tells its seconds at once, and the call has them.
+bool FirstUseLease::may_run_on() const {
+  const bool has_buffers = std::ranges::any_of(buffers_, [](const auto& buffer) { return static_cast<bool>(buffer); });
+  return !has_buffers && !backup_.made() && !shared_.sharing && !policy_.device().own_time() &&
+         policy_.coherence().may_run_on(acquisition_);
+}
+
 Status FirstUseLease::finish() {
   if (path(mirror::Return::direct)) policy_.coherence().prepare_finish(acquisition_);
   if (upload_.pinned()) {
@@ -452,7 +462,10 @@ Status FirstUseLease::finish() {
     if (auto arrived = tools_->uploaded->synchronize(); !arrived) return arrived;
     traffic_.transfer_seconds += waiting.seconds();
   }
-  if (auto computed = queues_.compute->synchronize(); !computed) return computed;
+  traffic_.runs_on = may_run_on();
+  auto computed =
+      traffic_.runs_on ? policy_.coherence().running().add(*queues_.compute) : queues_.compute->synchronize();
+  if (!computed) return computed;
   const platform::Stopwatch stopwatch;
   for (const mirror::Return way : {mirror::Return::staged, mirror::Return::direct, mirror::Return::none})
     if (path(way))

@@ -43,6 +43,7 @@ struct Traffic {
   std::uint64_t bytes_rewritten = 0;  ///< of bytes_to_device, as far as known: written by the CPU since an earlier use
   std::uint64_t page_faults = 0;      ///< that keeping operands has cost the CPU since an earlier use, as far as known
   std::uint64_t bytes_left = 0;       ///< of results that stay on the device
+  bool runs_on = false;               ///< the call returns while the device still computes
   double transfer_seconds = 0;        ///< wall time in which the call only waited for data, not for arithmetic
   std::string copied_because;     ///< why an operand could not stay on the device, though it could have been used again
   std::uint64_t stale_pages = 0;  ///< verify only: pages that were assumed to be current but differed from host memory

@@ -17,7 +17,7 @@ decide::Observation observation_of(const report::Record& record, double seconds)
   const auto links = static_cast<std::uint64_t>(record.parts);  // all carry about as much at once
   return {.on_device = true,
           .operands_kept = record.operands_kept,
-          .typical = record.queues_at_once,
+          .typical = record.queues_at_once && !record.runs_on,
           .seconds = seconds + seconds_of_page_faults(record),
           .bytes_to_device = record.bytes_to_device / links,
           .bytes_from_device = record.bytes_from_device / links,

@@ -106,6 +106,7 @@ void note(report::Record& record, std::span<const operation::Operation> operatio
   record.bytes_from_device += traffic.bytes_from_device;
   record.bytes_between_devices += traffic.bytes_between_devices;
   record.bytes_left += traffic.bytes_left;
+  record.runs_on = traffic.runs_on;
   record.bytes_reused += traffic.bytes_reused;
   record.bytes_met += traffic.bytes_met;
   record.bytes_read += bytes_read(operations);

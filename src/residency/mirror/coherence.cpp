@@ -47,13 +47,14 @@ Coherence::Coherence(device::Device& device, ledger::Ledger& ledger, std::shared
       max_copied_(max_copied),
       results_(results),
       place_(ledger),
-      mirrors_(device, place_, mutex_),
+      running_(device),
+      mirrors_(device, place_, running_, mutex_),
       pins_(std::move(pins)),
       direct_copies_(std::move(direct_copies)),
       heuristic_(max_copied, std::move(fingerprint)) {
   if (direct_copies_) direct_copies_->join(place_.number(), device_);
   if (results_ == Results::home || !place_.may_leave()) return;
-  auto source = MirrorSource::create(device_);
+  auto source = MirrorSource::create(device_, running_);
   if (!source) return;
   source_ = std::move(*source);
   place_.read_from(source_.get());
@@ -289,6 +290,7 @@ device::Result<PageAcquisition> Coherence::acquire(const operation::Operation& c
   device::Status held = tl::unexpected(device::no_host_memory());
   const bool complete = platform::contained([&] { held = hold_pages(acquisition, lock); });
   if (complete && held) {
+    if (!acquisition.past_mirrors) ++in_flight_;
     if (platform::contained([&] { drop_pins_not_to_be_used(acquisition, lock); })) return acquisition;
     if (lock) lock.unlock();
     abandon(acquisition);

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,7 @@
 #include "residency/mirror/mirror_source.h"
 #include "residency/mirror/page_acquisition.h"
 #include "residency/mirror/pins.h"
+#include "residency/mirror/running_calls.h"
 #include "residency/mirror/stay_heuristic.h"
 #include "residency/mirror/tracking_heuristic.h"
 #include "residency/mirror/validity.h"
@@ -54,6 +56,13 @@ class Coherence {
   Coherence& operator=(const Coherence&) = delete;
 
   device::Device& device() { return device_; }
+
+  /// Work of calls that have returned. To precede all that a call does on the device.
+  RunningCalls& running() { return running_; }
+  /// Whether a call that holds this acquisition may return once it has been queued: all its results are on the device
+  /// alone, and will be. No other call is in flight: calls of several threads overlap anyway, and would be put in
+  /// order.
+  bool may_run_on(const PageAcquisition& acquisition) const;
 
   /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. For a call that would
   /// copy nearly all that it reads, nothing is held (PageAcquisition::past_mirrors): copies go on while the device
@@ -97,6 +106,9 @@ class Coherence {
   /// What not_to_stay() names is to be in host memory before. False: it cannot stay, and is to be returned through
   /// staging.
   bool leave(PageAcquisition& acquisition, std::size_t operand);
+  /// The same for the first and the last page of a result that has stayed before, if the program has nothing else
+  /// there. False: what lies there is to go home.
+  bool leave_edges(const PageAcquisition& acquisition, std::size_t operand);
   /// The bytes of such a result on pages that cannot be given up.
   std::vector<platform::Span> not_to_stay(const operation::Operand& result) const;
 
@@ -195,7 +207,9 @@ class Coherence {
   bool has_a_region(const operation::Operation& call, const operation::Operand& result) const;
   bool bring_home(const operation::Operand& operand);
   bool leave(std::span<const platform::Span> runs);
-  bool leave_region(const PageAcquisition& acquisition, const operation::Operand& result);
+  bool leave_region(const PageAcquisition& acquisition, const operation::Operand& result, platform::Span region);
+  std::uintptr_t find_end_of_block(platform::Span result);
+  bool all_left_here(const operation::Operand& result) const;
   void leave_probes(PageAcquisition& acquisition);
   bool has_memory(const operation::Operand& operand) const;
   bool may_copy(const PageAcquisition& acquisition, const operation::Operand& operand) const;
@@ -224,6 +238,8 @@ class Coherence {
   std::condition_variable changed_;  // an acquisition ended or an upload arrived
   const Results results_;
   ledger::Place place_;
+  RunningCalls running_;
+  std::atomic<int> in_flight_ = 0;        // acquisitions
   std::unique_ptr<MirrorSource> source_;  // nullptr: results go home
   MirrorMemory mirrors_;
   const std::shared_ptr<Pins> pins_;

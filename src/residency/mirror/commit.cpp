@@ -167,6 +167,7 @@ void Coherence::settle_direct(const PageAcquisition& acquisition, std::size_t op
 // It has an end also without memory: then nothing is current.
 void Coherence::end(PageAcquisition& acquisition, bool home) {
   loaded(acquisition, home);
+  if (!acquisition.past_mirrors) --in_flight_;
   {
     std::unique_lock lock(mutex_);
     tell_other_devices(acquisition);

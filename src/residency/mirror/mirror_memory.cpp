@@ -133,6 +133,7 @@ bool MirrorMemory::give_up_pages(const Backing& backing) {
 bool MirrorMemory::evict(Backing& backing) {
   place_.bring_home(platform::outward_to_pages(backing.host));
   if (!give_up_pages(backing)) return false;
+  running_.finish();
   device_.unback(backing.device, backing.bytes);
   if (backing.dead) dead_bytes_ -= backing.bytes;
   remove(backing, backing.dead ? Uses{} : backing.uses);

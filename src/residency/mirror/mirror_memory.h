@@ -17,6 +17,7 @@
 #include "platform/span.h"
 #include "platform/stopwatch.h"
 #include "residency/mirror/known_operands.h"
+#include "residency/mirror/running_calls.h"
 
 namespace blastoff::residency::mirror {
 
@@ -111,8 +112,8 @@ struct Window {
 /// Not thread-safe: one lock of the owner's guards it.
 class MirrorMemory {
  public:
-  MirrorMemory(device::Device& device, ledger::Place& place, std::mutex& owners)
-      : device_(device), place_(place), owners_(owners) {}
+  MirrorMemory(device::Device& device, ledger::Place& place, RunningCalls& running, std::mutex& owners)
+      : device_(device), place_(place), running_(running), owners_(owners) {}
   MirrorMemory(const MirrorMemory&) = delete;
   MirrorMemory& operator=(const MirrorMemory&) = delete;
   ~MirrorMemory();
@@ -242,6 +243,7 @@ class MirrorMemory {
 
   device::Device& device_;
   ledger::Place& place_;
+  RunningCalls& running_;
   std::mutex& owners_;
   std::vector<std::unique_ptr<Window>> windows_;
   std::list<Backing> backings_;  // least recently used first

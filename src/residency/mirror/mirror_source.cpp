@@ -7,8 +7,8 @@
 
 namespace blastoff::residency::mirror {
 
-device::Result<std::unique_ptr<MirrorSource>> MirrorSource::create(device::Device& device) {
-  std::unique_ptr<MirrorSource> source(new MirrorSource(device));
+device::Result<std::unique_ptr<MirrorSource>> MirrorSource::create(device::Device& device, RunningCalls& running) {
+  std::unique_ptr<MirrorSource> source(new MirrorSource(device, running));
   for (std::size_t i = 0; i < max_slots; ++i) {
     auto queue = device.create_queue();
     if (!queue) return tl::unexpected(std::move(queue.error()));
@@ -31,6 +31,7 @@ MirrorSource::Slot& MirrorSource::take_slot() {
 }
 
 const void* MirrorSource::read(std::span<const ledger::PagesOnDevice> runs) {
+  running_.finish();
   const Slot& slot = take_slot();
   auto* at = static_cast<std::byte*>(slot.buffer);
   device::Status read;
@@ -46,6 +47,7 @@ const void* MirrorSource::read(std::span<const ledger::PagesOnDevice> runs) {
 }
 
 bool MirrorSource::write(std::span<const device::Run> runs) {
+  running_.finish();
   std::vector<device::Run> staged(runs.begin(), runs.end());
   const Slot& slot = take_slot();
   auto* at = static_cast<std::byte*>(slot.buffer);

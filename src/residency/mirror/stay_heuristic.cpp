@@ -131,6 +131,15 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
   region.cost = 0;
 }
 
+void StayHeuristic::remember_block(Span result, std::uintptr_t end) {
+  if (Region* const known = region_of(result); known && known->begin == result.begin) known->end_of_block = end;
+}
+
+std::uintptr_t StayHeuristic::end_of_block(Span result) const {
+  const Region* const known = region_of(result);
+  return known && known->begin == result.begin ? known->end_of_block : 0;
+}
+
 void StayHeuristic::touched(Span pages, std::size_t bytes) {
   Region* const known = regions_.find_up_to(pages.end - 1);
   if (known && known->left > 0 && known->end > pages.begin) count_touched(*known, bytes, cost_of_touching);

@@ -42,6 +42,11 @@ class StayHeuristic {
   /// the program itself looks at the result is to be asked again.
   void left_to_cpu(platform::Span pages, std::size_t bytes);
 
+  /// Remembers where the allocator's block ends that begins with this result, which a call has used before.
+  void remember_block(platform::Span result, std::uintptr_t end);
+  /// 0: not known.
+  std::uintptr_t end_of_block(platform::Span result) const;
+
   /// The memory of the span is gone or new.
   void forget(platform::Span span) { regions_.erase_within(span.begin, span.end); }
 
@@ -50,13 +55,14 @@ class StayHeuristic {
   struct Region {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
-    std::uint64_t kind = 0;   ///< of the latest result
-    int uses = 0;             ///< by the device, since the program touched much of what was left
-    std::size_t left = 0;     ///< bytes, of the latest result
-    std::size_t touched = 0;  ///< bytes, since then, that did not stay once more
-    double cost = 0;          ///< of touching those, in bytes that come home during their calls
-    double saved = 0;         ///< bytes that did not come home, less what touching others has cost
-    int patience = 0;         ///< uses until the next probe
+    std::uint64_t kind = 0;           ///< of the latest result
+    int uses = 0;                     ///< by the device, since the program touched much of what was left
+    std::size_t left = 0;             ///< bytes, of the latest result
+    std::size_t touched = 0;          ///< bytes, since then, that did not stay once more
+    double cost = 0;                  ///< of touching those, in bytes that come home during their calls
+    double saved = 0;                 ///< bytes that did not come home, less what touching others has cost
+    int patience = 0;                 ///< uses until the next probe
+    std::uintptr_t end_of_block = 0;  ///< of an allocator's block that begins with the region; 0: not known
   };
   Region* region_of(platform::Span span);
   const Region* region_of(platform::Span span) const;

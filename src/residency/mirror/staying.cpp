@@ -36,6 +36,16 @@ Span region_of(const operation::Operand& result) {
   return platform::inward_to_pages(bounds(result));
 }
 
+/// Calls visit(Span) for its first and its last bytes if they do not fill their page.
+template <class Visit>
+void each_edge(const operation::Operand& result, Visit&& visit) {
+  const Span whole = bounds(result);
+  const Span region = region_of(result);
+  if (region.empty()) return;
+  if (whole.begin < region.begin) visit(Span{whole.begin, region.begin});
+  if (whole.end > region.end) visit(Span{region.end, whole.end});
+}
+
 /// Appends those bytes of the pages that are none of the operand's.
 void append_others(const operation::Operand& operand, Span pages, std::vector<Span>& bytes) {
   std::uintptr_t at = pages.begin;
@@ -148,9 +158,7 @@ std::vector<Span> Coherence::not_to_stay(const operation::Operand& result) const
     each_span_on_shared_pages(result, add);
     return found;
   }
-  const Span region = region_of(result);
-  each_span_within(result, {bounds(result).begin, region.begin}, add);
-  each_span_within(result, {region.end, bounds(result).end}, add);
+  each_edge(result, [&](Span edge) { each_span_within(result, edge, add); });
   return found;
 }
 
@@ -164,7 +172,7 @@ bool Coherence::leave(PageAcquisition& acquisition, std::size_t operand) {
     each_filled_run(result, [&](Span run) { runs.push_back(run); });
     left = leave(runs);
   } else {
-    left = leave_region(acquisition, result);
+    left = leave_region(acquisition, result, region_of(result));
   }
   acquisition.stays[operand] = left;
   if (left) acquisition.left[operand] = result.part_bytes();
@@ -175,8 +183,7 @@ bool Coherence::leave(PageAcquisition& acquisition, std::size_t operand) {
 // The lock keeps others from the pages: calls that compute in them, or bring them, and those who page-lock them. What
 // has been page-locked must keep its pages. Other bytes of them may be written past the page table at any time, so that
 // it is not enough to have asked after the latest scan.
-bool Coherence::leave_region(const PageAcquisition& acquisition, const operation::Operand& result) {
-  const Span region = region_of(result);
+bool Coherence::leave_region(const PageAcquisition& acquisition, const operation::Operand& result, Span region) {
   if (place_.left_again(region)) return true;
   if (tracking::dma_writer(pins_->others_pin())) return false;
   const std::lock_guard lock(mutex_);
@@ -191,6 +198,55 @@ bool Coherence::leave_region(const PageAcquisition& acquisition, const operation
   count_writer(acquisition, +1);
   const auto others = [&](Span pages, std::vector<Span>& bytes) { append_others(result, pages, bytes); };
   return alone && place_.leave(region, others);
+}
+
+// Other data on the same page may be in use all the time, or be what the allocator needs to let the pager work. At the
+// ends of a block of malloc's with a mapping of its own lies only its header, which is read when the program frees it.
+// A result's edges are left where all else of it has stayed before.
+bool Coherence::leave_edges(const PageAcquisition& acquisition, std::size_t operand) {
+  const operation::Operand& result = acquisition.call.operands()[operand];
+  if (all_left_here(result)) return true;
+  if (!has_a_region(acquisition.call, result) || !place_.all_left_here(region_of(result))) return false;
+  const std::uintptr_t end_of_block = find_end_of_block(bounds(result));
+  const auto ends_at = [&](std::uintptr_t boundary) {
+    const Span behind{boundary, boundary + platform::page_size()};
+    return end_of_block == boundary || (!place_.any_left(behind) && platform::ends_mapping(boundary));
+  };
+  bool left = true;
+  each_edge(result, [&](Span edge) {
+    const Span page = platform::outward_to_pages(edge);
+    const bool alone = (edge.begin == page.begin || end_of_block != 0) && (edge.end == page.end || ends_at(page.end));
+    left = left && (place_.all_left_here(page) || (alone && leave_region(acquisition, result, page)));
+  });
+  return left;
+}
+
+/// Of the allocator's block that begins with the span. It is remembered, since to read its header brings it home.
+std::uintptr_t Coherence::find_end_of_block(Span result) {
+  if (place_.any_left(platform::outward_to_pages({result.begin, result.begin + 1}))) {
+    const std::lock_guard lock(mutex_);
+    return stays_.end_of_block(result);
+  }
+  const std::uintptr_t end = platform::end_of_malloc_mapping(result.begin);
+  const std::lock_guard lock(mutex_);
+  stays_.remember_block(result, end);
+  return end;
+}
+
+bool Coherence::all_left_here(const operation::Operand& result) const {
+  if (!has_its_own_pages(result)) return place_.all_left_here(platform::outward_to_pages(bounds(result)));
+  bool left = true;
+  each_touched_run(result, [&](Span run) { left = left && place_.all_left_here(run); });
+  return left;
+}
+
+bool Coherence::may_run_on(const PageAcquisition& acquisition) const {
+  if (place_.shared() || in_flight_ != 1 || !acquisition.call.outlives_call) return false;
+  bool stay = true;
+  acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    stay = stay && acquisition.stays[i] && all_left_here(result);
+  });
+  return stay;
 }
 
 bool Coherence::leave(std::span<const Span> runs) {

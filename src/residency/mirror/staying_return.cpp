@@ -33,6 +33,7 @@ class StayingReturn final : public ReturnPath {
 
  private:
   Status leave(std::size_t index) {
+    coherence_.leave_edges(acquisition_, index);
     std::vector<Transfer> pieces;
     for (const platform::Span span : coherence_.not_to_stay(acquisition_.call.operands()[index])) {
       const std::size_t bytes = span.bytes();
@@ -63,6 +64,7 @@ class StayingReturn final : public ReturnPath {
   /// Host memory is written when all of it has arrived.
   Status bring(const std::vector<Transfer>& transfers) {
     if (transfers.empty()) return {};
+    if (auto computed = queues_.compute->synchronize(); !computed) return computed;
     traffic_.bytes_from_device += bytes_of(transfers);
     auto download = staging_.download(transfers, *queues_.download);
     return download ? (*download)->finish() : tl::unexpected(std::move(download.error()));

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <thread>
@@ -73,6 +74,47 @@ TEST(MallocArenas, DoNotHaveLargeBlocks) {
   constexpr std::size_t bytes = std::size_t{40} << 20;
   const std::vector<char> block(bytes);
   EXPECT_FALSE(in_malloc_arena(span_of(block.data(), bytes)));
+}
+
+std::uintptr_t address_of(const void* memory) {
+  return reinterpret_cast<std::uintptr_t>(memory);
+}
+
+std::uintptr_t next_page(std::uintptr_t address) {
+  return (address + page_size() - 1) / page_size() * page_size();
+}
+
+TEST(MallocMappings, BeginAndEndWithLargeBlocks) {
+  mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  constexpr std::size_t bytes = 3'000'000;
+  std::vector<std::unique_ptr<char, decltype(&std::free)>> blocks;
+  for (int i = 0; i < 4; ++i)  // side by side, but for the first one perhaps
+    blocks.emplace_back(static_cast<char*>(std::malloc(bytes)), &std::free);
+  for (const auto& block : blocks) {
+    EXPECT_EQ(end_of_malloc_mapping(address_of(block.get())), next_page(address_of(block.get()) + bytes));
+    EXPECT_EQ(end_of_malloc_mapping(address_of(block.get()) + 16), 0U) << "other data lies before it";
+    EXPECT_EQ(end_of_malloc_mapping(next_page(address_of(block.get())) + 16), 0U);
+    EXPECT_EQ(end_of_malloc_mapping(next_page(address_of(block.get()))), 0U) << "of a page";
+    EXPECT_FALSE(ends_mapping(next_page(address_of(block.get())))) << "the block goes on";
+  }
+  EXPECT_GE(std::ranges::count_if(
+                blocks, [](const auto& block) { return ends_mapping(next_page(address_of(block.get()) + bytes)); }),
+            3);
+  const std::unique_ptr<char, decltype(&std::free)> aligned(static_cast<char*>(std::aligned_alloc(64, bytes)),
+                                                            &std::free);
+  EXPECT_EQ(end_of_malloc_mapping(address_of(aligned.get())), next_page(address_of(aligned.get()) + bytes));
+}
+
+TEST(MallocMappings, AreNeitherSmallBlocksNorOtherMemory) {
+  const std::unique_ptr<char, decltype(&std::free)> small(static_cast<char*>(std::malloc(10'000)), &std::free);
+  EXPECT_EQ(end_of_malloc_mapping(address_of(small.get())), 0U);
+  const test::Memory memory(16);
+  EXPECT_EQ(end_of_malloc_mapping(memory.span().begin), 0U);
+  EXPECT_EQ(end_of_malloc_mapping(memory.span().begin + 16), 0U);
+  EXPECT_FALSE(ends_mapping(memory.span().begin + page_size()));
+  static char data[100'000];
+  EXPECT_EQ(end_of_malloc_mapping(address_of(data + 64)), 0U);
+  EXPECT_FALSE(ends_mapping(next_page(address_of(data + sizeof data / 2))));
 }
 
 }  // namespace

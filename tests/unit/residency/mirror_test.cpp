@@ -132,11 +132,11 @@ TEST(KnownOperands, RemembersTheLatestAndForgetsWhatOthersLack) {
 
 class MirrorMemoryTest : public testing::Test {
  protected:
-  MirrorMemoryTest() {
+  static std::unique_ptr<device::Device> open_simulated() {
     device::Choice choice;
     choice.name = "simulated";
     choice.simulated_memory = 64 * chunk_bytes;
-    device_ = std::move(*device::open(choice));
+    return std::move(*device::open(choice));
   }
   // Addresses of the program's that no memory is needed behind.
   static constexpr std::uintptr_t host = std::uintptr_t{1} << 40;
@@ -147,16 +147,17 @@ class MirrorMemoryTest : public testing::Test {
 
   void limit_mirrors(std::size_t bytes) { device_->accountant().limit(device::MemoryClient::mirrors, bytes); }
 
-  std::unique_ptr<device::Device> device_;
+  std::unique_ptr<device::Device> device_ = open_simulated();
   ledger::Ledger ledger_{std::make_unique<test::PlayedTracker>()};
   ledger::Place place_{ledger_};
+  RunningCalls running_{*device_};
   std::mutex mutex_;
   const std::unique_lock<std::mutex> lock_{mutex_};
 };
 
 TEST_F(MirrorMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
   limit_mirrors(4 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_);
   const std::uintptr_t matrix = host + 16;
   auto held = mirrors.back({{host, host + chunk_bytes}}, matrix);  // its last page reaches into the next granule
   ASSERT_TRUE(held) << held.error().message;
@@ -169,7 +170,7 @@ TEST_F(MirrorMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
 
 TEST_F(MirrorMemoryTest, DistancesAreKept) {
   limit_mirrors(32 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_);
   auto first = mirrors.back({{host, host + 4096}}, host);
   auto second = mirrors.back({{host + 5 * chunk_bytes, host + 6 * chunk_bytes}}, host);
   ASSERT_TRUE(first && second);
@@ -180,7 +181,7 @@ TEST_F(MirrorMemoryTest, DistancesAreKept) {
 
 TEST_F(MirrorMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
   limit_mirrors(2 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_);
   const Span a{host, host + chunk_bytes};
   const Span b{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
   const Span c{host + 20 * chunk_bytes, host + 21 * chunk_bytes};
@@ -220,7 +221,7 @@ class MirrorEviction : public MirrorMemoryTest {
   /// How many were missing since this was asked.
   int missing() { return std::exchange(missing_, 0); }
 
-  MirrorMemory mirrors_{*device_, place_, mutex_};
+  MirrorMemory mirrors_{*device_, place_, running_, mutex_};
 
  private:
   int missing_ = 0;
@@ -306,7 +307,7 @@ TEST_F(MirrorEviction, NothingGoesForACallThatCannotFit) {
 
 TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
   limit_mirrors(2 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_);
   auto held = mirrors.back({{host, host + 2 * chunk_bytes}}, host);
   ASSERT_TRUE(held);
   auto refused = mirrors.back({{host + 4 * chunk_bytes, host + 5 * chunk_bytes}}, host);
@@ -320,7 +321,7 @@ TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
 
 TEST_F(MirrorMemoryTest, WhatAnotherDeviceCopiesStays) {
   limit_mirrors(2 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_);
   const Span lent{host, host + chunk_bytes};
   const Span others{host + 4 * chunk_bytes, host + 6 * chunk_bytes};
   auto held = mirrors.back({lent}, host);
@@ -346,7 +347,7 @@ TEST_F(MirrorMemoryTest, WhatAnotherDeviceCopiesStays) {
 
 TEST_F(MirrorMemoryTest, WhatIsNotHeldIsGivenBackAtOnce) {
   limit_mirrors(4 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_);
   const Span used{host, host + chunk_bytes};
   const Span idle{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
   auto held = mirrors.back({used}, host);
@@ -383,7 +384,7 @@ class MirrorsOfLostMemory : public MirrorMemoryTest {
   }
   std::size_t mirrored() { return device_->accountant().held(device::MemoryClient::mirrors).now; }
 
-  MirrorMemory mirrors_{*device_, place_, mutex_};
+  MirrorMemory mirrors_{*device_, place_, running_, mutex_};
 };
 
 TEST_F(MirrorsOfLostMemory, ItsMemoryAndItsRecordsGo) {
@@ -466,7 +467,7 @@ TEST_F(MirrorsOfLostMemory, WhatACallHoldsGoesWhenTheCallEnds) {
 
 TEST_F(MirrorMemoryTest, OverlappingRunsAreBackedOnce) {
   limit_mirrors(3 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_);
   auto held = mirrors.back({{host, host + 2 * chunk_bytes}, {host + chunk_bytes, host + 3 * chunk_bytes}}, host);
   ASSERT_TRUE(held) << held.error().message;
   mirrors.unhold(*held);

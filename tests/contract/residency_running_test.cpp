@@ -1,0 +1,280 @@
+// Calls whose results stay on the device may return while it still computes. Nobody notices: not the program, which
+// reads, writes and frees the matrices, and not other calls.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "blas/call.h"
+#include "guarded_matrix.h"
+#include "platform/malloc_arenas.h"
+#include "platform/span.h"
+#include "reference_blas.h"
+#include "residency_case.h"
+#include "residency_rig.h"
+
+namespace blastoff {
+namespace {
+
+using support::Edge;
+using support::Flavour;
+using support::Outcome;
+using support::Rig;
+using support::RigOptions;
+
+constexpr std::int64_t order = 131;
+constexpr std::int64_t depth = 8;  // only so many columns and rows of what is multiplied
+constexpr std::size_t count = static_cast<std::size_t>(order * order);
+
+/// A square matrix in a block of malloc's that has a mapping of its own, and what it should hold.
+class Matrix {
+ public:
+  Matrix() { allocate(); }
+
+  void allocate() {
+    elements_.reset();
+    std::vector<Block> in_the_heap;  // which may have room
+    do {
+      if (elements_) in_the_heap.push_back(std::move(elements_));
+      elements_.reset(static_cast<double*>(std::malloc(count * sizeof(double))));
+    } while (platform::in_malloc_arena({address(), address() + count * sizeof(double)}));
+    fill(0);
+  }
+  void fill(unsigned seed) {
+    std::mt19937 engine(seed);
+    for (std::size_t i = 0; i < count; ++i) elements_[i] = static_cast<double>(engine() % 5) - 2;
+    wanted_.assign(elements_.get(), elements_.get() + count);
+    largest_ = 2;
+  }
+  void set(std::size_t at, double value) { elements_[at] = wanted_[at] = value; }
+
+  double* data() const { return elements_.get(); }
+  std::vector<double>& wanted() { return wanted_; }
+  bool right() const { return std::equal(wanted_.begin(), wanted_.end(), elements_.get()); }
+  bool right_at(std::size_t at) const { return elements_[at] == wanted_[at]; }
+
+  /// A bound of the elements, so that all sums are exact.
+  double largest() const { return largest_; }
+  void set_largest(double bound) { largest_ = bound; }
+
+ private:
+  struct Free {
+    void operator()(double* block) const { std::free(block); }
+  };
+  using Block = std::unique_ptr<double[], Free>;
+  std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(elements_.get()); }
+
+  Block elements_;
+  std::vector<double> wanted_;
+  double largest_ = 0;
+};
+
+blas::Call product(void* a, void* b, void* c, double beta) {
+  blas::Call call = support::options_of(blas::Routine::dgemm, order, order, depth, beta);
+  void* const addresses[3] = {a, b, c};
+  const std::int64_t leading[3] = {order, order, order};
+  blas::shape_operands(call, addresses, leading);
+  return call;
+}
+
+class RunningCalls : public testing::TestWithParam<Flavour> {
+ protected:
+  // Blocks of this size keep mappings of their own, whatever has been freed.
+  static void SetUpTestSuite() { mallopt(M_MMAP_THRESHOLD, 128 << 10); }
+
+  void start(const RigOptions& options = {}) {
+    std::string reason;
+    rig_ = Rig::create(GetParam(), options, reason);
+    if (!rig_) GTEST_SKIP() << reason;
+    for (auto& queues : queues_) queues = rig_->queues();
+  }
+
+  /// c = a b + beta c, by one of two threads' queues. Returns whether the call ran on.
+  bool multiply(Matrix& a, Matrix& b, Matrix& c, double beta, std::size_t queues = 0) {
+    reference::compute(product(a.wanted().data(), b.wanted().data(), c.wanted().data(), beta));
+    c.set_largest(static_cast<double>(depth) * a.largest() * b.largest() + beta * c.largest());
+    const Outcome outcome =
+        support::run_call(rig_->policy(), queues_[queues], product(a.data(), b.data(), c.data(), beta));
+    EXPECT_FALSE(outcome.error) << outcome.error->message;
+    return outcome.traffic.runs_on;
+  }
+  /// Until a call with this result runs on.
+  void settle(Matrix& a, Matrix& b, Matrix& c) {
+    bool runs_on = false;
+    for (int call = 0; call < 20 && !runs_on; ++call) runs_on = multiply(a, b, c, 0);
+    ASSERT_TRUE(runs_on);
+  }
+
+  std::unique_ptr<Rig> rig_;
+  std::array<device::CallQueues, 2> queues_;
+};
+
+#define START(...)    \
+  start(__VA_ARGS__); \
+  if (testing::Test::IsSkipped()) return
+
+TEST_P(RunningCalls, AreThoseWhoseResultsHaveStayedBefore) {
+  START();
+  Matrix a, b, c;
+  a.fill(1);
+  b.fill(2);
+  EXPECT_FALSE(multiply(a, b, c, 0)) << "its pages are given up at the end of this call";
+  EXPECT_FALSE(multiply(a, b, c, 1)) << "so are the first and the last";
+  for (int call = 0; call < 20; ++call) EXPECT_TRUE(multiply(a, b, c, 1));
+  EXPECT_TRUE(c.right());
+  EXPECT_FALSE(multiply(a, b, c, 1)) << "the program has looked";
+  EXPECT_TRUE(c.right());
+}
+
+TEST_P(RunningCalls, KeepTheBlockOfTheirResult) {
+  START();
+  Matrix a, b, c;
+  const std::size_t usable = malloc_usable_size(c.data());
+  settle(a, b, c);
+  EXPECT_EQ(malloc_usable_size(c.data()), usable);
+  settle(a, b, c);
+  c.allocate();
+  settle(a, b, c);
+  EXPECT_TRUE(c.right());
+}
+
+// Their first and last pages hold other data, which the program may use at any time.
+TEST_P(RunningCalls, AreNoneWhereOtherDataLiesBesideTheResult) {
+  START();
+  Matrix a, b;
+  support::GuardedMatrix c(blas::Scalar::d, order, order, order, Edge::last_element);
+  ASSERT_NE(reinterpret_cast<std::uintptr_t>(c.address()) % platform::page_size(), 0U);
+  for (int call = 0; call < 6; ++call) {
+    const Outcome outcome = support::run_call(rig_->policy(), queues_[0], product(a.data(), b.data(), c.address(), 0));
+    EXPECT_FALSE(outcome.error);
+    EXPECT_FALSE(outcome.traffic.runs_on);
+  }
+}
+
+TEST_P(RunningCalls, AreNoneBesideOtherCalls) {
+  START();
+  Matrix a, b, c, d;
+  settle(a, b, c);
+  auto other = rig_->policy().begin(product(a.data(), b.data(), d.data(), 0), queues_[1]);
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_FALSE(multiply(a, b, c, 1));
+  other->reset();
+  multiply(a, b, c, 1);
+  EXPECT_TRUE(multiply(a, b, c, 1));
+  EXPECT_TRUE(c.right());
+}
+
+TEST_P(RunningCalls, ReadWhatTheirOperandsWereWhenTheyWereMade) {
+  START();
+  Matrix a, b, c, d;
+  for (unsigned round = 0; round < 10; ++round) {
+    settle(a, b, c);
+    a.fill(round);
+    multiply(a, b, d, 0, 1);  // brings the matrix to where the running call reads it
+    EXPECT_TRUE(d.right());
+    EXPECT_TRUE(c.right());
+  }
+}
+
+TEST_P(RunningCalls, AreFollowedByCallsOnOtherQueues) {
+  START();
+  Matrix a, b, c, d;
+  a.fill(1);
+  b.fill(2);
+  settle(a, b, c);
+  for (int round = 0; round < 10; ++round) {
+    multiply(a, b, c, 1, 0);
+    multiply(c, b, d, 0, 1);
+    multiply(a, d, c, 0, 0);
+    c.set_largest(2);
+  }
+  EXPECT_TRUE(d.right());
+  EXPECT_TRUE(c.right());
+}
+
+TEST_P(RunningCalls, KeepTheirDeviceMemory) {
+  RigOptions options;
+  options.budget = std::size_t{16} << 20;  // two granules of 2 MiB for each matrix of a call, and two more
+  START(options);
+  std::vector<std::unique_ptr<char[]>> between;  // so that each has device memory of its own
+  std::array<std::unique_ptr<Matrix>, 8> made;
+  for (auto& each : made) {
+    between.push_back(std::make_unique<char[]>(std::size_t{4} << 20));
+    each = std::make_unique<Matrix>();
+  }
+  const auto matrix = [&](unsigned index) -> Matrix& { return *made[index]; };
+  for (unsigned round = 0; round < 12; ++round) {
+    settle(matrix(2), matrix(3), matrix(round % 2));
+    multiply(matrix(4 + round % 4), matrix(4 + (round + 1) % 4), matrix(4 + (round + 2) % 4), 0, 1);
+  }
+  for (const auto& each : made) EXPECT_TRUE(each->right());
+}
+
+// The device memory of what has been freed goes back at any time.
+TEST_P(RunningCalls, MayHaveTheirMatricesFreed) {
+  START();
+  Matrix a, b;
+  for (unsigned round = 0; round < 10; ++round) {
+    Matrix c;
+    settle(a, b, c);
+    if (round % 2 == 0) a.allocate();
+    if (round % 3 == 0) rig_->policy().release_operands();
+  }
+  rig_->end_policy();
+}
+
+TEST_P(RunningCalls, AtRandom) {
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    RigOptions options;
+    options.seed = seed;
+    if (seed % 2 == 0) options.budget = std::size_t{10} << 20;
+    START(options);
+    std::mt19937 engine(seed);
+    std::array<Matrix, 6> matrices;
+    int running = 0;
+    for (int step = 0; step < 250; ++step) {
+      // The CPU writes some of them, and calls write the others.
+      const bool call = engine() % 16 >= 5;
+      Matrix& matrix = matrices[call ? engine() % 3 : engine() % 16 == 0 ? engine() % 6 : 3 + engine() % 3];
+      const auto at = static_cast<std::size_t>(engine() % count);
+      switch (call ? 5 : engine() % 5) {
+        case 0: EXPECT_TRUE(matrix.right()) << "step " << step; break;
+        case 1: EXPECT_TRUE(matrices[engine() % 6].right_at(at)) << "step " << step; break;
+        case 2: matrix.set(at, 1); break;
+        case 3: matrix.fill(engine()); break;
+        case 4:
+          if (engine() % 4 == 0) matrix.allocate();
+          break;
+        default: {
+          const std::size_t place = static_cast<std::size_t>(&matrix - matrices.data());
+          Matrix& a = matrices[(place + 1 + engine() % 2) % matrices.size()];
+          Matrix& b = matrices[(place + 3 + engine() % 3) % matrices.size()];
+          for (Matrix* const operand : {&a, &b, &matrix})
+            if (operand->largest() > 1e5) operand->fill(engine());
+          running += multiply(a, b, matrix, engine() % 2 == 0 ? 0 : 1, engine() % 2) ? 1 : 0;
+        }
+      }
+      if (HasFailure()) return;
+    }
+    for (const Matrix& matrix : matrices) EXPECT_TRUE(matrix.right());
+    EXPECT_GT(running, 8);
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<Flavour>& info) {
+  return info.param.device;
+}
+
+INSTANTIATE_TEST_SUITE_P(AllDevices, RunningCalls,
+                         testing::Values(Flavour{"stay", "simulated"}, Flavour{"stay", "delayed"},
+                                         Flavour{"stay", "pinning"}, Flavour{"stay", "cuda"}),
+                         name_of);
+
+}  // namespace
+}  // namespace blastoff
