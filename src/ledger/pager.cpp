@@ -1,6 +1,5 @@
 #include "ledger/pager.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -141,20 +140,20 @@ Pager::Left Pager::leave(std::size_t place, Span span, const OtherBytes& others)
   const std::size_t overwritten = states_.newest_bytes(span);
   if (completed && states_.leave(place, span)) {
     gauge_.load()->overwritten += overwritten;
-    free_memory(taken->pages.span());
+    free_memory(taken->pages);
     return Left::yes;
   }
   absent_.put_back(*taken, home);
   return Left::no;
 }
 
-/// Frees the memory behind memory of ours, which the kernel does much faster for several threads than when one unmaps
-/// it.
-void Pager::free_memory(Span memory) {
+/// The kernel frees memory much faster for several threads than when one unmaps it.
+void Pager::free_memory(const platform::OwnedMapping& memory) {
   constexpr std::size_t piece = std::size_t{16} << 20;
-  workers_->run((memory.bytes() + piece - 1) / piece, [&](std::size_t index) {
-    const std::uintptr_t begin = memory.begin + index * piece;
-    madvise(reinterpret_cast<void*>(begin), std::min(piece, memory.end - begin), MADV_DONTNEED);
+  const Span whole = memory.span();
+  workers_->run((whole.bytes() + piece - 1) / piece, [&](std::size_t index) {
+    const std::uintptr_t begin = whole.begin + index * piece;
+    memory.free({begin, std::min<std::uintptr_t>(begin + piece, whole.end)});
   });
 }
 

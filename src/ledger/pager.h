@@ -118,7 +118,7 @@ class Pager final : private tracking::AbsentPages::Filler {
   void make_workers();
   bool complete(const tracking::AbsentPages::Taken& taken, const std::vector<PagesOnDevice>& copies,
                 const platform::IntervalSet& lacking, const OtherBytes& others);
-  void free_memory(Span memory);
+  void free_memory(const platform::OwnedMapping& memory);
   void fill_touched(std::uintptr_t address, std::vector<Span>& touched);
   Span window_at(std::uintptr_t page);
 

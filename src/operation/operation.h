@@ -82,7 +82,7 @@ class Operation {
   /// Only the execution shows whether there is a result: a matrix may be singular. If there is none, host memory must
   /// be unchanged.
   bool may_fail = false;
-  /// Once it has been queued, the device needs nothing of the host for it any more: no argument, buffer or library call.
+  /// Once it has been queued, the device needs nothing of the host for it any more: no argument, no buffer and no call.
   bool outlives_call = false;
   /// What lies between the columns of an operand may have been allocated apart from it.
   bool gaps_are_others = false;

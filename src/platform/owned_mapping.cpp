@@ -46,6 +46,10 @@ OwnedMapping OwnedMapping::reserved_like(Span span) {
   return {};
 }
 
+void OwnedMapping::free(Span part) const {
+  madvise(reinterpret_cast<void*>(part.begin), part.bytes(), MADV_DONTNEED);
+}
+
 void OwnedMapping::keep_only_until(std::uintptr_t end, Span rest) {
   span_.end = end;
   unmap(rest);

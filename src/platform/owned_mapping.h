@@ -21,6 +21,9 @@ class OwnedMapping {
 
   Span span() const { return span_; }
 
+  /// Frees the memory behind a part of it, which holds zeros from then on.
+  void free(Span part) const;
+
   /// Gives up the addresses from `end` on, without unmapping them: they may be somebody else's by now. Unmaps `rest`.
   void keep_only_until(std::uintptr_t end, Span rest);
 
