@@ -46,7 +46,7 @@ class Matrix {
     } while (platform::in_malloc_arena({address(), address() + count * sizeof(double)}));
     fill(0);
   }
-  void fill(unsigned seed) {
+  void fill(std::mt19937::result_type seed) {
     std::mt19937 engine(seed);
     for (std::size_t i = 0; i < count; ++i) elements_[i] = static_cast<double>(engine() % 5) - 2;
     wanted_.assign(elements_.get(), elements_.get() + count);
