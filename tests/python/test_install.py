@@ -132,11 +132,11 @@ def test_a_path_with_a_space_is_refused(moved):
     assert done.returncode == 2 and "cannot contain a space" in done.stderr
 
 
-def test_a_missing_python_package_is_one_line(moved, tmp_path):
-    (tmp_path / "jsonschema.py").write_text("raise ModuleNotFoundError(name='jsonschema')\n")
-    (tmp_path / "run.json").write_text("{}")
-    done = run(moved / "bin" / "blastoff", "report", tmp_path / "run.json", PYTHONPATH=str(tmp_path))
-    assert done.returncode == 2 and re.fullmatch(r"blastoff: this command needs the Python package jsonschema, which \S+ lacks\n", done.stderr), (
+def test_a_missing_python_package_is_one_line(moved, report, write, tmp_path):
+    (tmp_path / "jinja2.py").write_text("raise ModuleNotFoundError(name='jinja2')\n")
+    page = tmp_path / "page.html"
+    done = run(moved / "bin" / "blastoff", "report", *write(report), "--html", page, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2 and re.fullmatch(r"blastoff: this command needs the Python package jinja2, which \S+ lacks\n", done.stderr), (
         done.stderr
     )
 

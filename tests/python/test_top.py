@@ -68,7 +68,8 @@ def test_results_that_stay_are_told(blastoff, tmp_path):
     command = [sys.executable, "-m", "blastoff", "run", *options, str(program), "sleep", str(tmp_path / "file")]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "computed\n"
-        looks = [blastoff("top", "--once", "--interval=0.1", *words, env=env).stdout for words in ([], ["--json"])]
+        look_at = ["top", "--once", "--interval=0.1", "--pid", process.pid]  # runs of other tests may be newer
+        looks = [blastoff(*look_at, *words, env=env).stdout for words in ([], ["--json"])]
         process.terminate()
     look = json.loads(looks[1])
     if look["totals"]["bytes_left"] == 0:

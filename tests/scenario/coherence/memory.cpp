@@ -108,6 +108,8 @@ Pages pages_within(const Buffer& buffer, Random& random) {
 void move_mapping(Buffer& buffer, Random& random) {
   char* old = buffer.map;
   const std::size_t offset = static_cast<std::size_t>(buffer.data - buffer.map);
+  // Advice for a part has split the mapping, and mremap() takes one mapping.
+  madvise(old, buffer.map_bytes, buffer.storage == Storage::huge_mapping ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   void* moved = nullptr;
   if (random.one_in(2)) {
     char* target = map_or_die(nullptr, buffer.map_bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1);
