@@ -133,10 +133,10 @@ def test_a_path_with_a_space_is_refused(moved):
 
 
 def test_a_missing_python_package_is_one_line(moved, report, write, tmp_path):
-    (tmp_path / "jinja2.py").write_text("raise ModuleNotFoundError(name='jinja2')\n")
+    (tmp_path / "matplotlib.py").write_text("raise ModuleNotFoundError(name='matplotlib')\n")
     page = tmp_path / "page.html"
     done = run(moved / "bin" / "blastoff", "report", *write(report), "--html", page, PYTHONPATH=str(tmp_path))
-    assert done.returncode == 2 and re.fullmatch(r"blastoff: this command needs the Python package jinja2, which \S+ lacks\n", done.stderr), (
+    assert done.returncode == 2 and re.fullmatch(r"blastoff: this command needs the Python package matplotlib, which \S+ lacks\n", done.stderr), (
         done.stderr
     )
 
