@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -35,12 +34,12 @@ struct MallocChunk {
   std::uintptr_t size;      ///< with flags in its lowest bits
 };
 
-/// Where the chunk at the address ends, if it has a mapping of its own; else 0.
-std::uintptr_t end_of_mapped_chunk(std::uintptr_t address) {
+/// Where the chunk at the address ends, if it has a mapping of its own; else 0. Sanitizers forbid to read what is the
+/// allocator's.
+[[gnu::no_sanitize_address, gnu::no_sanitize_thread]] std::uintptr_t end_of_mapped_chunk(std::uintptr_t address) {
   constexpr std::uintptr_t flags = 7;
   constexpr std::uintptr_t mapped_flag = 2;
-  MallocChunk chunk{};
-  std::memcpy(&chunk, reinterpret_cast<const void*>(address), sizeof chunk);
+  const volatile auto& chunk = *reinterpret_cast<const volatile MallocChunk*>(address);
   const std::uintptr_t page = page_size();
   const std::uintptr_t bytes = chunk.size & ~flags;
   const std::uintptr_t end = address + bytes;

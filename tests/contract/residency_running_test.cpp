@@ -89,6 +89,9 @@ class RunningCalls : public testing::TestWithParam<Flavour> {
   static void SetUpTestSuite() { mallopt(M_MMAP_THRESHOLD, 128 << 10); }
 
   void start(const RigOptions& options = {}) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer has an allocator of its own";
+#endif
     std::string reason;
     rig_ = Rig::create(GetParam(), options, reason);
     if (!rig_) GTEST_SKIP() << reason;

@@ -85,6 +85,9 @@ std::uintptr_t next_page(std::uintptr_t address) {
 }
 
 TEST(MallocMappings, BeginAndEndWithLargeBlocks) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer has an allocator of its own";
+#endif
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   constexpr std::size_t bytes = 3'000'000;
   std::vector<std::unique_ptr<char, decltype(&std::free)>> blocks;
