@@ -22,7 +22,7 @@ void LeftResults::note(const LeftResult& result) {
 }
 
 std::string LeftResults::names(std::vector<Span> runs) const {
-  constexpr std::size_t most_names = 8;  // for one line
+  constexpr std::size_t max_names = 8;  // for one line
   platform::IntervalSet rest;
   for (const Span run : runs) rest.add(run);
   std::vector<std::string> names;
@@ -43,8 +43,8 @@ std::string LeftResults::names(std::vector<Span> runs) const {
     return true;
   });
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), most_names); ++i) text += (i > 0 ? ", " : "") + names[i];
-  if (names.size() > most_names) text += fmt::format(", and {} more", names.size() - most_names);
+  for (std::size_t i = 0; i < std::min(names.size(), max_names); ++i) text += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > max_names) text += fmt::format(", and {} more", names.size() - max_names);
   return text;
 }
 

@@ -34,20 +34,6 @@ struct MallocChunk {
   std::uintptr_t size;      ///< with flags in its lowest bits
 };
 
-/// Where the chunk at the address ends, if it has a mapping of its own; else 0. Sanitizers forbid to read what is the
-/// allocator's.
-[[gnu::no_sanitize_address, gnu::no_sanitize_thread]] std::uintptr_t end_of_mapped_chunk(std::uintptr_t address) {
-  constexpr std::uintptr_t flags = 7;
-  constexpr std::uintptr_t mapped_flag = 2;
-  const volatile auto& chunk = *reinterpret_cast<const volatile MallocChunk*>(address);
-  const std::uintptr_t page = page_size();
-  const std::uintptr_t bytes = chunk.size & ~flags;
-  const std::uintptr_t end = address + bytes;
-  const bool mapped = (chunk.size & flags) == mapped_flag && chunk.left_out < page && bytes >= page &&
-                      (address - chunk.left_out) % page == 0 && end % page == 0;
-  return mapped ? end : 0;
-}
-
 }  // namespace
 
 // The part of an arena's heap that is in use is writable from its beginning on, in one mapping or in some. Memory up to
@@ -71,16 +57,18 @@ bool in_malloc_arena(Span span) {
   return reserved && mapping->span.begin > span.begin && mapping->span.begin < end && mapping->span.end >= end;
 }
 
-std::uintptr_t end_of_malloc_mapping(std::uintptr_t address) {
-  if (address % page_size() < sizeof(MallocChunk) || address % alignof(MallocChunk) != 0) return 0;
-  return end_of_mapped_chunk(address - sizeof(MallocChunk));
-}
-
-bool ends_mapping(std::uintptr_t boundary) {
-  Mappings mappings;
-  const auto mapping = mappings.covering(boundary - 1);
-  if (!mapping) return false;
-  return mapping->span.end == boundary || (mapping->readable && end_of_mapped_chunk(boundary) != 0);
+// Sanitizers forbid to read what is the allocator's.
+[[gnu::no_sanitize_address, gnu::no_sanitize_thread]] std::uintptr_t end_of_malloc_mapping(std::uintptr_t address) {
+  constexpr std::uintptr_t flags = 7;
+  constexpr std::uintptr_t mapped_flag = 2;
+  const std::uintptr_t page = page_size();
+  if (address % page < sizeof(MallocChunk) || address % alignof(MallocChunk) != 0) return 0;
+  const std::uintptr_t begin = address - sizeof(MallocChunk);
+  const volatile auto& chunk = *reinterpret_cast<const volatile MallocChunk*>(begin);
+  const std::uintptr_t end = begin + (chunk.size & ~flags);
+  const bool mapped = (chunk.size & flags) == mapped_flag && chunk.left_out < page && end >= begin + page &&
+                      (begin - chunk.left_out) % page == 0 && end % page == 0;
+  return mapped ? end : 0;
 }
 
 }  // namespace blastoff::platform

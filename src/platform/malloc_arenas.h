@@ -16,8 +16,4 @@ bool in_malloc_arena(Span span);
 /// and not at the begin of a page; else 0. Only the block's header lies on the page before it. Reads that.
 std::uintptr_t end_of_malloc_mapping(std::uintptr_t address);
 
-/// Whether nothing of what lies behind the boundary of two pages lies before it, too: a mapping ends there, or that of
-/// such a block begins. May read the first bytes behind it.
-bool ends_mapping(std::uintptr_t boundary);
-
 }  // namespace blastoff::platform

@@ -231,10 +231,10 @@ std::uint64_t bytes_on_node(Span span, int node) {
 }
 
 std::optional<int> main_node(Span span) {
-  constexpr std::size_t most_asked = 64;
+  constexpr std::size_t max_asked = 64;
   const Span whole = outward_to_pages(span);
   const std::size_t count = whole.bytes() / page_size();
-  const std::size_t asked = std::min(count, most_asked);
+  const std::size_t asked = std::min(count, max_asked);
   Pages pages;
   for (std::size_t i = 0; i < asked; ++i)
     pages.addresses.push_back(reinterpret_cast<void*>(whole.begin + i * count / asked * page_size()));

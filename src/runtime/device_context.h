@@ -192,7 +192,7 @@ class DeviceContext {
   Mechanism mechanism_ = Mechanism::copies;
   std::shared_ptr<device::MemoryPool> buffers_;   ///< of operands that do not stay; the policies share it
   std::unique_ptr<residency::Policy> preferred_;  ///< nullptr if every call is copied
-  /// Of segments; made when it is first used.
+  /// Serves the segments of gathered problems. Made when it is first used.
   struct Segments {
     std::mutex mutex;
     residency::FirstUseSettings settings;

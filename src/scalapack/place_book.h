@@ -20,7 +20,7 @@ struct FoundPlaces {
   bool holds(std::size_t index) const { return (held >> index & 1) != 0; }
 };
 
-/// Of the root.
+/// Where the matrices of gathered calls lie. The root has one.
 class PlaceBook {
  public:
   /// Finds places within the first `most` bytes, which are enough for the call's matrices and vectors. If there is no

@@ -207,21 +207,16 @@ bool Coherence::leave_edges(const PageAcquisition& acquisition, std::size_t oper
   const operation::Operand& result = acquisition.call.operands()[operand];
   if (all_left_here(result)) return true;
   if (!has_a_region(acquisition.call, result) || !place_.all_left_here(region_of(result))) return false;
-  const std::uintptr_t end_of_block = find_end_of_block(bounds(result));
-  const auto ends_at = [&](std::uintptr_t boundary) {
-    const Span behind{boundary, boundary + platform::page_size()};
-    return end_of_block == boundary || (!place_.any_left(behind) && platform::ends_mapping(boundary));
-  };
+  const Span pages = platform::outward_to_pages(bounds(result));
+  if (find_end_of_block(bounds(result)) != pages.end) return false;
   bool left = true;
-  each_edge(result, [&](Span edge) {
-    const Span page = platform::outward_to_pages(edge);
-    const bool alone = (edge.begin == page.begin || end_of_block != 0) && (edge.end == page.end || ends_at(page.end));
-    left = left && (place_.all_left_here(page) || (alone && leave_region(acquisition, result, page)));
-  });
+  each_edge(result,
+            [&](Span edge) { left = left && leave_region(acquisition, result, platform::outward_to_pages(edge)); });
   return left;
 }
 
-/// Of the allocator's block that begins with the span. It is remembered, since to read its header brings it home.
+/// Where the allocator's block ends that begins with the span. The answer is remembered, since reading the block's
+/// header would bring it home.
 std::uintptr_t Coherence::find_end_of_block(Span result) {
   if (place_.any_left(platform::outward_to_pages({result.begin, result.begin + 1}))) {
     const std::lock_guard lock(mutex_);
