@@ -21,7 +21,7 @@ void LeftResults::note(const LeftResult& result) {
   results_[noted_++ % capacity] = result;
 }
 
-std::string LeftResults::names(std::vector<Span> runs) const {
+std::string LeftResults::names(const std::vector<Span>& runs) const {
   constexpr std::size_t max_names = 8;  // for one line
   platform::IntervalSet rest;
   for (const Span run : runs) rest.add(run);

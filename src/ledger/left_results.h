@@ -30,7 +30,7 @@ class LeftResults {
 
   /// Names those that have bytes of the runs, the latest first, and gives the addresses of other runs:
   /// "192 x 192 of dgemm at 0x7f0000000000 (295 kB)".
-  std::string names(std::vector<Span> runs) const;
+  std::string names(const std::vector<Span>& runs) const;
 
  private:
   mutable std::mutex mutex_;
