@@ -58,7 +58,8 @@ SiteDefaults site_defaults() {
     const std::string text = trimmed(line);
     if (text.empty() || text.front() == '#') continue;
     if (const std::string problem = read_line(text, site); !problem.empty())
-      site.problems.push_back(path + ":" + std::to_string(number) + ": " + problem);
+      site.problems.push_back(
+          std::string(path).append(":").append(std::to_string(number)).append(": ").append(problem));
   }
   return site;
 }

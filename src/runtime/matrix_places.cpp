@@ -29,7 +29,7 @@ std::string text_of(std::span<const residency::MatrixPlaces> places) {
     if (!text.empty()) text += ", ";
     const std::string before = text_of(matrix.before, matrix.bytes);
     const std::string after = text_of(matrix.after, matrix.bytes);
-    text += before == after ? before : before + " > " + after;
+    text += before == after ? before : fmt::format("{} > {}", before, after);
   }
   return text;
 }
