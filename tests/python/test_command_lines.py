@@ -1,5 +1,6 @@
 """Each command line of the pages names options that exist. It runs here, or its page says what it needs."""
 
+import itertools
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ import pytest
 from blastoff.command import COMMANDS, USAGE
 from blastoff.manual import syntax
 from command_rig import clean_environment
-from pages.command_lines import Line, blocks
+from pages.command_lines import Line, blocks, unknown
 
 PAGES = [offload.ROOT / "README.md", *sorted((offload.ROOT / "docs").rglob("*.md"))]
 PROGRAMS = Path(__file__).parent / "pages"
@@ -23,19 +24,38 @@ ANSWERS = {"blastoff doctor": 1, "blastoff inspect": 1, "blastoff top": 2, "blas
 """Their status for an answer that is no failure, such as: there is no GPU, the run has ended, or a value is wrong."""
 
 
+def spans(page: Path) -> list[Line]:
+    """The command lines in the text of a page, such as `blastoff doctor --json`."""
+    numbered = enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
+    return [Line(number, span, "") for number, line in numbered for span in re.findall(r"`(blastoff [a-z][^`]*)`", line)]
+
+
 def test_the_options_exist():
     commands = {command.name: command for command in syntax.read_commands(COMMANDS, USAGE)}
     seen, wrong = 0, []
     for page in PAGES:
-        for line in (line for block in blocks(page) for line in block):
-            for name, rest in re.findall(r"(?:^|[ (/`])blastoff ([a-z]+)((?: [^|#;)`]*)?)", line.text):
+        for line in [*itertools.chain(*blocks(page)), *spans(page)]:
+            for name, rest in re.findall(r"(?:^|[ (/`])(?<!-p )blastoff ([a-z]+)(?![\w.])((?: [^|#;)`]*)?)", line.text):
                 if name not in commands:
+                    wrong += [f"{page.name}:{line.number}: {name}"] if name != "help" else []
                     continue
                 seen += 1
                 known = {spelled for argument in commands[name].arguments for spelled in argument.names} | {"--help"}
                 options = [word.split("=")[0] for word in rest.partition(" -- ")[0].split() if re.match(r"--[a-z]", word)]
                 wrong += [f"{page.name}:{line.number}: {option}" for option in options if option not in known]
-    assert seen >= 45 and wrong == []
+    assert seen >= 200 and wrong == []
+
+
+def test_the_commands_exist():
+    """Also those that need a GPU: their names are known, and a script of the checkout is there and knows its options."""
+    wrong = [line for page in PAGES for line in unknown(page)]
+    for page in PAGES:
+        for line in (line for line in itertools.chain(*blocks(page)) if re.match(r"(bench|tools|tests)/", line.text)):
+            name, *words = line.text.split()
+            code = (offload.ROOT / name).read_text(encoding="utf-8") if (offload.ROOT / name).is_file() else ""
+            wrong += [f"{page.name}:{line.number}: {line.text}"] if not code else []
+            wrong += [f"{page.name}:{line.number}: {word}" for word in words if word.startswith("--") and word.split("=")[0] not in code]
+    assert wrong == []
 
 
 def runs(line: Line) -> bool:
@@ -93,6 +113,14 @@ def test_the_commands_run(page, programs, environment, tmp_path):
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
         assert done.returncode == 0, f"{page.name}:{lines[0].number}: {done.stdout[-2000:]}\n{done.stderr[-4000:]}"
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("line", ["blastof run", "nosuch --option x", "gxx a.c", "cd x && make"])
+@pytest.mark.parametrize("place", ["    {}\n", "    blastoff doctor\n    {}    # needs a GPU\n"])
+def test_a_command_that_is_not_known_is_noticed(tmp_path, line, place):
+    page = tmp_path / "page.md"
+    page.write_text("Text:\n\n" + place.format(line))
+    assert [found.rpartition(": ")[2] for found in unknown(page)] == [line]
 
 
 def test_what_is_recognised(tmp_path):

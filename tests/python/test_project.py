@@ -69,6 +69,19 @@ def test_files_that_are_named_exist(page):
     assert missing == []
 
 
+def test_the_first_page_is_two_screens():
+    """Its prose fits 100 columns, and a reader has few links to choose from. The page of all pages has the rest."""
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 110 and [line for line in lines if len(line) > 100 and not line.startswith(("    ", "|"))] == []
+    assert "\n".join(lines).count("](") <= 20
+
+
+def test_each_page_is_on_the_page_of_all_pages():
+    listed = re.findall(r"\]\(([^)]+)\)", (ROOT / "docs" / "README.md").read_text())
+    pages = [str(page.relative_to(ROOT / "docs")) for page in PAGES if ROOT / "docs" in page.parents]
+    assert sorted([*listed, "README.md"]) == sorted(pages)
+
+
 def test_each_stored_result_is_named():
     """By a page or a machine model: figures that nobody reads are not kept."""
     text = "".join(page.read_text() for page in [*PAGES, *sorted((ROOT / "share" / "machines").iterdir())])

@@ -7,19 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COMMANDS = re.compile(
-    r"blastoff|cmake|du|eval|export|gcc|make|man|mkdir|module|mpicxx|mpirun|pip|pytest|python3?|rm|scp|spack|srun"
-    r"|(?:~/\w+|\.venv|bench|bin|build|tests|tools)/[\w./-]+"
+    r"blastoff|cmake|du|eval|export|g\+\+|gcc|make|man|mkdir|module|mpicxx|mpirun|pip|pytest|python3?|rm|scp|spack|srun"
+    r"|(?:~/\w+|\.|\.venv|bench|bin|build|tests|tools)/[\w./-]+"
 )
+LIKE_A_COMMAND = re.compile(r"[./~]*[a-z][\w+./-]*(?: \S|$)")
+"""How a command begins: a word in small letters, and one blank. Output has colons or columns there, and code has brackets."""
+NO_COMMANDS = re.compile(r"import \w+$|interface$|call \S+$")
+"""What begins so in Python and Fortran."""
 ASSIGNMENT = re.compile(r"[A-Z_]+=\S*$")
 NEEDS = ("a GPU", "two GPUs", "root", "a cluster", "an installation", "internet", "a C shell", "a fish shell", "a network", "emulation")
 MARK = re.compile(rf"\bneeds? (?:{'|'.join(NEEDS)})\b|\btakes? (?:\w+ )?(?:minutes|hours)\b", re.IGNORECASE)
 PLACEHOLDER = re.compile(r"\.\.\.|\[\w|(?<![\w$/_{.-])[A-Z]{3,}\b(?![\w_=])")
 """A word that the reader replaces by one of his own: FILE, [arguments], ..."""
+QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 @dataclass(frozen=True)
 class Line:
-    """A command line of a page. `mark`: what the page says that it needs, beside the line or in the paragraph before the block."""
+    """A command line of a page. `mark`: what the page says that it needs: beside the line, or, if no line of the block has that, in the paragraph
+    before the block."""
 
     number: int
     text: str
@@ -27,7 +33,7 @@ class Line:
 
     @property
     def is_pattern(self) -> bool:
-        return bool(PLACEHOLDER.search(self.text))
+        return bool(PLACEHOLDER.search(QUOTED.sub("", self.text)))
 
 
 def _is_command(line: str) -> bool:
@@ -38,6 +44,22 @@ def _is_command(line: str) -> bool:
     while words and ASSIGNMENT.match(words[0]):
         words.pop(0)
     return bool(words) and bool(COMMANDS.fullmatch(words[0]))
+
+
+def unknown(page: Path) -> list[str]:
+    """Lines of a page that look like a command, but begin with no command that is known here."""
+    found = []
+    for _, block in _indented(page.read_text(encoding="utf-8")):
+        if any(line.lstrip().startswith("$ ") for _, line in block):
+            continue
+        texts = [(number, line[4:].partition("  #")[0].rstrip()) for number, line in block]
+        first = [number for number, line in texts if line][:1]
+        is_script = any(_command(line, False) for _, line in texts)
+        for number, line in texts:
+            looks = (is_script or [number] == first) and LIKE_A_COMMAND.match(line) and not NO_COMMANDS.match(line)
+            if looks and "  " not in line.strip() and not line.startswith("blastoff ") and not _is_command(line):
+                found.append(f"{page.name}:{number}: {line}")
+    return found
 
 
 def _command(line: str, marked: bool) -> str:
@@ -77,11 +99,9 @@ def blocks(page: Path) -> list[list[Line]]:
     found = []
     for before, block in _indented(page.read_text(encoding="utf-8")):
         marked = any(line.lstrip().startswith("$ ") for _, line in block)
-        lines = []
-        for number, line in block:
-            if text := _command(line, marked):
-                command, _, comment = text.partition("  #")
-                lines.append(Line(number, command.rstrip(), _mark(comment) or _mark(before)))
+        commands = [(number, *text.partition("  #")[::2]) for number, line in block if (text := _command(line, marked))]
+        whole = "" if any(_mark(comment) for _, _, comment in commands) else _mark(before)
+        lines = [Line(number, command.rstrip(), _mark(comment) or whole) for number, command, comment in commands]
         if lines:
             found.append(lines)
     return found
