@@ -54,6 +54,8 @@ class Application:
     unit: str = ""
     passed: str = ""
     """What the program writes if its own checks have passed."""
+    last_digit: float = 0.0
+    """The last digit of the result: results agree if they differ by no more."""
 
 
 def copied(inputs: pathlib.Path) -> Callable[[pathlib.Path, Layout], None]:
@@ -61,8 +63,12 @@ def copied(inputs: pathlib.Path) -> Callable[[pathlib.Path, Layout], None]:
 
 
 def must(program: pathlib.Path, inputs: pathlib.Path) -> Application:
-    """MuST reads i_mst; a file k_n00000_... has a line for each iteration, with the energy."""
-    return Application(f"MuST, {inputs.name}", program, copied(inputs), "k_n00000_*", r"^\W*\d+\s+(-?\d+\.\d+)\s", stdin="i_mst")
+    """MuST reads i_mst. Its file k_n0... has a line for each iteration, with the energy. o_n0... tells the seconds for one energy of the contour, and
+    whether the run ended well; the exit status is always 0."""
+    energy = r"^\W*\d+\s+(-?\d+\.\d+)(?:\s+-?\d+\.\d+){2}(?:\s+\d\.\d+E[+-]\d+){2}\s"
+    seconds = r"Averaged time for calculating MS DOS\s*:\s*(\S+)"
+    ended = "End of a successful run"
+    return Application(f"MuST, {inputs.name}", program, copied(inputs), "[ko]_n0*", energy, "i_mst", seconds, "s an energy", ended, 1e-6)
 
 
 def parsec(program: pathlib.Path, inputs: pathlib.Path) -> Application:

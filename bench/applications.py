@@ -126,12 +126,13 @@ def line(parts: list[str], widths: tuple[int, ...] = (7, 18, 9, 9, 9, 7, 10, 18,
     return head + "".join(part.rjust(width) for part, width in zip(parts[2:], widths[2:], strict=True))
 
 
-def compare(row: dict, cpu: dict | None) -> None:
+def compare(row: dict, cpu: dict | None, last_digit: float) -> None:
     """Adds the difference of the result from the CPU's, relative to it."""
     row["difference"] = None
     if "cannot" not in row and cpu and cpu["result"] is not None and row["result"] is not None:
-        row["difference"] = abs(row["result"] - cpu["result"]) / max(abs(cpu["result"]), 1e-300)
-        row["right"] = row["right"] and row["difference"] <= application_runs.AGREEMENT
+        difference, size = abs(row["result"] - cpu["result"]), max(abs(cpu["result"]), 1e-300)
+        row["difference"] = difference / size
+        row["right"] = row["right"] and difference <= max(application_runs.AGREEMENT * size, 1.01 * last_digit)
 
 
 def write(options: argparse.Namespace, name: str, rows: list[dict]) -> None:
@@ -155,7 +156,7 @@ def main() -> int:
             for mode in options.modes:
                 row = {"cannot": "no time left"} if time.monotonic() > end else runs.fastest(mode)
                 row = {"layout": str(layout), "setup": MODES[mode].label} | row
-                compare(row, cpu)
+                compare(row, cpu, measured.last_digit)
                 cpu = row if mode == "cpu" and "cannot" not in row else cpu
                 rows.append(row)
                 write(options, measured.title, rows)

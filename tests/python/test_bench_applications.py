@@ -87,9 +87,30 @@ def test_a_program_that_fails_says_so(tmp_path):
     assert row["failed"] and row["cannot"] == "FAILED with status 4: no such atom"
 
 
-def test_energies_of_must_are_those_of_the_last_iteration():
-    text = "Energy Offset : -10389\n    Iter     Energy      3PV\n**       1  -0.976674  -0.02847\n        21  -0.976662  -0.04630\n"
-    assert application_runs.matched(text, application_runs.must(offload.COMMAND, offload.ROOT).result) == -0.976662
+MUST_ENERGIES = """Energy Offset                        : -2633
+    Iter    Energy      3PV     Efermi   Rms_rho    Rms_pot   Mix Alg   Alpha    Mom
+**     1  -0.038361 -55.89705  2.06081  0.484E-01  0.580E+00  pot  B   0.05000  0.1135
+       2  -0.038360 -55.89702  2.06081  0.484E-01  0.570E+00  pot  B   0.05000  0.1135
+"""
+MUST_OUTPUT = """         3   -0.500000    1.250000    0.300000
+Averaged time for calculating MS DOS                       :       1.921 Sec
+"""
+
+
+@pytest.mark.parametrize(("last", "right"), [("End of a successful run......!", True), ("STOP AT setupGauGrid", False)])
+def test_the_results_of_must(tmp_path, last, right):
+    """Its exit status is 0 even if it gives up, so its last line tells."""
+    (tmp_path / "k_n0000000_Fe3Ni").write_text(MUST_ENERGIES)
+    (tmp_path / "o_n0000000_Fe3Ni").write_text(MUST_OUTPUT + last)
+    runs = application_runs.Runs(application_runs.must(offload.COMMAND, tmp_path), Layout(1, 1), None, tmp_path)
+    assert runs.outcome(tmp_path, "") == {"result": -0.038360, "reported": "1.92 s an energy", "right": right}
+
+
+@pytest.mark.parametrize(("other", "right"), [(-0.038361, True), (-0.038362, False)])
+def test_the_last_digit_of_a_result_may_differ(tmp_path, other, right):
+    row = {"result": other, "right": True}
+    applications.compare(row, {"result": -0.038360}, application_runs.must(offload.COMMAND, tmp_path).last_digit)
+    assert row["right"] == right and row["difference"] == pytest.approx(abs(other + 0.038360) / 0.038360)
 
 
 @pytest.mark.parametrize(("ranks", "grid"), [(1, (1, 1)), (6, (2, 3)), (7, (1, 7)), (16, (4, 4))])
