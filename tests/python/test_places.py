@@ -4,6 +4,7 @@ import ast
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,68 @@ def test_a_locale_without_utf8(blastoff, report, tmp_path):
     done = blastoff("report", "r.json", env=ASCII)
     assert done.returncode == 0 and "./pr?gr?m ?" in done.stdout, done.stderr
     assert "12 325" in done.stdout
+
+
+PROGRAM = b"pr\xf6gr\xe4m"
+IN_LATIN_1 = """
+import sys
+from blastoff.command import main
+for line in sys.stdin.read().splitlines():
+    try:
+        print("status", main(line.split()), line, file=sys.stderr)
+    except SystemExit as end:
+        print("status", end.code, line, file=sys.stderr)
+"""
+ALL_VERBS = """
+report r.json
+report r.json --html r.html --csv r.csv --chrome-trace c.json
+report --json r.json
+report --compare r.json r.json
+advise r.json
+memory r.memory.json
+memory r.memory.json --html m.html --csv m.csv
+predict t.trace
+predict t.trace --html p.html
+predict --json t.trace
+predict --job must-lsms --nodes 25,50 --html s.html
+site .
+site --json .
+lab --from lab/lab.json --output l
+env
+completion bash
+run --help
+help --man run
+inspect ./prögräm
+"""
+
+
+@pytest.fixture
+def latin_1(tmp_path) -> dict[str, str]:
+    """The variables of a locale whose encoding is ISO-8859-1."""
+    made = subprocess.run(["localedef", "-c", "-i", "POSIX", "-f", "ISO-8859-1", tmp_path / "xx_XX.iso88591"], stderr=subprocess.PIPE, text=True)
+    if "cannot open" in made.stderr or "not found" in made.stderr:
+        pytest.skip(f"no locale can be made here: {made.stderr.splitlines()[0]}")
+    return {"LOCPATH": str(tmp_path), "LC_ALL": "xx_XX.ISO-8859-1", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.skipif(shutil.which("localedef") is None, reason="no localedef here")
+def test_a_locale_with_another_encoding(latin_1, tmp_path):
+    """A program with a name in that encoding is run there, and each command reads what that has left, and writes text and pages."""
+    subprocess.run(["gcc", Path(__file__).parent / "pages" / "scf.c", "-o", os.fsencode(tmp_path) + b"/" + PROGRAM, "-lblas"], check=True)
+    (tmp_path / "lab").mkdir()
+    shutil.copy(offload.ROOT / "bench" / "results" / "h200-2026-11-23-lab.json", tmp_path / "lab" / "lab.json")
+    options = {"cwd": tmp_path, "env": clean_environment() | latin_1, "capture_output": True}
+    asked = ["--device=none", "--memory", "--report=r.json", "--trace=t.trace"]
+    run = subprocess.run([sys.executable, "-m", "blastoff", "run", *asked, b"./" + PROGRAM, "größe→".encode()], **options)
+    assert run.returncode == 0, run.stderr
+    done = subprocess.run([sys.executable, "-c", IN_LATIN_1], input=ALL_VERBS.strip().encode("iso-8859-1"), **options)
+    assert done.returncode == 0, done.stderr.decode("iso-8859-1")
+    said = [line for line in done.stderr.decode("iso-8859-1").splitlines() if line.startswith("status ")]
+    assert said == [f"status 0 {line}" for line in ALL_VERBS.strip().splitlines()], done.stderr.decode("iso-8859-1")
+    for page in ("r.html", "m.html", "p.html", "s.html", "l/lab.html"):
+        assert "<html" in (tmp_path / page).read_text(encoding="utf-8")
+    assert "größe→" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "größe?" in done.stdout.decode("iso-8859-1")
 
 
 @pytest.mark.parametrize("words", ["report r.json", "report r.json --csv -", "run --help", "--version"])

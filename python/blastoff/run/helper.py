@@ -6,6 +6,7 @@ import os
 import select
 import socket
 import sys
+import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 PREPARED = ["blastoff.job.reading", "blastoff.run.nodes", "blastoff.run.view", "blastoff.job.metering"]
 """The modules that report() needs."""
+
+SAMPLED = ["blastoff.sampling.results", "blastoff.sampling.findings", "blastoff.sampling.view.words"]
+"""Those that it needs where memory was sampled."""
 
 
 class Launcher:
@@ -97,8 +101,8 @@ class Helper:
         chosen = [keeping.Keeper(self.directory, self.environment, self.child).idle]
         if self.sampling is not None:
             chosen.append(self.sampling.idle)
-        elif not self.is_rank:
-            chosen.append(Preparation().idle)
+        if not self.is_rank:
+            chosen.append(Preparation(self.sampling).idle)
         return lambda: min(idle() for idle in chosen)
 
     def end(self) -> None:
@@ -147,17 +151,22 @@ class Helper:
 
 
 class Preparation:
-    """Imports the modules that report() needs while the program runs, one at a time, since the launcher may wait for an answer."""
+    """Imports the modules that report() needs while the program runs, one at a time, since the launcher may wait for an answer, and a sample may be
+    due. `sampling`: the watch beside it, whose costs these imports are not."""
 
-    def __init__(self) -> None:
-        self.left = list(PREPARED)
+    def __init__(self, sampling: watch.Watch | None) -> None:
+        self.sampling = sampling
+        self.left = PREPARED + (SAMPLED if sampling is not None else [])
 
     def idle(self) -> float:
         """Imports the next module, and returns the seconds until the next call."""
         if not self.left:
             return watch.FOREVER
+        before = time.thread_time()
         with contextlib.suppress(Exception):  # report() says what is wrong
             import_module(self.left.pop(0))
+        if self.sampling is not None:
+            self.sampling.leave_out(time.thread_time() - before)
         return 0
 
 

@@ -44,6 +44,12 @@ class Watch:
         pause = self._attempt(self.sampler.idle) if self.sampler is not None else None
         return FOREVER if pause is None else pause
 
+    def leave_out(self, seconds: float) -> None:
+        """Other work of this thread took these seconds of processor time: they are no cost of the samples."""
+        if self.sampler is not None:
+            self.sampler.cpu_before += seconds
+            self.sampler.thread_before += seconds
+
     def finish(self, command: Sequence[str], run: str) -> None:
         """Leaves the time line in the run's directory for the launcher that reports. `run`: the run's name in reports."""
         self._attempt(lambda: self._leave(command, run))
