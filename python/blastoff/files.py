@@ -9,9 +9,18 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from blastoff.errors import CommandError
+from blastoff.printable import printable
 
 STDOUT = "-"
 """The name that stands for standard output."""
+
+
+def user_cache() -> Path | None:
+    """The folder of what Blastoff keeps for a user, as the library finds it (src/runtime/user_cache.h); None if no variable names one."""
+    cache, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
+    if cache.startswith("/"):
+        return Path(cache) / "blastoff"
+    return Path(home) / ".cache" / "blastoff" if home.startswith("/") else None
 
 
 def opened(path: str | Path) -> TextIO:
@@ -69,4 +78,4 @@ def write(path: str, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
-    print(f"blastoff: wrote {path}", file=sys.stderr)
+    print(f"blastoff: wrote {printable(path)}", file=sys.stderr)

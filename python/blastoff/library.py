@@ -98,10 +98,11 @@ def local_size(path: Path) -> int:
 
 
 def write_report(path: Path, pattern: str, report: dict[str, Any], of_child: bool = False) -> bool:
-    """Writes the report of a process that has not written it itself. Returns False, after a line on stderr, if that fails. `of_child`: the
-    file's name contains the process id."""
+    """Writes the report of a process that has not written it itself. Returns False, after a line on stderr, if that fails. Bytes of names that are
+    not UTF-8 become U+FFFD, as in all reports. `of_child`: the file's name contains the process id."""
     _, write = loaded(path, "blastoff_write_report")
-    return write(os.fsencode(pattern), json.dumps(report, indent=2).encode() + b"\n", int(of_child)) == 0
+    text = json.dumps(report, indent=2, ensure_ascii=False).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return write(os.fsencode(pattern), text.encode() + b"\n", int(of_child)) == 0
 
 
 def allocator_beside(path: Path) -> Path:

@@ -51,6 +51,12 @@ Expected<std::string> preloads(const Environment& settings, const std::string& l
   return list;
 }
 
+/// The path made absolute, since the program may change its directory.
+Expected<std::string> anchored(const std::string& path) {
+  if (!can_be_absolute(path)) return fail(path + ": the current directory has been deleted; give the full path");
+  return absolute(path);
+}
+
 /// The pattern of reports or traces for a path that the user has given. Makes its folder.
 Expected<std::string> output_pattern(const std::string& what, const std::string& path) {
   report::Context context;
@@ -60,14 +66,14 @@ Expected<std::string> output_pattern(const std::string& what, const std::string&
   const std::string pattern = report::report_pattern(path, what == "report" ? ".json" : ".trace");
   const std::string obstacle = report::obstacle_to_report(pattern, context);
   if (!obstacle.empty()) return fail("no " + what + " can be written to " + path + ": " + obstacle);
-  return absolute(pattern);
+  return anchored(pattern);
 }
 
-/// The path made absolute, since the program may change its directory.
 Expected<std::string> absolute_value(const config::Option& option, const std::string& path) {
   const std::string_view name = option.name;
   if (name == "report" || name == "trace") return output_pattern(option.name, path);
-  return name == "model" && path == "none" ? path : absolute(path);
+  if (name == "model" && path == "none") return path;
+  return anchored(path);
 }
 
 void ask_for_huge_pages(Environment& environment) {
@@ -132,7 +138,9 @@ Expected<Environment> program_environment(const CommandLine& line, const std::st
   constexpr std::string_view to_file = "calls=";
   if (const std::string log(environment.get("BLASTOFF_LOG")); log.starts_with(to_file)) {
     const std::string file = log.substr(to_file.size());
-    if (file != "-") environment.set("BLASTOFF_LOG", std::string(to_file) + absolute(report::with_home(file)));
+    const auto path = file == "-" ? file : anchored(report::with_home(file));
+    if (!path) return tl::unexpected(path.error());
+    environment.set("BLASTOFF_LOG", std::string(to_file) + *path);
   }
   ask_for_huge_pages(environment);
   const auto preloaded = preloads(environment, library);

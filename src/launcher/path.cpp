@@ -18,6 +18,10 @@ using Allocated = std::unique_ptr<char, Free>;
 
 }  // namespace
 
+bool can_be_absolute(const std::string& path) {
+  return path.starts_with('/') || Allocated(getcwd(nullptr, 0)) != nullptr;
+}
+
 std::string absolute(const std::string& path) {
   std::string from_root = path;
   if (!path.starts_with('/')) {

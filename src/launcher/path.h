@@ -6,6 +6,9 @@
 
 namespace blastoff::launcher {
 
+/// False for a relative path if the current directory has been deleted.
+bool can_be_absolute(const std::string& path);
+
 /// The path made absolute, without "." and empty components. It need not exist.
 std::string absolute(const std::string& path);
 

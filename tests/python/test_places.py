@@ -11,8 +11,11 @@ from pathlib import Path
 
 import offload
 import pytest
+from blastoff.calibrate import model
 from blastoff.command import main
+from blastoff.errors import CommandError
 from blastoff.job import reading
+from blastoff.replay import machines
 from command_rig import clean_environment
 
 ASCII = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
@@ -150,6 +153,26 @@ def test_one_damaged_report_of_many(report, write, tmp_path, capsys):
     assert main(["report", first, second, third]) == 0
     assert main(["report", second]) == 2
     assert main(["report", first, str(Path(tmp_path) / "missing.json")]) == 2
+
+
+@pytest.mark.parametrize("option", ["--report=r.json", "--trace=t.trace", "--log=calls=l.txt"])
+def test_a_directory_that_has_been_deleted(blastoff, tmp_path, option):
+    """A relative path means nothing there: the file would come to the root directory."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    line = f"rmdir ../gone && {sys.executable} -m blastoff run --device=none {option} true"
+    done = subprocess.run(["sh", "-c", line], cwd=gone, env=clean_environment(), capture_output=True, text=True)
+    path = option.rpartition("=")[2]
+    assert (done.returncode, done.stderr) == (2, f"blastoff: {path}: the current directory has been deleted; give the full path\n")
+
+
+def test_a_user_without_a_home(monkeypatch):
+    """As in a container with a user id that nobody has."""
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert "h200-pcie5" in machines.known()
+    with pytest.raises(CommandError, match="neither HOME nor XDG_CACHE_HOME names a folder"):
+        model.place("cuda", "H200", system=False)
 
 
 def test_top_of_another_directory(tmp_path, capsys):

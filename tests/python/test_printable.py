@@ -89,11 +89,18 @@ def test_a_run(blastoff, tmp_path, launcher):
 @pytest.mark.skipif(not (offload.PROGRAMS / "products").exists(), reason="the scenario programs are not built: no BLAS to link against")
 def test_a_path_need_not_be_utf_8(tmp_path):
     """The report lies at the user's path."""
-    path = os.fsencode(tmp_path) + b"/d\xfe/r\xff.json"
+    folder = os.fsencode(tmp_path) + b"/d\xfe"
+    path, trace, program = folder + b"/r\xff.json", folder + b"/\xfd.trace", os.fsencode(tmp_path) + b"/p\xfc"
+    os.symlink(offload.PROGRAMS / "products", program)
     environment = clean_environment() | {"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)}
-    command = [sys.executable, "-m", "blastoff", "run", "--device=none", b"--report=" + path, "--", offload.PROGRAMS / "products", "40"]
-    done = subprocess.run(command, env=environment, capture_output=True)
-    assert done.returncode == 0, done.stderr
-    assert os.listdir(os.path.dirname(path)) == [b"r\xff.json"] and os.listdir(os.fsencode(tmp_path)) == [b"d\xfe"]
-    read = subprocess.run([sys.executable, "-m", "blastoff", "report", "--json", path], env=environment, capture_output=True)
-    assert json.loads(read.stdout)["totals"]["calls"] == 6, read.stderr
+
+    def blastoff(*words: str | bytes) -> bytes:
+        done = subprocess.run([sys.executable, "-m", "blastoff", *words], env=environment, capture_output=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    blastoff("run", "--device=none", "--memory", b"--report=" + path, b"--trace=" + trace, "--", program, "40")
+    assert sorted(os.listdir(folder)) == [b"r\xff.json", b"r\xff.memory.json", b"\xfd.trace"]
+    assert json.loads(blastoff("report", "--json", path))["totals"]["calls"] == 6
+    assert b"p\xef\xbf\xbd" in blastoff("memory", path)
+    assert json.loads(blastoff("predict", "--json", "--machine=h200", trace))["machines"][0]["traced_seconds"] > 0

@@ -66,8 +66,8 @@ def run(arguments: Sequence[str]) -> int:
     check_settings(parsed.device)
     if parsed.output is not None:
         model.check_place(Path(parsed.output))
-    elif parsed.system and not parsed.quick:
-        model.check_place(model.SITE / "model.json")
+    elif not parsed.quick:
+        model.check_place(model.place("cuda", "model", parsed.system))
     others = busy.Others()
     device = children.measure_device(str(blas or ""), DEVICE_SECONDS, parsed.quick)
     measured = {count: children.measure_cpu(blas, count, CPU_SECONDS / len(threads), parsed.quick) for count in threads} if blas else {}

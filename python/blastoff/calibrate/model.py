@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from blastoff import library
+from blastoff import files, library
 from blastoff.errors import CommandError
 
 SCHEMAS = (library.PACKAGE / "machine.schema.json", library.PACKAGE.parent.parent / "share" / "machine.schema.json")
@@ -106,9 +106,10 @@ def place(kind: str, gpu: str, system: bool) -> Path:
     """The path where the library looks for the model (src/runtime/model_search.h)."""
     if system:
         return SITE / f"{slug(gpu)}.json"
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    folder = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
-    return folder / "blastoff" / "machines" / (f"{platform.node()}.json" if kind == "cuda" else f"{platform.node()}-{kind}.json")
+    cache = files.user_cache()
+    if cache is None:
+        raise CommandError("calibrate: neither HOME nor XDG_CACHE_HOME names a folder; --output FILE says where the model goes", 1)
+    return cache / "machines" / (f"{platform.node()}.json" if kind == "cuda" else f"{platform.node()}-{kind}.json")
 
 
 def check_place(path: Path) -> None:

@@ -1,6 +1,5 @@
 """Machine models by name, and the model of the CPU on which a trace was taken."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,15 +54,11 @@ def shipped() -> Path:
     return library.PACKAGE.parent.parent / "share" / "machines"
 
 
-def users() -> Path:
-    """The folder of the user's models (src/runtime/model_search.h)."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(cache) if cache.startswith("/") else Path.home() / ".cache") / "blastoff" / "machines"
-
-
 def known() -> dict[str, Path]:
-    """The files of all models that have a name, by name."""
-    return {path.stem: path for folder in (shipped(), Path("/etc/blastoff/machines"), users()) for path in sorted(folder.glob("*.json"))}
+    """The files of all models that have a name, by name: those that came with the library, the site's and the user's (src/runtime/model_search.h)."""
+    cache = files.user_cache()
+    folders = [shipped(), Path("/etc/blastoff/machines"), *([cache / "machines"] if cache is not None else [])]
+    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.json"))}
 
 
 def read(path: Path) -> str:

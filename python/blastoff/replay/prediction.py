@@ -33,7 +33,7 @@ def predict(paths: Sequence[str], asked: Sequence[Machine], layout: Layout, sett
     source = machines.source(headers[0].get("cpu", ""))
 
     def on(machine: Machine) -> dict[str, Any]:
-        request = {"traces": list(paths), "gpus": layout.gpus, "ranks_per_gpu": layout.ranks_per_gpu} | machine.request()
+        request = {"traces": readable, "gpus": layout.gpus, "ranks_per_gpu": layout.ranks_per_gpu} | machine.request()
         if source:
             request["source"] = source
         answer = child.ask(request, settings)
@@ -42,7 +42,7 @@ def predict(paths: Sequence[str], asked: Sequence[Machine], layout: Layout, sett
         gains = {"speedup": speedup(answer, "predicted_seconds"), "later_speedup": speedup(answer, "later_seconds")}
         return {"label": machine.label, "model": machine.basis} | gains | answer
 
-    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+    with traces.in_utf_8(paths) as readable, ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
         results = list(pool.map(on, asked))
     fields = ("program", "command_line", "host", "rank", "cpu", "cores", "threads", "min_size", "writes")
     return {

@@ -1,8 +1,10 @@
 """What a trace says of its process, and which traces of a job matter."""
 
+import contextlib
 import json
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,18 @@ LEAST_SHARE = 0.05
 """A process with a smaller share of the longest process's seconds in calls is left out."""
 MOST_PROCESSES = 64
 """Ranks that may share a GPU in a prediction."""
+
+
+@contextlib.contextmanager
+def in_utf_8(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Paths of the same files that JSON can hold: links to those whose names are not UTF-8."""
+    with tempfile.TemporaryDirectory() as folder:
+        links = list(paths)
+        for place, path in enumerate(paths):
+            if path.encode(errors="replace").decode() != path:
+                links[place] = f"{folder}/{place}.trace"
+                os.symlink(os.path.abspath(path), links[place])
+        yield links
 
 
 def what_it_is(path: str) -> str:
