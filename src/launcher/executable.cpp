@@ -91,7 +91,10 @@ std::optional<std::string> read_interpreter(int file, const ElfW(Ehdr) & header)
 Expected<std::string> find_program(const std::string& name) {
   const bool is_path = name.find('/') != std::string::npos;
   if (is_path ? is_executable(name) : !name.empty() && !in_path(name).empty()) return is_path ? name : in_path(name);
-  if (!is_path || access(name.c_str(), F_OK) != 0) return fail(name + ": no such program", not_found);
+  if (!is_path || access(name.c_str(), F_OK) != 0) {
+    if (is_path && errno == EACCES) return fail(name + ": " + std::strerror(EACCES), cannot_execute);
+    return fail(name + ": no such program", not_found);
+  }
   return fail(name + (is_directory(name) ? ": is a directory" : ": is not executable"), cannot_execute);
 }
 

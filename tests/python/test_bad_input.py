@@ -75,6 +75,8 @@ def test_directories_without_permission(capsys, tmp_path):
     closed.mkdir(mode=0)
     for words in (["report"], ["advise"], ["memory"], ["predict"], ["site"], ["try", "--trace"]):
         assert str(closed) in said(capsys, *words, closed, *(["true"] if words[0] == "try" else []))
+    assert command.main(["run", f"{closed}/program"]) == 126
+    assert "program: Permission denied" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_a_name_that_cannot_be(words, capsys):
     assert "File name too long" in said or "no such program" in said
 
 
-@pytest.mark.parametrize("words", [words for words in READERS if words.split()[0] in ("report", "advise", "top")])
+@pytest.mark.parametrize("words", [words for words in READERS if words.split()[0] in ("report", "advise", "memory", "top")])
 def test_a_directory_that_cannot_be_read(words, tmp_path, monkeypatch, capsys):
     def refuse(path="."):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))

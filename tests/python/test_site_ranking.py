@@ -7,6 +7,7 @@ import sys
 
 import offload
 import pytest
+from blastoff.command import main
 from blastoff.errors import CommandError
 from blastoff.site import ranking, share
 from command_rig import clean_environment
@@ -83,6 +84,24 @@ def test_an_unreadable_directory(monkeypatch, tmp_path):
     monkeypatch.setattr(os, "scandir", refused)
     with pytest.raises(CommandError, match="Permission denied"):
         ranking.Reader(tmp_path, [])
+
+
+def test_an_unreadable_directory_of_many(monkeypatch, report, tmp_path, capsys):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "r.json").write_text(json.dumps(job(report, 3600, 3000, "scf")))
+    walk = os.walk
+
+    def without_b(top, onerror=None):
+        for folder, folders, names in walk(top):
+            if folder.endswith("/b"):
+                onerror(PermissionError(13, "Permission denied", folder))
+            else:
+                yield folder, folders, names
+
+    monkeypatch.setattr(os, "walk", without_b)
+    assert main(["site", str(tmp_path)]) == 0
+    assert "left out    1 directory that could not be read" in capsys.readouterr().out
 
 
 def test_reports_without_arguments(tmp_path):

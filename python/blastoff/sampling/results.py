@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ def find(path: str) -> Path:
     """The file of a time line. `path` is the file itself, the report beside it, or the directory of both."""
     if not Path(path).is_dir():
         return Path(beside(path)) if not path.endswith(runs.MEMORY_SUFFIX) and Path(beside(path)).is_file() else Path(path)
+    os.scandir(path).close()  # raises an error if it cannot be read; glob() would find nothing
     found = sorted(Path(path).glob(f"*{runs.MEMORY_SUFFIX}"))
     if len(found) != 1:
         names = f" ({', '.join(file.name for file in found)}); name one of them" if found else ""

@@ -32,7 +32,7 @@ def as_json(shares: Mapping[Key, Share], reader: ranking.Reader) -> dict[str, An
         | {"largest_gain_hours": share.gain, "gpu_hours": share.gpu_hours, "hours_on_gpus": share.on_device, "obstacles": dict(share.obstacles)}
         for (user, program), share in shares.items()
     ]
-    return {"programs": rows, "traced_jobs": reader.traced, "unreadable_files": reader.unreadable}
+    return {"programs": rows, "traced_jobs": reader.traced, "unreadable_files": reader.unreadable, "unreadable_directories": reader.closed}
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -43,11 +43,13 @@ class Reader:
         """Jobs of which there were traces."""
         self.unreadable = 0
         """Files that are no readable reports or traces."""
+        self.closed = 0
+        """Directories that cannot be read."""
 
     def jobs(self) -> Iterator[tuple[Key, Share]]:
         """The jobs, each with its user and program. Files of one folder and one run are one job; so are those of a folder below the directory that
         name no run. A job counts for the program that took longest in calls."""
-        for folder, folders, names in os.walk(self.directory):
+        for folder, folders, names in os.walk(self.directory, onerror=self._count_closed):
             folders.sort()
             replayed = self._traced(Path(folder), sorted(name for name in names if name.endswith(traces.SUFFIX)))
             yield from replayed.values()
@@ -63,6 +65,9 @@ class Reader:
                 if run not in replayed:
                     key, _ = max(members, key=lambda member: member[1].totals.seconds)
                     yield key, share_of(in_order(process for _, process in members))
+
+    def _count_closed(self, _: OSError) -> None:
+        self.closed += 1
 
     def _alone(self, path: Path) -> str:
         """What stands for the run of a file that names none."""

@@ -58,6 +58,7 @@ def lines(shares: Mapping[Key, Share], reader: Reader, width: int | None) -> lis
     if reader.traced:
         jobs, best = quantities.counted(reader.traced, "job"), ", ".join(each.label for each in reader.machines)
         notes.append(("traces", f"of {jobs}: gain and GPU hours of later runs, predicted for the best of {best}"))
-    if reader.unreadable:
-        notes.append(("left out", f"{quantities.counted(reader.unreadable, 'file')} that could not be read"))
+    left = [(reader.unreadable, "file", "files"), (reader.closed, "directory", "directories")]
+    if counted := [quantities.counted(*each) for each in left if each[0]]:
+        notes.append(("left out", f"{' and '.join(counted)} that could not be read"))
     return [*shown, "", *columns.pairs([*way, *notes], width)]
