@@ -1,11 +1,14 @@
 """Tables on narrow terminals, what programs are called, and the columns of runs without a device."""
 
+import json
 import os
 
+import offload
 import pytest
 from blastoff import columns
 from blastoff.job import processes, program, runs
 from blastoff.job.view import table, words
+from blastoff.lab.view import output
 from blastoff.top import frame, view
 
 HEADINGS = ["routine", "calls", "seconds", "moved"]
@@ -48,6 +51,16 @@ def test_the_width_is_that_of_the_terminal(monkeypatch):
         assert columns.terminal_width(file.fileno()) is None
     monkeypatch.setenv("COLUMNS", "63")
     assert columns.terminal_width() == 63
+
+
+@pytest.mark.parametrize("width", [80, 118])
+def test_the_laboratory_fits_the_terminal(width):
+    """Names of problems keep their ends, and no time is cut."""
+    found = json.loads((offload.ROOT / "bench" / "results" / "h200-2026-11-23-lab.json").read_text())
+    whole, lines = output.text(found).splitlines(), output.text(found, width).splitlines()
+    assert max(map(len, lines)) <= width < max(map(len, whole))
+    row = next(line for line in lines if line.startswith("bfs") and "remote" in line)
+    assert row.split()[1].startswith("65") and row.endswith("2.79 ms")
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

@@ -95,8 +95,8 @@ def operands_of(parser: Parser) -> str:
 
 def read_command(name: str, summary: str, command: Callable[[Sequence[str]], object]) -> Command:
     parser = parser_of(command)
-    usage = [line.strip() for line in parser.format_usage().removeprefix("usage: ").splitlines()]
-    lines = usage if parser.usage else [" ".join(usage)]
+    words = parser.format_usage().removeprefix("usage: ").split()
+    lines = [f"{parser.prog} {line.strip()}" for line in " ".join(words).split(parser.prog)[1:]]  # each form begins with the name
     return Command(
         name=name,
         summary=summary,

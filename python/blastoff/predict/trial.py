@@ -21,7 +21,7 @@ BY_SIGNAL = 128
 def parser() -> Parser:
     result = Parser(
         prog="blastoff try",
-        usage="blastoff try [--machine NAME[,NAME...]] [--trace DIRECTORY] [--] PROGRAM [ARGUMENT...]",
+        usage="blastoff try [--machine NAME[,NAME...]] [--trace DIRECTORY] [--] PROGRAM\n                    [ARGUMENT...]",
         description="Runs PROGRAM once on the CPU, and says on stderr whether a GPU would help, which, how much, and what stands in the way. Needs "
         "no GPU: `blastoff predict` replays the calls on machine models. After Ctrl-C, the answer is about the calls up to then. If several "
         "processes call BLAS, they are taken to run at the same time and to share one GPU. MPI programs are started as "

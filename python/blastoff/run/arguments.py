@@ -1,6 +1,7 @@
 """The options of `blastoff run`, for its help, its manual page, and `blastoff env`. The launcher reads them itself (src/launcher)."""
 
 import argparse
+import re
 from collections.abc import Sequence
 
 from blastoff.options import Option, paragraphs
@@ -8,10 +9,15 @@ from blastoff.parser import Parser
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Writes an option that may be given without its value as --verify[=VALUE]."""
+    """Writes an option that may be given without its value as --verify[=VALUE], and breaks lines of many accepted values."""
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
-        return super()._format_action_invocation(action).replace(" [=", "[=")
+        lines, room = [""], self._width - self._current_indent
+        for value in re.split(r"(?<=[|])", super()._format_action_invocation(action).replace(" [=", "[=")):
+            if len(lines[-1] + value) > room:
+                lines.append(" " * (self._current_indent + 4))
+            lines[-1] += value
+        return "\n".join(lines)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         """Keeps the lines of a description apart, and wraps each."""

@@ -2,9 +2,11 @@
 
 import json
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
+from blastoff.columns import GAP, LEAST_NAME, LEAST_TEXT, pairs, shortened, terminal_width
 from blastoff.errors import CommandError
 from blastoff.lab.view import words
 
@@ -16,35 +18,69 @@ def make_directory(directory: Path) -> None:
         raise CommandError(f"{directory}: {error.strerror}") from error
 
 
-def aligned(table: words.Table) -> list[str]:
-    """A table as lines of text: words to the left, times to the right."""
+def _heading(column: list[str]) -> list[str]:
+    """A column's heading in lines that are hardly wider than its cells."""
+    heading, *cells = column
+    return textwrap.wrap(heading, max(map(len, [*cells, *heading.split()])))
+
+
+def _width(column: list[str]) -> int:
+    return max(map(len, [*_heading(column), *column[1:]]))
+
+
+def _length(table: list[list[str]]) -> int:
+    return sum(map(_width, table)) + len(GAP) * (len(table) - 1)
+
+
+def fitting(table: list[list[str]], width: int) -> list[list[str]]:
+    """The columns of a table without those that do not fit. The names of problems are shortened first."""
+    kept = table
+    for leaving in ("", *words.DROPPED):
+        kept = [column for column in kept if column[0] != leaving]
+        names = next((column for column in kept if column[0] == words.PROBLEM), [])
+        least = min(LEAST_NAME, _width(names)) if names else 0
+        room = width - _length(kept) + (_width(names) if names else 0)
+        if room >= least:
+            break
+    return [[column[0], *(shortened(name, max(room, least)) for name in column[1:])] if column is names else column for column in kept]
+
+
+def aligned(table: words.Table, width: int | None = None) -> list[str]:
+    """A table as lines of text: words to the left, times to the right. `width`: characters in a line, if they are limited."""
     headings, body = table
-    widths = [max(len(row[column]) for row in [headings, *body]) for column in range(len(headings))]
-    left = [all(not row[column][:1].isdigit() for row in body) for column in range(len(headings))]
+    kept = [[heading, *[row[place] for row in body]] for place, heading in enumerate(headings)]
+    if width is not None:
+        kept = fitting(kept, width)
+    high = max(len(_heading(column)) for column in kept)
+    lines = []
+    for column in kept:
+        above = _heading(column)
+        cells = [""] * (high - len(above)) + above + column[1:]
+        to_left = all(not cell[:1].isdigit() for cell in column[1:])
+        lines.append([cell.ljust(_width(column)) if to_left else cell.rjust(_width(column)) for cell in cells])
+    return [GAP.join(row).rstrip() for row in zip(*lines, strict=True)]
 
-    def line(cells: list[str]) -> str:
-        placed = [cell.ljust(width) if to_left else cell.rjust(width) for cell, width, to_left in zip(cells, widths, left, strict=True)]
-        return "  ".join(placed).rstrip()
 
-    return [line(row) for row in [headings, *body]]
+def text(document: dict[str, Any], width: int | None = None) -> str:
+    """The results for a terminal. `width`: characters in a line, if they are limited."""
 
+    def wrapped(line: str, indent: str = "") -> list[str]:
+        return [line] if width is None else textwrap.wrap(line, max(LEAST_TEXT, width), subsequent_indent=indent, break_on_hyphens=False)
 
-def text(document: dict[str, Any]) -> str:
-    """The results for a terminal."""
-    lines = [f"{label:8} {value}" for label, value in words.facts(document)]
+    lines = pairs(words.facts(document), width)
     for name, part in document["sets"].items():
         title, explanation = words.TITLES[name]
-        lines += ["", f"{title}. {explanation}", ""]
-        lines += aligned(words.TABLES[name](part["rows"])) if part["rows"] else ["nothing was measured"]
+        lines += ["", *wrapped(f"{title}. {explanation}"), ""]
+        lines += aligned(words.TABLES[name](part["rows"]), width) if part["rows"] else ["nothing was measured"]
         if part["rules"]:
-            lines += ["", *part["rules"]]
+            lines += ["", *[piece for rule in part["rules"] for piece in wrapped(rule, "  ")]]
     if document["findings"]:
         lines += ["", "Findings"]
         for finding in document["findings"]:
-            lines += ["", f"{finding['claim']} ({finding['source']})", f"  {finding['verdict']}: {finding['here']}"]
+            lines += ["", *wrapped(f"{finding['claim']} ({finding['source']})"), *wrapped(f"  {finding['verdict']}: {finding['here']}", "  ")]
     unable = words.unable(document)
     if unable:
-        lines += ["", "Not measured", *[f"  {reason}: {subjects}" for reason, subjects in unable]]
+        lines += ["", "Not measured", *[piece for reason, subjects in unable for piece in wrapped(f"  {reason}: {subjects}", "    ")]]
     return "\n".join(lines)
 
 
@@ -86,4 +122,4 @@ def write(document: dict[str, Any], directory: Path) -> None:
 
 
 def show(document: dict[str, Any], as_json: bool) -> None:
-    print(json.dumps(document, indent=1) if as_json else text(document))
+    print(json.dumps(document, indent=1) if as_json else text(document, terminal_width()))

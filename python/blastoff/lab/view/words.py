@@ -93,7 +93,7 @@ def oversubscription(rows: list[dict[str, Any]]) -> Table:
 def applications(rows: list[dict[str, Any]]) -> Table:
     phases = ("allocation", "initialisation", "moving", "computation", "reading", "release", "total")
     body = [[row["application"], row["problem"], row["mode"], *[time(row[phase]) for phase in phases]] for row in rows]
-    return ["application", "problem", "memory", *phases], body
+    return ["application", PROBLEM, "memory", *phases], body
 
 
 def oversubscribed(rows: list[dict[str, Any]]) -> Table:
@@ -101,6 +101,10 @@ def oversubscribed(rows: list[dict[str, Any]]) -> Table:
     ratios = [f"{row['ratio']:g}" for row in rows]
     return [*headings[:3], "data / free", *headings[3:]], [[*cells[:3], ratio, *cells[3:]] for cells, ratio in zip(body, ratios, strict=True)]
 
+
+PROBLEM = "problem"
+DROPPED = ("release", "allocation", "initialisation", "reading", "moving")
+"""Columns that are left out on a narrow terminal, the first one first."""
 
 TABLES = {"daxpy": daxpy, "pages": pages, "stream": stream, "oversubscription": oversubscription, "applications": applications}
 TABLES |= {"oversubscribed": oversubscribed}
