@@ -3,13 +3,19 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <new>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
 
 #include "blas/front_end.h"
+#include "config/options.h"
 #include "decide/gathering.h"
 #include "intercept/blas/enter_words.h"
 #include "intercept/blas/entry_points.h"
@@ -18,6 +24,7 @@
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "lapack/call.h"
+#include "platform/attendance.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/memory_limits.h"
@@ -74,6 +81,8 @@ std::optional<operation::Operation> operation_of(const scalapack::GatheredProble
 class SolvingProcess final : public scalapack::Root {
  public:
   explicit SolvingProcess(const InterceptedCall& intercepted) : intercepted_(intercepted) {}
+
+  bool insists() const override { return Process::instance().settings().gather == GatherMode::always; }
 
   bool hopes(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) override {
     refusal_ = judge(problem, grid, transport);
@@ -308,12 +317,41 @@ const Functions* functions_for(const InterceptedCall& intercepted, blas::Scalar 
   return result;
 }
 
-/// How long the first call on a grid waits for the answers of the other ranks: about a thousandth of the time of the
-/// call. A process without a device has no reason to wait.
+std::string text_of_setting(std::string_view name) {
+  const auto& option = *std::ranges::find(config::options(), name, &config::Option::name);
+  const char* const text = secure_getenv(option.environment);
+  return text == nullptr ? "" : text;
+}
+
+/// What a rank shows of itself to others, from the time when the library is loaded.
+struct RankShown {
+  platform::Rank rank = platform::Rank::of_this_process(secure_getenv(config::run_directory_variable));
+  std::string gather = text_of_setting("gather");
+  /// All that the ranks must have alike to ask each other at the same calls.
+  std::string likeness = BLASTOFF_VERSION " " + gather + " " + text_of_setting("routines");
+  bool takes_part = gather != "never";
+
+  static const RankShown& own() {
+    static const auto& own = *new RankShown;
+    return own;
+  }
+};
+
+/// How long the first call on a grid waits for the other ranks: about a thousandth of the time of the call. A process
+/// without a device has no reason to wait, and nobody waits for a rank that is certain to be absent.
 std::chrono::duration<double> patience(GatherMode mode, const scalapack::Call& call) {
-  if (mode == GatherMode::never || Process::instance().refusal() != Refusal::none) return std::chrono::seconds(0);
-  if (mode == GatherMode::always) return std::chrono::seconds(10);
+  using platform::Attendance;
+  // A grid takes all of its ranks to make, so their libraries have been loaded.
+  static const Attendance there = platform::attendance(RankShown::own().rank, RankShown::own().likeness);
+  if (mode == GatherMode::never || there == Attendance::partial) return std::chrono::seconds(0);
+  if (mode == GatherMode::always) return std::chrono::milliseconds(there == Attendance::full ? 10000 : 500);
+  if (Process::instance().refusal() != Refusal::none) return std::chrono::seconds(0);
   return std::chrono::duration<double>(std::min(0.2, 4e-14 * call.multiplications()));
+}
+
+scalapack::Willingness willingness(GatherMode mode, const scalapack::Call& call) {
+  return {.patience = patience(mode, call),
+          .likeness = static_cast<int>(std::hash<std::string>()(RankShown::own().likeness))};
 }
 
 /// Whether the call may be gathered at all. All processes answer alike if they have the same mode.
@@ -330,7 +368,7 @@ Outcome gather(const InterceptedCall& intercepted, const scalapack::Call& call, 
   if (!grid.has_this_process() || (grid.is_root() && mode == GatherMode::never)) return Outcome::distributed;
   if (!call.may_be_gathered(grid)) return Outcome::distributed;
   try {
-    return scalapack::gather(call, intercepted.original.function, *functions, grid, root, patience(mode, call));
+    return scalapack::gather(call, intercepted.original.function, *functions, grid, root, willingness(mode, call));
   } catch (const std::bad_alloc&) {
     return Outcome::distributed;  // the other ranks give up soon
   }
@@ -382,6 +420,10 @@ void make_counted(const InterceptedCall& intercepted) {
 }
 
 }  // namespace
+
+void attend_distributed_calls() {
+  if (const RankShown& own = RankShown::own(); own.takes_part) platform::attend(own.rank, own.likeness);
+}
 
 // A child of fork has no place among the ranks: its messages would count as its parent's.
 void make_distributed(const InterceptedCall& intercepted, const scalapack::Call& call) {

@@ -22,6 +22,7 @@
 #include "platform/process.h"
 #include "platform/threads.h"
 #include "report/counter_file.h"
+#include "runtime/gathering.h"
 #include "runtime/process.h"
 #include "runtime/python_transforms.h"
 #include "tracking/system_calls/next.h"
@@ -80,6 +81,7 @@ void prepare() {
   intercept::observe_libraries(note_library);
   intercept::set_trusted(config::read_trusted_names());
   intercept_calls(mode_named(config::read_intercept_mode()));
+  attend_distributed_calls();
   Process::open_ahead();
 }
 

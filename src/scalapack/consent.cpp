@@ -11,11 +11,11 @@ namespace {
 
 /// These differ from the tag of messages between processes in the BLACS (9976). They are below 32767, to which MPI
 /// guarantees that tags may go.
-constexpr int greeting_tag = 29761;
-constexpr int answer_tag = 29762;
-constexpr int word_tag = 29763;
+constexpr int greeting_tag = 29765;
+constexpr int answer_tag = 29766;
+constexpr int word_tag = 29767;
 
-/// What the root says at a call: whether all take part.
+/// What the root says at a call: whether all take part. The others answer the greeting with `yes` or `no`.
 enum Answer : int {
   no,
   yes,
@@ -33,8 +33,10 @@ struct Acquaintance {
   int greeting = 0;  ///< number of the call at which the greeting came; 0: no greeting yet
   bool over = false;
   int heard = 0;                 ///< number of words received from the root
+  int likeness = 0;              ///< on the root: as it has sent it
   std::vector<bool> answered{};  ///< on the root: whether a rank has answered
   int answers = 0;
+  bool refused = false;  ///< on the root: a rank has answered that it does not take part
   Meeting meeting{};
   Functions functions{};
 };
@@ -97,9 +99,10 @@ void complete(Meeting& meeting, const Functions& functions, const Grid& grid, vo
 
 class Conversation {
  public:
-  Conversation(const Functions& functions, const Grid& grid)
+  Conversation(const Functions& functions, const Grid& grid, int likeness)
       : mpi_(functions.mpi),
         grid_(grid),
+        likeness_(likeness),
         communicator_(communicator_of(functions, grid)),
         acquaintance_(&acquaintance_on(functions, communicator_)) {
     ++acquaintance_->calls;
@@ -115,11 +118,14 @@ class Conversation {
     if (all.greeting == 0) {
       all.greeting = all.calls;
       all.answered.resize(static_cast<std::size_t>(grid_.size()));
+      all.likeness = likeness_;
       tell_others(all.greeting, greeting_tag);
+      tell_others(all.likeness, greeting_tag);
     }
-    bool complete = collect_answers();
-    if (wanted && !complete) complete = wait([&] { return collect_answers(); }, patience);
-    all.over = !complete && all.calls - all.greeting >= last_call_for_answers;
+    if (all.calls > all.greeting) patience = std::chrono::seconds(0);
+    wait([&] { return collect_answers() || all.refused; }, patience);
+    const bool complete = !all.refused && collect_answers();
+    all.over = all.refused || (!complete && all.calls - all.greeting >= last_call_for_answers);
     tell_others(words[all.over ? never : complete ? yes : no], word_tag);
     return complete;
   }
@@ -131,9 +137,10 @@ class Conversation {
       if (own.calls > 1) patience = std::chrono::seconds(0);
       if (!wait([&] { return is_there(0, greeting_tag); }, patience)) return false;
       own.greeting = receive(0, greeting_tag);
-      own.over = own.calls < own.greeting;  // this rank has missed earlier calls, so it does not answer
-      if (own.over) return false;
-      send(words[yes], 0, answer_tag);
+      const bool is_like_root = receive(0, greeting_tag) == likeness_;
+      const bool takes_part = is_like_root && own.calls >= own.greeting;  // or this rank has missed earlier calls
+      send(words[takes_part ? yes : no], 0, answer_tag);
+      own.over = !takes_part;
     }
     int word = no;
     for (; own.heard <= own.calls - own.greeting && !own.over; ++own.heard) {
@@ -148,7 +155,7 @@ class Conversation {
     Acquaintance& all = *acquaintance_;
     for (int rank = 1; rank < grid_.size(); ++rank) {
       if (all.answered[static_cast<std::size_t>(rank)] || !is_there(rank, answer_tag)) continue;
-      receive(rank, answer_tag);
+      if (receive(rank, answer_tag) != yes) all.refused = true;
       all.answered[static_cast<std::size_t>(rank)] = true;
       ++all.answers;
     }
@@ -193,6 +200,7 @@ class Conversation {
 
   const Mpi& mpi_;
   const Grid& grid_;
+  const int likeness_;
   void* const communicator_;
   Acquaintance* const acquaintance_;
   mutable std::array<long, 32> status_{};  // longer than any MPI_Status
@@ -213,9 +221,9 @@ int own_context(const Functions& functions, Meeting& meeting) {
   return meeting.context;
 }
 
-bool all_take_part(const Functions& functions, const Grid& grid, bool wanted, std::chrono::duration<double> patience) {
-  Conversation conversation(functions, grid);
-  const bool all = grid.is_root() ? conversation.as_root(wanted, patience) : conversation.as_other(patience);
+bool all_take_part(const Functions& functions, const Grid& grid, bool wanted, const Willingness& own) {
+  Conversation conversation(functions, grid, own.likeness);
+  const bool all = grid.is_root() ? conversation.as_root(wanted, own.patience) : conversation.as_other(own.patience);
   if (all) conversation.complete(functions);
   return all;
 }

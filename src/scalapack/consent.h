@@ -2,13 +2,17 @@
 // one node of several, so this never waits for a rank without Blastoff.
 //
 // When the root may want to gather for the first time, it greets each rank with the number of that call. At this call
-// and every later one it sends a word: whether all ranks take part. A rank that has received the greeting answers once.
-// Then it receives one word for each call, beginning with the call of the greeting: the root is certain to send them.
-// The root says yes once all ranks have answered. If they have not after a few calls, it stops sending. Messages to a
-// rank without Blastoff are never received.
+// and every later one it sends a word: whether all ranks take part. A rank that has received the greeting answers once,
+// whether it takes part. It does if it is like the root. Then it receives one word for each call, beginning with the
+// call of the greeting: the root is certain to send them. The root says yes once all ranks have answered. If a rank
+// does not take part, or has not answered after a few calls, the root stops sending. Messages to a rank without
+// Blastoff are never received.
 //
-// These few messages hold one number and have tags of our own. They go from or to the root, on BLACS's communicator,
-// since a communicator of our own takes all ranks to make. Once all take part they make one, for all messages of ours.
+// These few messages hold one number and have tags of our own. They go from or to the root, on the communicator that
+// BLACS has made for itself, for messages between processes. A communicator of our own takes all ranks to make, and
+// whether all have Blastoff is not known before: MPI_Comm_dup never returns where one of them does not call it, and
+// MPI has no other way to a process than a communicator of the program or of BLACS. Once all take part they make one,
+// for all messages of ours.
 #pragma once
 
 #include <chrono>
@@ -33,11 +37,17 @@ struct Meeting {
 };
 Meeting& meeting_of(const Functions& functions, const Grid& grid);
 
+/// How a process takes part.
+struct Willingness {
+  /// How long to wait at the first call of a grid, for the greeting or for the answers.
+  std::chrono::duration<double> patience{};
+  int likeness = 0;  ///< a hash of the settings that all processes must have alike to ask at the same calls
+};
+
 /// Whether all processes of the grid take part, from this call on. All processes get the same answer. Each process with
 /// Blastoff asks at every call that may be gathered and is worth asking, until the meeting is complete. `wanted`: on
-/// the root, whether it may want to gather. `patience`: how long to wait for the answers and,
-/// at the first call of a grid, for the greeting.
-bool all_take_part(const Functions& functions, const Grid& grid, bool wanted, std::chrono::duration<double> patience);
+/// the root, whether it may want to gather.
+bool all_take_part(const Functions& functions, const Grid& grid, bool wanted, const Willingness& own);
 
 /// BLACS's number of a grid of one row on the communicator of the meeting. The first time, all processes call it
 /// together.

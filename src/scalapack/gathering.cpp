@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "platform/memory_limits.h"
-#include "scalapack/consent.h"
 
 namespace blastoff::scalapack {
 namespace {
@@ -24,7 +23,10 @@ struct Gathering {
   std::optional<GatheredProblem> problem{};  ///< on the root
 
   /// On the root: whether it hopes to gather such problems, now or later.
-  bool hoped(Transport transport) { return makes_problem(nullptr, 0) && root.hopes(*problem, grid, transport); }
+  bool hoped(Transport transport) {
+    const bool hopes = makes_problem(nullptr, 0) && root.hopes(*problem, grid, transport);
+    return hopes || root.insists();
+  }
   /// On the root: what it says about a call that it does or does not want.
   Word word(bool wanted) const {
     if (wanted) return {.wanted = true};
@@ -422,10 +424,10 @@ void share_segment(const Functions& functions, const Grid& grid, Meeting& meetin
 }  // namespace
 
 Outcome gather(const Call& call, void* original, const Functions& functions, const Grid& grid, Root& root,
-               std::chrono::duration<double> patience) {
+               const Willingness& own) {
   Meeting& meeting = meeting_of(functions, grid);
   Gathering gathering{call, functions, grid, root, Places(call)};
-  if (!meeting.complete && !all_take_part(functions, grid, gathering.hoped(Transport::memory), patience))
+  if (!meeting.complete && !all_take_part(functions, grid, gathering.hoped(Transport::memory), own))
     return Outcome::distributed;
   if (!meeting.segment_tried) share_segment(functions, grid, meeting);
   if (meeting.segment) return ThroughMemory(gathering, meeting).run(original);

@@ -4,9 +4,9 @@
 // together.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
+#include "scalapack/consent.h"
 #include "scalapack/functions.h"
 #include "scalapack/problem.h"
 #include "scalapack/segment.h"
@@ -19,6 +19,8 @@ enum class Transport : std::uint8_t { messages, memory };
 /// The decisions and the work of the grid's root.
 class Root {
  public:
+  /// Whether the processes are to know each other whatever becomes of this call.
+  virtual bool insists() const = 0;
   /// Whether such calls may be gathered, now or once more is known. Answers at once.
   virtual bool hopes(const GatheredProblem& problem, const Grid& grid, Transport transport) = 0;
 
@@ -49,9 +51,8 @@ enum class Outcome : std::uint8_t {
   reported,     ///< the original has found and reported wrong arguments
 };
 
-/// Called by all processes of the grid together, in place of the original, for a call that may be gathered. `patience`:
-/// see all_take_part().
+/// Called by all processes of the grid together, in place of the original, for a call that may be gathered.
 Outcome gather(const Call& call, void* original, const Functions& functions, const Grid& grid, Root& root,
-               std::chrono::duration<double> patience);
+               const Willingness& own);
 
 }  // namespace blastoff::scalapack

@@ -82,10 +82,10 @@ class Consent : public testing::Test {
   }
   void TearDown() override { EXPECT_EQ(network.would_wait_for_ever, 0); }
 
-  bool call(int rank, bool wanted = false) {
+  bool call(int rank, bool wanted = false, int likeness = 1) {
     network.rank = rank;
     const Grid grid{.context = 0, .rows = 1, .columns = network.size, .row = 0, .column = rank};
-    return all_take_part(functions_, grid, wanted, std::chrono::seconds(0));
+    return all_take_part(functions_, grid, wanted, {.likeness = likeness});
   }
 
   Functions functions_{};
@@ -141,6 +141,18 @@ TEST_F(Consent, NobodyWaitsForARootThatIsNotThere) {
     EXPECT_FALSE(call(1));
     EXPECT_FALSE(call(2));
   }
+}
+
+TEST_F(Consent, TheRootStopsAskingWhereARankIsUnlike) {
+  EXPECT_FALSE(call(0, true));
+  EXPECT_FALSE(call(1));
+  EXPECT_FALSE(call(2, false, 2)) << "other settings";
+  const int sent = network.sent;
+  EXPECT_FALSE(call(0, true));
+  EXPECT_EQ(network.sent, sent + 2) << "its last word";
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(call(0, true) || call(1) || call(2, false, 2));
+  EXPECT_EQ(network.sent, sent + 2);
+  EXPECT_EQ(network.duplicates, 0);
 }
 
 TEST_F(Consent, OneProcessAgreesWithItself) {
