@@ -13,6 +13,7 @@
 #include "platform/process.h"
 #include "report/context.h"
 #include "report/file.h"
+#include "report/special_file.h"
 #include "tracking/memory_events.h"
 
 namespace blastoff::launcher {
@@ -66,6 +67,8 @@ Expected<std::string> output_pattern(const std::string& what, const std::string&
   const std::string pattern = report::report_pattern(path, what == "report" ? ".json" : ".trace");
   const std::string obstacle = report::obstacle_to_report(pattern, context);
   if (!obstacle.empty()) return fail("no " + what + " can be written to " + path + ": " + obstacle);
+  if (what == "trace" && report::is_special_file(report::expand_path(pattern, context)))
+    return fail("no trace can be written to " + path + ": it is neither an ordinary file nor a directory");
   return anchored(pattern);
 }
 

@@ -298,6 +298,7 @@ std::string begin_file(const std::string& pattern, const std::string& text, cons
   const platform::ErrnoGuard errno_stays;
   const NoWriteSignals no_signals;
   const std::string path = expand_path(pattern, context);
+  if (is_special_file(path)) return "";  // a file would replace the device or the pipe
   make_directories(directory_of(path));
   return write_new_file(path, text, context);
 }

@@ -93,6 +93,11 @@ def test_files_that_another_command_reads(capsys, write, words, text, told):
     assert said(capsys, words, *write(text)).endswith(f"{told}\n")
 
 
+def test_a_simulated_machine_without_rates(capsys, tmp_path):
+    (tmp_path / "a.trace").write_text(trace())
+    assert "machine simulated: has no rates; accepted: simulated:NAME=NUMBER" in said(capsys, "predict", tmp_path / "a.trace", "--machine", "simulated:")
+
+
 def test_words_too_many_and_a_blas_that_is_none(capsys):
     assert said(capsys, "doctor", "x") == "blastoff: doctor: unexpected argument x; blastoff doctor --help shows the usage\n"
     assert said(capsys, "calibrate", "--blas", "/etc/passwd") == "blastoff: calibrate: /etc/passwd is not a library\n"

@@ -166,6 +166,21 @@ def test_a_directory_that_has_been_deleted(blastoff, tmp_path, option):
     assert (done.returncode, done.stderr) == (2, f"blastoff: {path}: the current directory has been deleted; give the full path\n")
 
 
+def test_a_pipe_is_not_replaced_by_a_file(blastoff, tmp_path):
+    """A device neither: root could replace /dev/null."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for words in (["run", f"--trace={pipe}", "true"], ["calibrate", f"--output={pipe}"]):
+        done = blastoff(*words)
+        assert done.returncode == 2 and str(pipe) in done.stderr and done.stderr.count("\n") == 1
+    traced = [sys.executable, "-c", "import numpy; a = numpy.ones((200, 200)); a @ a"]
+    preloaded = {"LD_PRELOAD": str(offload.LIBRARY), "BLASTOFF_TRACE": str(pipe), "BLASTOFF_DEVICE": "none", "BLASTOFF_SUMMARY": "never"}
+    done = subprocess.run(traced, env=clean_environment() | preloaded, capture_output=True, text=True)
+    assert done.returncode == 0 and f"cannot write a trace to {pipe}" in done.stderr
+    blastoff("run", "--device=none", "--memory", f"--report={pipe}", "--", *traced)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"] and pipe.is_fifo()
+
+
 def test_a_user_without_a_home(monkeypatch):
     """As in a container with a user id that nobody has."""
     for name in ("HOME", "XDG_CACHE_HOME"):

@@ -114,6 +114,8 @@ def place(kind: str, gpu: str, system: bool) -> Path:
 
 def check_place(path: Path) -> None:
     """Raises CommandError if the file cannot be written, before minutes are spent on what goes there."""
+    if path.exists() and not path.is_file():
+        raise CommandError(f"calibrate: {path} is {'a directory' if path.is_dir() else 'a device or a pipe'}; --output takes a file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -121,8 +123,6 @@ def check_place(path: Path) -> None:
         beside.unlink()
     except OSError as error:
         raise CommandError(f"calibrate: cannot write {path}: {error.strerror}", 1) from error
-    if path.is_dir():
-        raise CommandError(f"calibrate: {path} is a directory; --output takes a file")
 
 
 def write(path: Path, text: str) -> None:

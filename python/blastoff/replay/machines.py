@@ -82,6 +82,8 @@ def model_in(path: Path) -> str:
 
 def find(name: str) -> Machine:
     """A machine by its name, by a prefix of only one name, or by the path of its model."""
+    if name == SIMULATED:
+        raise CommandError("predict: machine simulated: has no rates; accepted: simulated:NAME=NUMBER[,...], as for run --simulated-rates")
     if name.startswith(SIMULATED):
         return Machine("simulated", rates=name.removeprefix(SIMULATED))
     if "/" in name or name.endswith(".json"):

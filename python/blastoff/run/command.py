@@ -76,7 +76,7 @@ def report_memory(directory: Path, environment: Mapping[str, str]) -> None:
     if document is None:
         return
     pattern = environment.get("BLASTOFF_REPORT", "")
-    if pattern not in ("", STDOUT):
+    if pattern not in ("", STDOUT) and (Path(pattern).is_file() or not Path(pattern).exists()):
         library.write_report(library.find_library(), results.beside(pattern), document)
     if environment.get("BLASTOFF_SUMMARY") != "never":
         say(words.summary(document, columns.terminal_width(STDERR)))
