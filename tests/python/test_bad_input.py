@@ -95,7 +95,8 @@ def test_files_that_another_command_reads(capsys, write, words, text, told):
 
 def test_a_simulated_machine_without_rates(capsys, tmp_path):
     (tmp_path / "a.trace").write_text(trace())
-    assert "machine simulated: has no rates; accepted: simulated:NAME=NUMBER" in said(capsys, "predict", tmp_path / "a.trace", "--machine", "simulated:")
+    told = said(capsys, "predict", tmp_path / "a.trace", "--machine", "simulated:")
+    assert "machine simulated: has no rates; accepted: simulated:NAME=NUMBER" in told
 
 
 def test_words_too_many_and_a_blas_that_is_none(capsys):
