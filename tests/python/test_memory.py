@@ -14,7 +14,7 @@ import offload
 import pytest
 from blastoff.errors import CommandError
 from blastoff.memory import table
-from blastoff.memory.view import page
+from blastoff.memory.view import page, plots
 from blastoff.sampling import family, findings, nvml, pages, results, timeline
 from blastoff.sampling.sampler import Sampler, now
 from blastoff.sampling.view import words
@@ -674,6 +674,13 @@ def test_a_file_that_is_none(tmp_path):
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(CommandError, match="is not a time line of `blastoff run --memory`"):
         results.read(str(tmp_path / "other.json"))
+
+
+def test_an_axis_of_zeros_has_each_label_once():
+    quiet = document([point(each / 10) for each in range(20)])
+    (*_, (heading, _, svg)) = plots.figures(quiet)
+    labels = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+    assert heading.startswith("Page faults") and labels.count("0") == 1 and "1" in labels
 
 
 def test_a_page_with_everything():

@@ -5,14 +5,18 @@ Needs Chromium (a package of the distribution) and the Python package playwright
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import offload
 import pytest
+from blastoff.command import main
 from blastoff.job import processes
 from blastoff.lab.view import page as lab
 from blastoff.memory.view import page as memory
 from blastoff.report.view import page as report_page
+from command_rig import clean_environment
 from test_memory import document as memory_document
 from test_memory import point
 
@@ -106,6 +110,22 @@ def test_memory(complaints):
     whole = memory_document([point(each / 10, resident=each * 10**7, held=each * 10**6, to_device=each) for each in range(200)])
     whole["marks"] = [{"time": 1.0 + 2 * each, "pid": 1, "name": f"a phase with the number {each}"} for each in range(9)]
     assert complaints(memory.render(whole)) == {}
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("trace") / "t.trace"
+    program = "import numpy; a = numpy.ones((300, 300)); [a @ a for i in range(9)]; numpy.linalg.eigh(a)"
+    command = [sys.executable, "-m", "blastoff", "run", "--device=none", "--summary=never", f"--trace={path}", "--", sys.executable, "-c", program]
+    subprocess.run(command, env=clean_environment(), check=True)
+    return path
+
+
+@pytest.mark.parametrize("words", ["{trace}", "--job must-lsms --nodes 25,50,100,200"], ids=["one node", "many nodes"])
+def test_predictions(complaints, tmp_path, trace, words):
+    page = tmp_path / "page.html"
+    assert main(["predict", *words.format(trace=trace).split(), "--html", str(page)]) == 0
+    assert complaints(page.read_text(encoding="utf-8")) == {}
 
 
 def test_a_check_that_can_fail(complaints):

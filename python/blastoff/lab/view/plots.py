@@ -62,6 +62,8 @@ def curves(rows: Rows, across: str, value: Callable[[dict[str, Any]], float | No
         if logarithmic:
             axes.set_xscale("log")
             label_decades(axes.xaxis, quantities.size)
+        elif all(isinstance(row[across], int) for row in rows):
+            axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(8, integer=True))
         axes.set_yscale("log")
         label_decades(axes.yaxis, quantities.duration)
         axes.set_xlabel(label)

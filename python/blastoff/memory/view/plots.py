@@ -72,10 +72,10 @@ def time_figure(document: Document, fill: Callable[[Any], None], text: Callable[
         axes.figure.set_layout_engine("none")
         axes.set_position(PLACE)
         axes.set_xlim(0, max(document["seconds"], *document["timeline"]["time"], 1e-3))
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, max(1, axes.get_ylim()[1]))  # all values are counts: ticks between them would have the same label
         marks(axes, document, numbered)
         axes.set_xlabel("seconds since the start")
-        axes.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4))
+        axes.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(4, integer=True))
         axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: tick(text(value))))
         axes.grid(visible=True, axis="y", color=FAINT, linewidth=0.8)
         handles, _ = axes.get_legend_handles_labels()
