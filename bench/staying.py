@@ -20,7 +20,7 @@ import execute
 import machine
 import run
 
-ORDERS = {"syrk": 2000, "accumulate": 4000, "power": 4000, "look": 4000, "cholesky": 16000, "lu": 16000}
+ORDERS = {"syrk": 2000, "accumulate": 4000, "power": 4000, "chain": 4000, "look": 4000, "cholesky": 16000, "lu": 16000}
 RESULTS = ("home", "auto", "stay")
 AGREEMENT = 1e-9
 

@@ -684,36 +684,5 @@ INSTANTIATE_TEST_SUITE_P(
                     Flavour{"coherent", "cuda"}),
     name_of);
 
-// A large result that the program does not look at stays from its second use on, and goes home when it has been looked
-// at.
-TEST(StayingResults, APieceTellsWhetherTheProgramLooks) {
-  RigOptions options;
-  options.results = residency::Results::automatic;
-  options.slot_bytes = std::size_t{1} << 20;
-  std::string reason;
-  const auto rig = Rig::create(Flavour{"stay", "simulated"}, options, reason);
-  if (!rig) GTEST_SKIP() << reason;
-  device::CallQueues queues = rig->queues();
-  const blas::Call product = options_of(Routine::dgemm, 1500, 1500, 4, 1);  // a result of 18 MB
-  Case test(product, 0, Edge::first_element);
-  Case twin(product, 0, Edge::first_element);
-  const auto left = [&] { return run_call(rig->policy(), queues, test.call()).traffic.bytes_left; };
-  const std::size_t most = test.call().result().payload_bytes() - 2 * platform::page_size();
-  for (int call = 0; call < 4; ++call) {
-    reference::compute(twin.call());
-    const std::uint64_t bytes = left();
-    if (call == 0)
-      EXPECT_EQ(bytes, 0U) << "only the piece";
-    else
-      EXPECT_GE(bytes, most) << "call " << call;
-  }
-  EXPECT_EQ(test.result().bytes(), twin.result().bytes());
-  for (int call = 0; call < 3; ++call) {
-    reference::compute(twin.call());
-    EXPECT_EQ(left(), 0U) << "it was looked at";
-    EXPECT_EQ(test.result().bytes(), twin.result().bytes());
-  }
-}
-
 }  // namespace
 }  // namespace blastoff

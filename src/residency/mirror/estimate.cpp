@@ -83,7 +83,7 @@ std::optional<operation::Estimate> Coherence::estimate(const operation::Operatio
 bool Coherence::expects_to_stay(const operation::Operation& call, std::size_t index) const {
   const operation::Operand& operand = call.operands()[index];
   if (!source_ || !operation::writes(operand.intent)) return false;
-  return results_ == Results::stay || stays_.expects_to_stay(operand);
+  return results_ == Results::stay || stays_.expects_to_stay(call, index);
 }
 
 }  // namespace blastoff::residency::mirror

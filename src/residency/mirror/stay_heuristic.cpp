@@ -16,7 +16,14 @@ constexpr std::size_t worth_a_probe = std::size_t{16} << 20;
 // After a failure. Memory that goes home is page-locked meanwhile, which a probe ends.
 constexpr int first_patience = 64;
 constexpr int longest_patience = 1 << 12;
+
+// In new memory. Whole results stay if enough of the latest were not seen. Bringing one later takes little longer than
+// writing it to pages that the kernel has yet to make.
 constexpr int max_looked_at = 2;
+constexpr int enough_unseen = 3;
+constexpr int max_unseen = 12;
+constexpr int unseen_for_a_look = 4;
+constexpr int refused_before_a_probe = 16;
 
 /// Bytes that are touched later cost the program as much as so many times more that come home during their calls. What
 /// a call on the CPU needs comes at once, at the rate of the link.
@@ -80,24 +87,49 @@ Stay StayHeuristic::judge(const operation::Operation& call, std::size_t index) {
   if (known && known->left > 0) return has_failed(*known) ? Stay::no : Stay::whole;
   if (operand.payload_bytes() < worth_a_probe) return Stay::no;
   if (known) return known->uses >= known->patience ? Stay::probe : Stay::no;
-  const int* const looked_at = looked_at_.find(kind_of(call, index));
-  return looked_at && *looked_at >= max_looked_at ? Stay::no : Stay::probe;
+  return judge_new(kind_of(call, index));
 }
 
-bool StayHeuristic::expects_to_stay(const operation::Operand& result) const {
+Stay StayHeuristic::judge_new(std::uint64_t number) const {
+  const Kind* const kind = kinds_.find(number);
+  if (!kind) return Stay::probe;
+  if (kind->unseen >= enough_unseen) return Stay::whole;
+  return kind->looked_at >= max_looked_at && kind->refused < refused_before_a_probe ? Stay::no : Stay::probe;
+}
+
+bool StayHeuristic::expects_to_stay(const operation::Operation& call, std::size_t index) const {
+  const operation::Operand& result = call.operands()[index];
   const Region* const known = region_of(bounds(result));
-  return known && known->left > 0 && !has_failed(*known);
+  if (known) return known->left > 0 && !has_failed(*known);
+  return result.payload_bytes() >= worth_a_probe && judge_new(kind_of(call, index)) == Stay::whole;
+}
+
+/// The device uses the region again, or it is freed. So it is known now whether the program looked at its result.
+void StayHeuristic::learn(Region& region, bool looked_at) {
+  Kind& kind = kinds_.use(region.kind);
+  kind.looked_at = looked_at ? kind.looked_at + 1 : 0;
+  kind.refused = 0;
+  if (!region.is_new) return;
+  region.is_new = false;
+  kind.unseen = looked_at ? std::max(kind.unseen - unseen_for_a_look, 0) : std::min(kind.unseen + 1, max_unseen);
+}
+
+void StayHeuristic::forget(Span span) {
+  regions_.erase_within(span.begin, span.end, [&](Region& region) {
+    if (region.left > 0) learn(region, has_failed(region));
+  });
 }
 
 void StayHeuristic::used(const operation::Operation& call, std::size_t index, std::size_t left) {
   const Span span = bounds(call.operands()[index]);
   Region* known = region_of(span);
+  const bool writes = operation::writes(call.operands()[index].intent);
   if (!known) {
     known = &regions_.use(span.begin);
-    *known = {.begin = span.begin, .end = span.end};
+    *known = {.begin = span.begin, .end = span.end, .is_new = left > 0};
+    if (Kind* const kind = kinds_.find(kind_of(call, index)); kind && left == 0) ++kind->refused;
   }
   Region& region = *known;
-  const bool writes = operation::writes(call.operands()[index].intent);
   if (is_small_part(call.operands()[index], region)) {
     if (writes) {
       count_left_again(region, left);
@@ -115,8 +147,7 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
     } else {
       count_stayed(region, left);
     }
-    int& looked_at = looked_at_.use(region.kind);
-    looked_at = failed ? looked_at + 1 : 0;
+    learn(region, failed);
     if (failed) {
       region.patience = std::clamp(8 * region.patience, first_patience, longest_patience);
       region.uses = 0;

@@ -22,14 +22,16 @@ enum class Stay : std::uint8_t {
 /// when it is computed for the first time. If the device uses the memory again, and the program has touched nothing of
 /// the piece, the whole result stays from then on; else all of it goes home. If the program touches it after it has
 /// stayed several times, that was worth it. After a failure it is tried again when the device has used the memory many
-/// times, ever more rarely. Results of a routine's size class of which the latest few
-/// were looked at go home from the beginning. Its decisions affect only speed. Not thread-safe.
+/// times, ever more rarely.
+/// New memory has no such past. There the latest results of the routine's size class in new memory tell: if the program
+/// looked at few of them, the result stays from the beginning; if it looked at all, the result goes home. Its decisions
+/// affect only speed. Not thread-safe.
 class StayHeuristic {
  public:
   Stay judge(const operation::Operation& call, std::size_t index);
 
-  /// Whether judge() would say that the result stays.
-  bool expects_to_stay(const operation::Operand& result) const;
+  /// Whether judge() would say that the whole result stays.
+  bool expects_to_stay(const operation::Operation& call, std::size_t index) const;
 
   /// A call that used the operand is over. `left`: bytes of it that stayed.
   void used(const operation::Operation& call, std::size_t index, std::size_t left);
@@ -48,7 +50,7 @@ class StayHeuristic {
   std::uintptr_t end_of_block(platform::Span result) const;
 
   /// The memory of the span is gone or new.
-  void forget(platform::Span span) { regions_.erase_within(span.begin, span.end); }
+  void forget(platform::Span span);
 
  private:
   /// Memory that held the operands of calls, one within the other.
@@ -56,6 +58,7 @@ class StayHeuristic {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
     std::uint64_t kind = 0;           ///< of the latest result
+    bool is_new = false;              ///< what becomes of its first result is not known yet
     int uses = 0;                     ///< by the device, since the program touched much of what was left
     std::size_t left = 0;             ///< bytes, of the latest result
     std::size_t touched = 0;          ///< bytes, since then, that did not stay once more
@@ -63,6 +66,12 @@ class StayHeuristic {
     double saved = 0;                 ///< bytes that did not come home, less what touching others has cost
     int patience = 0;                 ///< uses until the next probe
     std::uintptr_t end_of_block = 0;  ///< of an allocator's block that begins with the region; 0: not known
+  };
+  /// The latest results in new memory, by a routine and size class.
+  struct Kind {
+    int looked_at = 0;  ///< in a row
+    int unseen = 0;     ///< that were used or freed unseen, less some for each that was looked at
+    int refused = 0;    ///< results that went home without being asked about
   };
   Region* region_of(platform::Span span);
   const Region* region_of(platform::Span span) const;
@@ -72,9 +81,11 @@ class StayHeuristic {
   static void count_touched(Region& region, std::size_t bytes, double cost);
   static void count_left_again(Region& region, std::size_t left);
   static void count_stayed(Region& region, std::size_t left);
+  Stay judge_new(std::uint64_t kind) const;
+  void learn(Region& region, bool looked_at);
 
   platform::RecentMap<std::uintptr_t, Region> regions_{platform::max_matrices_remembered};  // by begin
-  platform::RecentMap<std::uint64_t, int> looked_at_{4096};  // by kind: so many results in a row
+  platform::RecentMap<std::uint64_t, Kind> kinds_{4096};
 };
 
 }  // namespace blastoff::residency::mirror

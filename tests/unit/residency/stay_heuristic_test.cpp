@@ -67,7 +67,7 @@ TEST_F(StayHeuristicTest, WhatTheProgramLooksAtIsTriedEverMoreRarely) {
 TEST_F(StayHeuristicTest, AResultThatIsLookedAtAfterAFewUsesGoesHome) {
   for (int i = 0; i < 5; ++i) call();
   look();
-  EXPECT_FALSE(heuristic_.expects_to_stay(operand()));
+  EXPECT_FALSE(heuristic_.expects_to_stay(operation_, result));
   EXPECT_EQ(call(), Stay::no);
   EXPECT_EQ(call(), Stay::no);
 }
@@ -76,7 +76,7 @@ TEST_F(StayHeuristicTest, AResultThatIsLookedAtAfterManyUsesStays) {
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 20; ++i) call();
     look();
-    EXPECT_TRUE(heuristic_.expects_to_stay(operand()));
+    EXPECT_TRUE(heuristic_.expects_to_stay(operation_, result));
     EXPECT_EQ(call(), Stay::whole);
   }
   int looks = 0;
@@ -115,6 +115,55 @@ TEST_F(StayHeuristicTest, ResultsOfAKindThatIsLookedAtAreNotTried) {
     heuristic_.forget(platform::outward_to_pages(bounds(operand())));
   }
   EXPECT_EQ(call(), Stay::no);
+}
+
+// As in a chain of products in NumPy: each result is a new array, and the one before is freed.
+class NewMemoryTest : public StayHeuristicTest {
+ protected:
+  /// Makes the call in new memory. Returns what has become of its result.
+  Stay call_once(bool looked_at) {
+    const Stay stay = call();
+    if (looked_at) look();
+    heuristic_.forget(platform::outward_to_pages(bounds(operand())));
+    return stay;
+  }
+};
+
+TEST_F(NewMemoryTest, ResultsThatAreFreedUnseenStayFromTheBeginning) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(heuristic_.expects_to_stay(operation_, result));
+    EXPECT_EQ(call_once(false), Stay::probe);
+  }
+  EXPECT_TRUE(heuristic_.expects_to_stay(operation_, result));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(call_once(false), Stay::whole);
+}
+
+TEST_F(NewMemoryTest, ALookAtOneOfTenChangesNothing) {
+  for (int i = 0; i < 10; ++i) call_once(false);
+  for (int round = 0; round < 10; ++round) {
+    EXPECT_EQ(call_once(true), Stay::whole);
+    for (int i = 0; i < 9; ++i) EXPECT_EQ(call_once(false), Stay::whole);
+  }
+}
+
+TEST_F(NewMemoryTest, ResultsThatTheProgramBeginsToLookAtGoHome) {
+  for (int i = 0; i < 100; ++i) call_once(false);
+  int stayed = 0;
+  while (call_once(true) == Stay::whole) ++stayed;
+  EXPECT_LE(stayed, 3);
+}
+
+TEST_F(NewMemoryTest, ResultsThatWereLookedAtAreAskedAboutAgain) {
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(call_once(true), Stay::probe);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(call_once(true), Stay::no);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(call_once(false), Stay::probe);
+  EXPECT_EQ(call_once(false), Stay::whole);
+}
+
+TEST_F(NewMemoryTest, AnOtherRoutineLearnsByItself) {
+  for (int i = 0; i < 5; ++i) call_once(false);
+  const test::TestCall other{blas::Routine::dsymm, {}, 2000, 2000, 2000, 1.0, 0.0};
+  EXPECT_FALSE(heuristic_.expects_to_stay(blas::operation_of(other.call()), result));
 }
 
 // As in a factorization: a small block of the matrix is computed and looked at, and a smaller rest of it is next.
