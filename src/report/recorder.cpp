@@ -51,6 +51,7 @@ double min_size(std::size_t size_class) {
 void count_in(RoutineTotals& sums, const Record& record) {
   ++sums.calls;
   if (record.followed) ++sums.followed;
+  if (record.followed && record.refusal == Refusal::gathered) sums.waited_seconds += record.seconds;
   sums.flops += record.flops;
   sums.transfer_seconds += record.transfer_seconds;
   sums.bytes_to_device += record.bytes_to_device;
@@ -94,7 +95,7 @@ void add(const Record& record) {
   counters.routines[static_cast<std::size_t>(record.routine)].add(sums);
   if (record.refusal != Refusal::none) counters.refusals[static_cast<std::size_t>(record.refusal)].add(1);
   if (record.followed) counters.followed[static_cast<std::size_t>(record.refusal)].add(1);
-  counters.sizes[size_class(record.volume)].add(sums);
+  if (!record.followed) counters.sizes[size_class(record.volume)].add(sums);
   add_verification(counters.verification, record);
   add_to_call_site(record);
   if (belongs_to_timeline(record.seconds)) add_to_timeline(record);

@@ -10,7 +10,7 @@ import offload
 import pytest
 from blastoff import quantities
 from blastoff.errors import CommandError
-from blastoff.job import check, reading, schema
+from blastoff.job import call_sites, check, reading, schema
 from blastoff.job import processes as job
 from blastoff.job.processes import Job
 from blastoff.job.view import words
@@ -73,12 +73,30 @@ def test_a_call_of_all_ranks_counts_once_in_a_job(report, write):
     assert job_of(write, others[0]).routines["pdgemm"].calls == 4, "a rank's own report"
 
 
+def test_the_calls_of_all_ranks_count_once_at_their_place_and_waiting_is_no_work(report, write):
+    sums = report["totals"] | {"calls": 6, "offloaded": 0, "cpu_seconds": 5.0}
+    row = {"name": "pdgemm", **sums}
+    place = {"routine": "pdgemm", "object": "/a.out", "offset": 64, "python": "", "threads": 1, "mean_size": 0, **sums}
+    reasons = [{"reason": "solved by one rank for all, on its device", "calls": 4}, {"reason": "solved by all ranks together", "calls": 2}]
+    waited = {"followed": 6, "waited_seconds": 4.0}
+    first = ranked(report, 0) | {"routines": [row], "call_sites": [place | {"refusals": reasons}]}
+    other = ranked(report, 1) | {"routines": [row | waited], "call_sites": [place | waited | {"refusals": reasons}]}
+    job = job_of(write, first, other)
+    assert (job.routines["pdgemm"].calls, job.routines["pdgemm"].cpu_seconds) == (6, 6.0)
+    [site] = call_sites.merged(job)
+    assert (site.sums.calls, site.sums.cpu_seconds) == (6, 6.0)
+    assert site.refusals == {entry["reason"]: entry["calls"] for entry in reasons}
+    [alone] = call_sites.merged(job_of(write, other))
+    assert (alone.sums.calls, alone.sums.cpu_seconds) == (6, 5.0)
+
+
 def test_every_counter_of_the_schema_is_added_up(report, write):
     counted = {name: 3 + place for place, name in enumerate(job.counters())}
     assert set(report["totals"]) - set(counted) == {"operand_reuse"}
+    counted["cpu_seconds"] = counted["waited_seconds"] + 2
     parts = [ranked(report, rank) | {"totals": report["totals"] | counted} for rank in (0, 1)]
     totals = job_of(write, *parts).totals
-    once = {"calls": 2 * (counted["calls"] - counted["followed"]), "followed": 0}
+    once = {"calls": 2 * (counted["calls"] - counted["followed"]), "followed": 0, "cpu_seconds": 4, "waited_seconds": 0}
     assert {name: getattr(totals, name) for name in counted} == {name: 2 * value for name, value in counted.items()} | once
     with pytest.raises(AttributeError, match="no counter no_such"):
         _ = totals.no_such

@@ -73,6 +73,14 @@ def in_wall_time(sums: Sums, threads: int, share: float) -> Sums:
     return Sums({name: value * share * (of_threads if name in OF_THREADS else 1) for name, value in sums.counters.items()})
 
 
+def count_once(site: CallSite) -> None:
+    """Lets calls that all ranks of a grid make together count once. Each reason why calls stayed on the CPU keeps its share of them."""
+    refused = site.sums.calls - site.sums.offloaded
+    share = 1 - site.sums.followed / refused if refused else 1
+    site.refusals = Counter({reason: round(calls * share) for reason, calls in site.refusals.items()})
+    site.sums = site.sums.once
+
+
 def merged(job: Job) -> list[CallSite]:
     """The sites of all processes, those with the most time first."""
     sites: dict[tuple[str, Place, str], CallSite] = {}
@@ -86,6 +94,9 @@ def merged(job: Job) -> list[CallSite]:
             site.wall += in_wall_time(Sums(part), part["threads"], job.wall.share(process.report))
             for entry in part["refusals"]:
                 site.refusals[reason_of(process.report, entry["reason"])] += entry["calls"]
+    if job.number > 1:
+        for site in sites.values():
+            count_once(site)
     return sorted(sites.values(), key=lambda site: -site.sums.seconds)
 
 

@@ -36,8 +36,9 @@ class Sums:
 
     @property
     def once(self) -> "Sums":
-        """The sums over the processes of a job, in which a call that all ranks of a grid make together counts once."""
-        return Sums(self._counters | {"calls": self.calls - self.followed, "followed": 0})
+        """The sums over the processes of a job, in which a call that all ranks of a grid make together counts once. Waiting is no work of the CPU."""
+        computed = max(0.0, self.cpu_seconds - self.waited_seconds)
+        return Sums(self._counters | {"calls": self.calls - self.followed, "followed": 0, "cpu_seconds": computed, "waited_seconds": 0})
 
     @property
     def counters(self) -> dict[str, float]:
