@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from blastoff import quantities
+from blastoff.lab.applications import aer
 from blastoff.lab.applications.application import Application, Buffers
 from blastoff.lab.applications.bfs import Bfs
 from blastoff.lab.applications.hotspot import Hotspot
@@ -238,6 +239,9 @@ def run(session: Session) -> None:
             what = f"{name}, {application.size_text}, {mode.name}"
             key = ("applications", name, maker.initialised_by, mode.name)
             session.attempt(key, size, what, lambda application=application, mode=mode: measure(session, application, mode))
+        if isinstance(application, QuantumVolume) and not maker.chunked and maker.initialised_by == "cpu" and not session.memory:
+            key, what = ("applications", "Qiskit Aer"), f"{name}, {application.size_text}, Qiskit Aer"
+            session.attempt(key, size, what, lambda application=application: aer.measure(session, application))
     session.results().rules = rules(session.results().rows)
 
 

@@ -29,6 +29,8 @@ COLOURS = dict(
             "#b07d62",
             "#6aa84f",
             "#c06c9e",
+            "#8a7196",
+            "#6b4f7a",
         ),
         strict=True,
     )

@@ -19,6 +19,8 @@ MODES = (
     "blocks",
     "blocks over malloc",
     "chunks",
+    "Qiskit Aer, CPU",
+    "Qiskit Aer, GPU",
 )
 Table = tuple[list[str], list[list[str]]]
 """Headings and rows."""
@@ -92,7 +94,7 @@ def oversubscription(rows: list[dict[str, Any]]) -> Table:
 
 def applications(rows: list[dict[str, Any]]) -> Table:
     phases = ("allocation", "initialisation", "moving", "computation", "reading", "release", "total")
-    body = [[row["application"], row["problem"], row["mode"], *[time(row[phase]) for phase in phases]] for row in rows]
+    body = [[row["application"], row["problem"], row["mode"], *[time(row[phase] or None) for phase in phases]] for row in rows]
     return ["application", PROBLEM, "memory", *phases], body
 
 
