@@ -419,7 +419,8 @@ def test_problems_that_are_too_large_are_named():
         session = session_on(device, "applications", largest=40 << 10)
         experiment.run(session)
     assert {row["application"] for row in session.results().rows} == {"quantum volume"}
-    assert {entry["what"].split(",")[0] for entry in session.cannot if "Qiskit Aer" not in entry["what"]} == {"needle", "pathfinder", "bfs", "hotspot", "srad"}
+    named = {entry["what"].split(",")[0] for entry in session.cannot if "Qiskit Aer" not in entry["what"]}
+    assert named == {"needle", "pathfinder", "bfs", "hotspot", "srad"}
 
 
 def test_advice_that_the_driver_refuses_leaves_nothing_behind(fake):
