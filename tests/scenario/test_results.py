@@ -1,8 +1,11 @@
 """Results that stay on the device until somebody looks at them, or does something to their memory."""
 
 import os
+import pathlib
 import re
+import shutil
 import signal
+import subprocess
 
 import offload
 import pytest
@@ -42,6 +45,50 @@ def test_what_was_computed_is_there_whatever_happens(unharmed, tmp_path, program
     if outcome.report:
         skip_where_none_stays(outcome)
         assert outcome.total("bytes_left") > 0
+
+
+@pytest.fixture
+def swap(tmp_path):
+    """A file to which the kernel may swap."""
+    file = tmp_path / "swap"
+    if os.geteuid() != 0 or shutil.which("swapon") is None:
+        pytest.skip("only root adds swap space")
+    with file.open("wb") as created:
+        os.posix_fallocate(created.fileno(), 0, 128 << 20)
+    file.chmod(0o600)
+    if any(subprocess.run([tool, file], capture_output=True).returncode != 0 for tool in ("mkswap", "swapon")):
+        pytest.skip("this system takes no swap file here")
+    yield
+    subprocess.run(["swapoff", file], check=True)
+
+
+@pytest.fixture
+def memory_group():
+    """A memory control group of the test's own."""
+    version_2 = pathlib.Path("/sys/fs/cgroup/cgroup.controllers")
+    parent = version_2.parent if version_2.is_file() else pathlib.Path("/sys/fs/cgroup/memory")
+    group = parent / f"blastoff-test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError:
+        pytest.skip("this user makes no control groups")
+    if not any((group / name).is_file() for name in ("memory.reclaim", "memory.force_empty")):
+        group.rmdir()
+        pytest.skip("the memory of control groups cannot be reclaimed here")
+    yield group
+    group.rmdir()
+
+
+def test_results_and_operands_may_be_swapped_out(unharmed, swap):
+    outcome = unharmed("results_swap", "advised", settings=["--results=stay"], verify="off", timeout=30)
+    skip_where_none_stays(outcome)
+    assert outcome.total("bytes_left") > 0
+
+
+def test_the_memory_of_a_control_group_may_be_reclaimed_meanwhile(unharmed, swap, memory_group):
+    outcome = unharmed("results_swap", "reclaimed", memory_group, settings=["--results=stay"], verify="off", timeout=30)
+    skip_where_none_stays(outcome)
+    assert outcome.total("bytes_left") > 0
 
 
 def test_results_go_home_where_the_process_is_traced(unharmed, tmp_path):
