@@ -259,6 +259,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"blastoff: this command needs the Python package {error.name.partition('.')[0]}, which {sys.executable} lacks", file=sys.stderr)
         return NOT_USABLE
+    except MemoryError:
+        print("blastoff: out of memory", file=sys.stderr)
+        return 1
     except UnicodeEncodeError as error:
         print(f"blastoff: {lines(error.object)}: a name that does not fit the encoding of the locale ({error.encoding})", file=sys.stderr)
         return NOT_USABLE

@@ -37,7 +37,10 @@ def opened(path: str | Path) -> TextIO:
 def read(path: str | Path) -> str:
     """The text of a file. OSError if it cannot be read, ValueError if it is not UTF-8."""
     with opened(path) as file:
-        return file.read()
+        try:
+            return file.read()
+        except MemoryError as error:
+            raise OSError(errno.ENOMEM, "too large for the memory of this machine", str(path)) from error
 
 
 def _no_number(name: str) -> NoReturn:

@@ -2,10 +2,12 @@
 
 import json
 import os
+import subprocess
 import sys
 
 import pytest
 from blastoff import command, files
+from command_rig import clean_environment
 
 BAD = {
     "empty": b"",
@@ -93,6 +95,16 @@ def test_files_that_another_command_reads(capsys, write, words, text, told):
     assert said(capsys, words, *write(text)).endswith(f"{told}\n")
 
 
+@pytest.mark.parametrize("words", ["report", "memory", "predict"])
+def test_a_file_that_is_larger_than_memory(tmp_path, words):
+    file = tmp_path / "large.json"
+    file.touch()
+    os.truncate(file, 1 << 40)
+    limited = f"ulimit -v 4000000; exec {sys.executable} -m blastoff {words} {file}"
+    done = subprocess.run(["sh", "-c", limited], env=clean_environment(), capture_output=True, text=True)
+    assert done.returncode in (1, 2) and done.stderr.startswith("blastoff: ") and done.stderr.count("\n") == 1, done.stderr
+
+
 def test_a_simulated_machine_without_rates(capsys, tmp_path):
     (tmp_path / "a.trace").write_text(trace())
     told = said(capsys, "predict", tmp_path / "a.trace", "--machine", "simulated:")
@@ -118,10 +130,6 @@ def test_output_that_cannot_be_written(blastoff_shell, how):
 @pytest.fixture
 def blastoff_shell(write, report):
     """Runs the command in a shell that redirects its standard streams."""
-    import subprocess
-
-    from command_rig import clean_environment
-
     path = write(report)[0]
 
     def run(words: str, redirection: str) -> subprocess.CompletedProcess:

@@ -13,6 +13,9 @@ from blastoff.errors import CommandError
 
 TO_MAKE_ONE = "blastoff run --trace FILE writes one"
 
+LONGEST_HEADER = 1 << 20
+"""Characters of the first line of a trace, at most: a file that is no trace may be one line."""
+
 LEAST_SHARE = 0.05
 """A process with a smaller share of the longest process's seconds in calls is left out."""
 MOST_PROCESSES = 64
@@ -43,7 +46,7 @@ def header(path: str) -> dict[str, Any]:
     """The first line of a trace."""
     try:
         with files.opened(path) as file:
-            first = files.parsed(file.readline())
+            first = files.parsed(file.readline(LONGEST_HEADER))
     except OSError as error:
         raise CommandError(f"predict: {path} cannot be read: {error.strerror}") from error
     except ValueError:
