@@ -429,6 +429,8 @@ def test_the_answer_of_try():
         assert told in text
     none = best | {"predicted_seconds": 100.0, "later_seconds": 100.0, "speedup": 1.0, "later_speedup": 1.0}
     assert "A GPU would not help: 100 s would be 100 s (1.00x) on h200." in trial_words.headline(none)
+    little = best | {"predicted_seconds": 100.0, "later_seconds": 96.0, "speedup": 1.0, "later_speedup": 100 / 96}
+    assert trial_words.headline(little).startswith("A GPU would hardly help: 100 s would become 100 s (1.00x) in the first run, 96.0 s (1.04x)")
 
 
 def test_try_calls_that_are_too_small(tmp_path):

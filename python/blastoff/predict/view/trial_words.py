@@ -11,6 +11,8 @@ from blastoff.replay.prediction import helps
 
 STDERR = 2
 MOST_REASONS = 3
+CLEAR = 1.1
+"""A speedup below this is called small: predictions are not more accurate."""
 NOTICEABLE = 0.05
 """Share of the time outside calls from which on it is said to stand in the way."""
 
@@ -21,11 +23,12 @@ def headline(machine: Mapping[str, Any]) -> str:
         return f"Too small for a GPU: {words.small_calls(machine)}."
     if not helps(machine):
         return f"A GPU would not help: {before} would be {first} ({words.times(machine['speedup'])}) on {machine['label']}."
+    helped = "A GPU would help" if max(machine["speedup"], machine["later_speedup"]) >= CLEAR else "A GPU would hardly help"
     would = f"{before} would become {first} ({words.times(machine['speedup'])})"
     if not words.gains_later(machine):
-        return f"A GPU would help: {would}, in the first run and in later ones."
+        return f"{helped}: {would}, in the first run and in later ones."
     later = f"{quantities.duration(machine['later_seconds'])} ({words.times(machine['later_speedup'])}) in later ones"
-    return f"A GPU would help: {would} in the first run, {later}."
+    return f"{helped}: {would} in the first run, {later}."
 
 
 def others(machines: Sequence[Mapping[str, Any]]) -> str:
