@@ -259,6 +259,25 @@ TEST_F(RecorderTest, CountsCallsBySize) {
   EXPECT_GT(small.cpu_seconds, 0.0);
 }
 
+TEST_F(RecorderTest, RanksThatFollowWaitWhereAnotherMakesTheCallForAll) {
+  Record record;
+  record.routine = dgemm;
+  record.seconds = record.wall_seconds = 0.5;
+  record.followed = true;
+  record.refusal = Refusal::gathered;
+  add(record);
+  record.refusal = Refusal::distributed;
+  add(record);
+  record.followed = false;
+  record.refusal = Refusal::gathered;
+  add(record);
+  const Totals sums = totals();
+  EXPECT_EQ(sums.routines[dgemm].cpu_seconds, 1.5);
+  EXPECT_EQ(sums.routines[dgemm].waited_seconds, 0.5);
+  EXPECT_EQ(sums.routines[dgemm].followed, 2U);
+  EXPECT_EQ(sums.sizes[0].calls, 1U) << "once in a job";
+}
+
 TEST_F(RecorderTest, SmallCallsAreAllCountedAndSomeTimed) {
   constexpr int calls = 64000;
   int timed = 0;
