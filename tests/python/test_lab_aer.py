@@ -71,4 +71,4 @@ def test_without_the_package_a_line_says_so():
     with SimulatedDevice() as device:
         session = session_on(device, "applications", only=("quantum volume",))
         experiment.run(session)
-    assert {entry["why"] for entry in session.cannot} == {"the Python package qiskit-aer is not installed"}
+    assert "the Python package qiskit-aer is not installed" in [entry["why"] for entry in session.cannot]
