@@ -72,8 +72,10 @@ def must(program: pathlib.Path, inputs: pathlib.Path) -> Application:
 
 
 def parsec(program: pathlib.Path, inputs: pathlib.Path) -> Application:
-    """PARSEC reads parsec.in and writes parsec.out."""
-    return Application(f"PARSEC, {inputs.name}", program, copied(inputs), "parsec.out", r"Total Energy\s*=\s*(-?\d+\.\d+)")
+    """PARSEC reads parsec.in and writes parsec.out, at whose end are the seconds that it diagonalized."""
+    seconds = r"Time spent on diagonalization \[sec\]\s*:\s*(\S+)"
+    energy, ended = r"Total Energy\s*=\s*(-?\d+\.\d+)", "Time spent on diagonalization"
+    return Application(f"PARSEC, {inputs.name}", program, copied(inputs), "parsec.out", energy, "", seconds, "s diagonalizing", ended)
 
 
 def hpcc(program: pathlib.Path, order: int) -> Application:

@@ -119,7 +119,7 @@ def cells(row: dict) -> list[str]:
     return [row["layout"], row["setup"], *times, reuse, number(energy), row["reported"] or "-", difference if row["right"] else "WRONG"]
 
 
-def line(parts: list[str], widths: tuple[int, ...] = (7, 18, 9, 9, 9, 7, 10, 18, 11)) -> str:
+def line(parts: list[str], widths: tuple[int, ...] = (7, 18, 9, 9, 9, 7, 10, 21, 11)) -> str:
     head = "".join(part.ljust(width) for part, width in zip(parts[:2], widths, strict=False))
     if len(parts) < len(widths):
         return f"{head}  {parts[2]}"

@@ -20,7 +20,8 @@ PARSEC = """#!/bin/sh
 test -f POTRE.DAT || exit 3
 {products} 120 3
 echo "   Total Energy =           -15.87385506 [Ry]
-   Total Energy =           {energy} [Ry]" > parsec.out
+   Total Energy =           {energy} [Ry]
+ Time spent on diagonalization [sec] :       8.56" > parsec.out
 """
 
 
@@ -49,7 +50,7 @@ def test_a_table_of_setups(tmp_path):
     assert rows["First-Use, placed"]["cannot"] == "not on this machine: the device's memory is no NUMA node"
     assert rows["own GPU port"]["cannot"] == "no program: --native names it"
     assert 0 < rows["CPU"]["blas"] < rows["CPU"]["total"], "the seconds in calls come from a run without a device"
-    assert rows["CPU"]["result"] == -15.87937774 and rows["CPU"]["moving"] is None
+    assert rows["CPU"]["result"] == -15.87937774 and rows["CPU"]["reported"] == "8.56 s diagonalizing" and rows["CPU"]["moving"] is None
     for setup, reuse in (("Mem-Copy", 1), ("First-Use", 2)):
         row = rows[setup]
         assert row["offloaded"] == row["calls"] == 5 and row["moving"] > 0 and row["reuse"] >= reuse, row
