@@ -11,6 +11,7 @@ sys.path.insert(0, str(offload.ROOT / "bench"))
 
 import application_runs
 import applications
+import starting
 from application_runs import Layout
 
 ONE_RANK = """sh -c 'shift; exec "$@"' sh"""
@@ -76,6 +77,12 @@ def test_a_table_of_setups(tmp_path):
 def test_a_wrong_result_and_a_run_that_fails(tmp_path):
     done, rows = run(tmp_path, "--modes=cpu,copy", energy='$(test -z "$BLASTOFF_REPORT" && echo -15.8 || echo -15.9)')
     assert done.returncode == 1 and not rows["Mem-Copy"]["right"] and "WRONG" in done.stdout
+
+
+def test_a_run_that_takes_too_long_says_so():
+    """A starter that ends its ranks has a status and words of its own."""
+    done = starting.run(["sh", "-c", "sleep 1.05; echo ended >&2; exit 255"], 1, 0.2, {})
+    assert (done.returncode, starting.why(done)) == (124, "status 124\nended\n\nlonger than 1 s")
 
 
 def test_a_program_that_fails_says_so(tmp_path):
