@@ -327,8 +327,10 @@ std::string text_of_setting(std::string_view name) {
 struct RankShown {
   platform::Rank rank = platform::Rank::of_this_process(secure_getenv(config::run_directory_variable));
   std::string gather = text_of_setting("gather");
-  /// All that the ranks must have alike to ask each other at the same calls.
-  std::string likeness = BLASTOFF_VERSION " " + gather + " " + text_of_setting("routines");
+  /// All that the ranks must have alike to ask each other at the same calls: with `always`, they ask at small ones,
+  /// too.
+  std::string likeness =
+      BLASTOFF_VERSION " " + std::string(gather == "always" ? gather : "") + " " + text_of_setting("routines");
   bool takes_part = gather != "never";
 
   static const RankShown& own() {
