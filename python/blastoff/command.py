@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import re
+import signal
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -258,6 +259,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.name is None or error.name.partition(".")[0] == "blastoff":
             raise
         print(f"blastoff: this command needs the Python package {error.name.partition('.')[0]}, which {sys.executable} lacks", file=sys.stderr)
+        return NOT_USABLE
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)  # the shell learns by what the command has ended, and nothing is printed
         return NOT_USABLE
     except MemoryError:
         print("blastoff: out of memory", file=sys.stderr)

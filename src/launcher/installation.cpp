@@ -22,11 +22,19 @@ namespace {
 
 constexpr int oldest_minor = 10;
 
-/// Runs a module's main(). Nothing is imported from the current directory.
-constexpr const char* starter =
-    "import sys; package = sys.argv.pop(1); sys.path[:] = filter(None, sys.path); "
-    "package in sys.path or sys.path.insert(0, package); "
-    "from importlib import import_module; sys.exit(import_module(sys.argv.pop(1)).main())";
+/// Runs a module's main(). Nothing is imported from the current directory. Ctrl-C ends it as it ends other programs,
+/// also while modules are imported.
+constexpr const char* starter = R"(import sys
+try:
+  package = sys.argv.pop(1)
+  sys.path[:] = filter(None, sys.path)
+  package in sys.path or sys.path.insert(0, package)
+  from importlib import import_module
+  sys.exit(import_module(sys.argv.pop(1)).main())
+except KeyboardInterrupt:
+  import os, signal
+  signal.signal(signal.SIGINT, signal.SIG_DFL)
+  os.kill(os.getpid(), signal.SIGINT))";
 
 std::string called_as() {
   const auto* const name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -114,6 +115,19 @@ def test_a_simulated_machine_without_rates(capsys, tmp_path):
 def test_words_too_many_and_a_blas_that_is_none(capsys):
     assert said(capsys, "doctor", "x") == "blastoff: doctor: unexpected argument x; blastoff doctor --help shows the usage\n"
     assert said(capsys, "calibrate", "--blas", "/etc/passwd") == "blastoff: calibrate: /etc/passwd is not a library\n"
+
+
+@pytest.mark.parametrize("words", ["report", "advise", "memory", "predict"])
+def test_an_interrupt(tmp_path, words):
+    """Ctrl-C ends a command as it ends other programs, without a traceback."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "blastoff", words, str(pipe)]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean_environment())
+    with pipe.open("w"):  # waits until the command reads
+        running.send_signal(signal.SIGINT)
+        assert running.communicate(timeout=30) == ("", "")
+    assert running.returncode == -signal.SIGINT
 
 
 CLOSED = {"stdout": ">&-", "stdin and stdout": "<&- >&-", "full": ">/dev/full"}

@@ -10,7 +10,8 @@ from typing import Any
 from blastoff import glibc, library
 from blastoff.errors import CommandError
 
-CODE = """import sys
+CODE = """import signal, sys
+signal.getsignal(signal.SIGINT) == signal.default_int_handler and signal.signal(signal.SIGINT, signal.SIG_DFL)
 sys.path.insert(0, sys.argv[1])
 from blastoff.calibrate.{module} import main
 main(sys.argv[2:])"""

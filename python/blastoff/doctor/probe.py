@@ -10,7 +10,8 @@ from typing import Any
 from blastoff import launcher, library
 from blastoff.errors import CommandError
 
-PROBE = """import sys
+PROBE = """import signal, sys
+signal.getsignal(signal.SIGINT) == signal.default_int_handler and signal.signal(signal.SIGINT, signal.SIG_DFL)
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from blastoff import library
