@@ -73,7 +73,7 @@ void prepare() {
     intercept::deactivate();
     return;
   }
-  Process::guard_opening();
+  Opener::guard_main_thread();
   tracking::system_calls::find_next();
   platform::prepare_callers();
   report::keep_counters_in(secure_getenv(config::run_directory_variable));

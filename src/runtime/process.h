@@ -2,10 +2,8 @@
 // what comes before.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,11 +19,10 @@
 #include "report/context.h"
 #include "report/record.h"
 #include "runtime/device_set.h"
-#include "runtime/earlier_rates.h"
 #include "runtime/met_memory.h"
-#include "runtime/model_search.h"
+#include "runtime/models.h"
 #include "runtime/open_policy.h"
-#include "runtime/run_history.h"
+#include "runtime/opener.h"
 #include "runtime/tracing.h"
 
 namespace blastoff::runtime {
@@ -45,13 +42,12 @@ class Process final : public operation::Estimator {
   const config::Settings& settings() const { return settings_; }
   /// Whether the settings let this routine run on the device.
   bool offloads(operation::RoutineId routine) const { return routines_.contains(routine); }
-  decide::Decider& decider() { return *decider_; }
-  const decide::MachineModel& model() const { return *model_; }
+  decide::Decider& decider() const { return models_.decider(); }
+  const decide::MachineModel& model() const { return models_.in_force(); }
 
-  /// Whether a machine model has been looked for. seek_model() does that once, before the first call is judged. It
-  /// changes errno and the floating-point environment, and must not be left half done by a handler.
-  bool model_sought() const { return model_sought_.load(std::memory_order_relaxed); }
-  void seek_model();
+  /// Whether a machine model has been looked for; see Models::seek().
+  bool model_sought() const { return models_.sought(); }
+  void seek_model() { models_.seek(); }
 
   /// What the operation would find on the device; nullopt while there is no device.
   std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
@@ -74,7 +70,7 @@ class Process final : public operation::Estimator {
   static void open_ahead();
 
   /// Why no call may use the device now, as far as that can be told at no cost.
-  report::Refusal refusal() const;
+  report::Refusal refusal() const { return opener_.refusal(); }
 
   /// Where the call is to run: on the device that suits it, on several devices, or, with the reason in `why`, on none.
   /// If no device is open yet, this call or one of Blastoff's threads opens them, as OpenPolicy decides. Every
@@ -93,7 +89,7 @@ class Process final : public operation::Estimator {
   /// device may be used. After true, leave() must follow.
   bool enter_for_blocks(report::Refusal& why);
   void leave();
-  DeviceSet* devices_in_use() { return devices_; }
+  DeviceSet* devices_in_use() { return opener_.devices(); }
 
   /// The CPU has made a call because the device was not open yet.
   void add_spent_before_opening(SpentOnCpu call, SpentOnCpu before) { open_policy_.add_spent(call, before); }
@@ -102,15 +98,17 @@ class Process final : public operation::Estimator {
   void add_spent_together(SpentOnCpu whole) { open_policy_.add_spent(whole, OpenPolicy::added_by_this_thread()); }
   /// Opens the device beside the program, for calls that this process makes for all ranks, if it is time. `memory`:
   /// what such calls use of the memory that the ranks share.
-  void open_beside_for_all(const operation::Operation& operation, platform::Span memory);
+  void open_beside_for_all(const operation::Operation& operation, platform::Span memory) {
+    opener_.open_beside_for_all(operation, memory);
+  }
   /// Page-locks such memory beside the program, for calls to come.
-  void lock_beside(platform::Span memory);
+  void lock_beside(platform::Span memory) { opener_.lock_beside(memory); }
   /// This process has made a call for all ranks, or would make the next one like it.
-  void add_made_for_all(double flops) { flops_for_all_.fetch_add(flops, std::memory_order_relaxed); }
+  void add_made_for_all(double flops) { opener_.add_made_for_all(flops); }
 
   /// Expected seconds of a call on the device if the device holds the operands.
   double expected_device_seconds(const operation::Operation& operation) const {
-    return own_share_.load()->device_seconds_of(operation);
+    return models_.own_share().device_seconds_of(operation);
   }
 
   /// Seconds of a call on the CPU: `elapsed`, or the time by the clock of the simulated device.
@@ -121,7 +119,7 @@ class Process final : public operation::Estimator {
   bool has_own_clock() const { return simulated_rates_.has_value(); }
 
   /// Whether Blastoff's threads are opening the device or making it ready, beside the program.
-  bool opens_beside() const { return in_background_.load(std::memory_order_relaxed) > 0; }
+  bool opens_beside() const { return opener_.opens_beside(); }
 
   /// Tells the threads that open the device, or make it ready, to give up, and waits for them for a limited time.
   /// Returns false if one has not ended. For exit().
@@ -139,8 +137,8 @@ class Process final : public operation::Estimator {
   static void after_fork_in_parent();
   static void begin_child();
 
-  /// From now on the main thread, when it ends, waits for the threads that open the device; see end_opening().
-  static void guard_opening();
+  /// The program calls exit(): the threads that open the device end before any exit handler runs.
+  static void before_exit();
 
   /// No call uses the device from now on. Waits for calls in flight for a limited time. For an exit handler.
   void leave_device();
@@ -149,53 +147,8 @@ class Process final : public operation::Estimator {
   void end();
 
  private:
-  /// The longest wait at the end of the process, for calls in flight or for threads that open the device.
-  static constexpr std::chrono::seconds longest_wait{10};
-
   Process();
   static Process* create();
-  bool find_host_model();
-  void seek_model_of(const std::string& gpu);
-  void use_model(const FoundModel* device);
-  void use_floor();
-  void decide_by_model();
-  const decide::MachineModel& model_of_devices();
-  void wait_for_calls();
-  /// Whether the program runs this code inside one of its own calls (in a handler). The locks of that call stay taken
-  /// meanwhile.
-  static bool inside_a_call();
-  /// Whether this process is a child that fork() has announced.
-  static bool was_forked();
-  static bool is_exiting();
-
-  // process_opening.cpp
-  /// A process that hangs must not hold up this one. The longest wait for its turn: while a call waits, and in the
-  /// background.
-  static constexpr std::chrono::seconds longest_turn_of_others{10};
-  static constexpr std::chrono::seconds longest_turn_in_background{60};
-  bool start_in_turn(const operation::Operation* first, std::chrono::duration<double> longest);
-  void start_in_turn_or_late(const operation::Operation* first, std::chrono::seconds longest);
-  void start_devices(const operation::Operation* first);
-  void find_devices(const operation::Operation* first);
-  void recall_earlier_runs();
-  void recall_earlier_rates();
-  void open_as_foreseen();
-  void note_first_call();
-  static double age();
-  /// A moment of the process; at first, its begin.
-  struct Moment {
-    double age = 0;          ///< seconds since the library was loaded
-    double cpu_seconds = 0;  ///< used by all threads
-  };
-  static bool has_left_cores_idle(const Moment& since);
-  bool open_for(const operation::Operation& operation, std::optional<double> together);
-  bool open_in_background(const operation::Operation& operation, platform::Span memory = {});
-  void lock_memory(platform::Span memory);
-  double expected_cpu_seconds(const operation::Operation& operation) const;
-  bool ready_for(const operation::Operation& operation, std::optional<double> together);
-  /// Runs `body` on a thread. That thread calls `failed` if `body` ran out of memory.
-  bool run_in_background(const std::function<void()>& body, const std::function<void()>& failed);
-  static void before_exit();
 
   // process_report.cpp
   static constexpr std::chrono::steady_clock::duration min_description_pause = std::chrono::seconds(1);
@@ -203,61 +156,22 @@ class Process final : public operation::Estimator {
   void keep_counters();
   void keep_description();
   void refresh_description();
-  void keep_times(const report::Totals& totals) const;
-  void keep_rates();
   bool wants_summary(bool any_device, bool worked) const;
   bool is_read_of() const;
 
   const platform::ProcessMark mark_;
   const config::Settings settings_;
   const config::RoutineChoice routines_;
-  const decide::MachineModel assumed_;
   const std::optional<device::simulated::Rates> simulated_rates_;
-  const std::unique_ptr<decide::Decider> decider_;
-  const Tracing tracing_;
   OpenPolicy open_policy_;
-  std::atomic<double> flops_for_all_{0};
-  std::atomic<bool> recalled_{false};
-  std::atomic<RunHistory*> run_history_{nullptr};      // set once they have been looked for; never freed
-  std::atomic<EarlierRates*> earlier_rates_{nullptr};  // set once they have been looked for; never freed
-  std::atomic<double> seconds_at_end_{0};              // of waiting for calls and threads, and of giving up memory
-  std::atomic<bool> opened_ahead_{false};
-  std::atomic<bool> first_call_noted_{false};  // the first call that is worth the device
-  std::atomic<double> first_call_age_{0};      // Moment of that call
-  std::atomic<double> first_call_cpu_{0};
-  std::atomic<double> lead_{0};  // RunTimes::lead of this run alone
-  std::atomic<bool> model_sought_{false};
-  std::mutex model_mutex_;
-  std::optional<FoundModel> host_model_;  // named by the settings, or this machine's own
-  std::string gpu_sought_;                // GPU for which a model has been looked for
-  std::string model_description_;
-  std::atomic<const decide::MachineModel*> model_{&assumed_};  // the model in force
-  // The same for this process's share of the device.
-  std::atomic<const decide::MachineModel*> own_share_{&assumed_};
-  std::atomic<int> expected_sharers_{1};  // processes of each device, as far as that is known before one is open
-  std::mutex turn_mutex_;                 // held in the process's turn; taken before mutex_
-  std::mutex mutex_;
-  std::atomic<DeviceSet*> devices_{nullptr};
-  std::optional<report::DeviceOpening> opened_;  // written before tried_ is set
-  std::atomic<bool> tried_{false};
-  std::atomic<bool> opening_begun_{false};
-  MetMemory met_;  // memory of operands of calls on the device
-  enum class Readiness : std::uint8_t { cold, in_preparation, ready };
-  std::array<std::atomic<Readiness>, operation::max_routines> readiness_{};  // by routine
-  std::atomic<int> in_background_{0};  // threads that open the device or make it ready
-  std::atomic<bool> unwanted_{false};  // these threads are to stop, since the process ends
-  std::atomic<int> calls_in_flight_{0};
+  Models models_;
+  Opener opener_;
+  const Tracing tracing_;
+  std::atomic<double> seconds_at_end_{0};  // of waiting for calls, and of giving up memory
+  MetMemory met_;                          // memory of operands of calls on the device
   std::atomic<std::chrono::steady_clock::time_point> description_due_;
   std::atomic<bool> first_call_over_{false};
   std::atomic<bool> waited_{false};  // the end of the process has waited for calls in flight
-  std::string failure_;              // why there is no device context
 };
-
-/// A call whose blas::volume() is below this goes straight to the original: Decider::floor_volume(). Minus infinity,
-/// below which no call is, until the settings have been read. If small calls are followed one by one, because they are
-/// logged or take the time of a device's own clock, followed_floor_volume has the value and floor_volume stays at minus
-/// infinity.
-extern std::atomic<double> floor_volume;
-extern std::atomic<double> followed_floor_volume;
 
 }  // namespace blastoff::runtime

@@ -2,9 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "device/open.h"
 #include "intercept/cpu_libraries.h"
@@ -24,6 +24,7 @@
 #include "report/timeline.h"
 #include "runtime/block_engine.h"
 #include "runtime/description.h"
+#include "runtime/gate.h"
 #include "runtime/loading.h"
 #include "runtime/process.h"
 
@@ -57,7 +58,7 @@ std::string Process::report_now() {
     const platform::ForkGuard guard;
     const report::Cpu cpu = describe_cpu(intercept::cpu_libraries());
     const std::vector<report::UnseenFamily> unseen = describe_unseen();
-    const std::lock_guard lock(mutex_);
+    const auto lock = opener_.hold();
     report::Context context = describe();
     context.cpu = cpu;
     context.interception.unseen = unseen;
@@ -68,17 +69,18 @@ std::string Process::report_now() {
 }
 
 report::Context Process::describe() {
-  report::Context context = describe_process(settings_, failure_, loaded_at());
+  report::Context context = describe_process(settings_, opener_.failure(), loaded_at());
   // At the end of the process, a thread may still be looking for a model; it is not waited for.
-  if (const std::unique_lock lock(model_mutex_, std::try_to_lock); lock) context.machine_model = model_description_;
+  if (auto model = models_.try_describe()) context.machine_model = std::move(*model);
   if (report::explains_decisions()) context.decisions = report::dearest_decisions();
-  if (tried_ && !was_forked()) context.device_opening = opened_;
+  if (!gate.forked()) context.device_opening = opener_.opening();
   // A child was patched with its parent. A simulated clock stands still meanwhile.
-  if (!was_forked() && !has_own_clock())
-    context.cost_seconds = seconds_of_launcher() + context.interception.seconds + seconds_at_end_;
-  DeviceSet* const devices = devices_;
-  if (devices && !was_forked() && !inside_a_call()) devices->describe(context);
-  if (!was_forked() && !inside_a_call()) context.blocks = describe_blocks();
+  if (!gate.forked() && !has_own_clock())
+    context.cost_seconds =
+        seconds_of_launcher() + context.interception.seconds + seconds_at_end_ + opener_.seconds_waited();
+  DeviceSet* const devices = opener_.devices();
+  if (devices && !gate.forked() && !Gate::inside_a_call()) devices->describe(context);
+  if (!gate.forked() && !Gate::inside_a_call()) context.blocks = describe_blocks();
   return context;
 }
 
@@ -115,7 +117,7 @@ void Process::refresh_description() {
 /// `blastoff run` sums up the processes whose counters it keeps. `any_device`: a device was used.
 bool Process::wants_summary(bool any_device, bool worked) const {
   const bool alone = !report::run_goes_on();
-  const bool has_reason = any_device || !failure_.empty() || settings_.device == "none";
+  const bool has_reason = any_device || !opener_.failure().empty() || settings_.device == "none";
   switch (settings_.summary) {
     case config::SummaryMode::automatic: return alone && has_reason && worked;
     case config::SummaryMode::always: return alone;
@@ -127,39 +129,14 @@ bool Process::wants_summary(bool any_device, bool worked) const {
 
 /// Whether a report or a summary will tell of this process if it has made calls.
 bool Process::is_read_of() const {
-  return report::counters_are_kept() || !settings_.report.empty() || wants_summary(devices_ != nullptr, true);
-}
-
-/// Keeps the times for the next run of the same command. All ranks of a job run the same command, so one rank writes
-/// the file.
-void Process::keep_times(const report::Totals& totals) const {
-  const RunHistory* const earlier = run_history_;
-  if (earlier == nullptr || was_forked() || platform::global_rank() > 0) return;
-  const double seconds = tried_ && opened_ ? opened_->seconds : 0;
-  const platform::ErrnoGuard errno_stays;
-  DeviceSet* const devices = devices_;
-  RunTimes times = times_of_run(open_policy_.spent(), totals, seconds, age(), earlier->times());
-  times.opened_at_once = open_policy_.foresees_gain();
-  times.lead = lead_;
-  times.for_all = flops_for_all_ > times.flops / 2;
-  earlier->keep(times, open_policy_.price(),
-                devices == nullptr || inside_a_call() ? std::nullopt : devices->used_once());
-}
-
-/// Keeps what the CPU took for this run's calls, for the next run of the same command, whatever device it has.
-void Process::keep_rates() {
-  if (was_forked() || platform::global_rank() > 0) return;
-  const platform::ErrnoGuard errno_stays;
-  const std::vector<decide::CpuRate> rates = decider_->cpu_rates();
-  if (!rates.empty()) recall_earlier_rates();
-  if (const EarlierRates* const earlier = earlier_rates_) earlier->keep(rates);
+  return report::counters_are_kept() || !settings_.report.empty() || wants_summary(opener_.devices() != nullptr, true);
 }
 
 void Process::end() {
-  if (in_forked_child() && !was_forked()) return;  // a guest in its parent's memory has nothing to report
+  if (in_forked_child() && !gate.forked()) return;  // a guest in its parent's memory has nothing to report
   const report::Totals totals = report::totals();
-  platform::contained([&] { keep_times(totals); });
-  platform::contained([&] { keep_rates(); });
+  platform::contained([&] { opener_.keep_times(totals); });
+  platform::contained([&] { opener_.keep_rates(); });
   report::Context context = describe();
   const bool worked = total_calls(totals) > 0 || context.blocks;
   const bool kept = report::counters_are_kept();

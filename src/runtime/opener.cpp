@@ -1,11 +1,8 @@
-// When the devices are opened: ahead of the first call, by a call, or by one of Blastoff's threads (the rule:
-// runtime/open_policy.h).
+#include "runtime/opener.h"
+
 #include <chrono>
 #include <cstdlib>
-#include <functional>
-#include <mutex>
 #include <new>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,6 +17,7 @@
 #include "intercept/installation.h"
 #include "platform/background.h"
 #include "platform/contained.h"
+#include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
 #include "platform/peers.h"
@@ -27,7 +25,7 @@
 #include "platform/threads.h"
 #include "report/counter_file.h"
 #include "report/recorder.h"
-#include "runtime/callers_environment.h"
+#include "runtime/gate.h"
 #include "runtime/gathered_locks.h"
 #include "runtime/loading.h"
 #include "runtime/process.h"
@@ -69,20 +67,37 @@ bool is_for_another_rank(const RunTimes& run) {
 
 }  // namespace
 
-void Process::guard_opening() {
+Opener::Opener(const config::Settings& settings, const std::optional<device::simulated::Rates>& rates,
+               OpenPolicy& policy, Models& models, std::function<void()> changed)
+    : settings_(settings), simulated_rates_(rates), policy_(policy), models_(models), changed_(std::move(changed)) {}
+
+Refusal Opener::refusal() const {
+  if (settings_.device == "none") return Refusal::device_none;
+  if (const Refusal refusal = gate.refusal(); refusal != Refusal::none) return refusal;
+  const DeviceSet* const devices = devices_;
+  if (tried_ && !devices) return Refusal::no_device;
+  return devices && !devices->working() ? Refusal::device_lost : Refusal::none;
+}
+
+/// Whether an opening that is under way is to stop.
+bool Opener::is_unwanted() const {
+  return unwanted_ || gate.exiting();
+}
+
+void Opener::guard_main_thread() {
   opening_guard.arm();
 }
 
 /// The processes of a node open their devices one after the other, since many at once take several times as long.
 /// Returns false if others had their turn for longer than `longest`. `first`: the operation for which the device is
 /// made ready; nullptr: none yet.
-bool Process::start_in_turn(const operation::Operation* first, std::chrono::duration<double> longest) {
+bool Opener::start_in_turn(const operation::Operation* first, std::chrono::duration<double> longest) {
   constexpr std::chrono::milliseconds pause{2};
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(longest);
   for (;;) {
     // Asks again and again, since race detectors do not understand waiting for a mutex with a time limit.
     if (const std::unique_lock lock(turn_mutex_, std::try_to_lock); lock) {
-      if (tried_ || unwanted_ || is_exiting()) return true;
+      if (tried_ || is_unwanted()) return true;
       std::optional<platform::Peers::Turn> turn;
       if (opening_takes_long(settings_))
         turn.emplace(platform::Peers(report::run_directory()), std::chrono::milliseconds(0));
@@ -97,14 +112,14 @@ bool Process::start_in_turn(const operation::Operation* first, std::chrono::dura
 }
 
 /// The same, but starts without a turn if others had theirs for `longest`.
-void Process::start_in_turn_or_late(const operation::Operation* first, std::chrono::seconds longest) {
+void Opener::start_in_turn_or_late(const operation::Operation* first, std::chrono::seconds longest) {
   if (start_in_turn(first, longest)) return;
   const std::lock_guard lock(turn_mutex_);
   start_devices(first);
 }
 
 /// To be called in the process's turn.
-void Process::start_devices(const operation::Operation* first) {
+void Opener::start_devices(const operation::Operation* first) {
   // The guard is needed, since opening a device loads libraries.
   const platform::ForkGuard guard;
   const std::lock_guard lock(mutex_);
@@ -114,18 +129,18 @@ void Process::start_devices(const operation::Operation* first) {
   const std::chrono::duration<double> since_loading = begin - loaded_at();
   const std::chrono::duration<double> real = Clock::now() - begin;
   const double after = since_loading.count() + report::seconds_ahead();
-  const double taken = has_own_clock() ? simulated_rates_->start : real.count();
-  if (has_own_clock() && !platform::is_own_thread())
+  const double taken = simulated_rates_ ? simulated_rates_->start : real.count();
+  if (simulated_rates_ && !platform::is_own_thread())
     report::set_seconds_ahead(report::seconds_ahead() + taken - real.count());
-  if (devices_ != nullptr) opened_ = report::DeviceOpening{after, taken, open_policy_.foresees_gain()};
+  if (devices_ != nullptr) opening_ = report::DeviceOpening{after, taken, policy_.foresees_gain()};
   tried_ = !unwanted_;
-  platform::contained([&] { keep_description(); });
+  platform::contained(changed_);
 }
 
-void Process::find_devices(const operation::Operation* first) {
+void Opener::find_devices(const operation::Operation* first) {
   if (const std::string copies = intercept::describe_copies(); !copies.empty())
     platform::log_line("%s", copies.c_str());
-  auto devices = DeviceSet::start(settings_, [this] { return unwanted_ || is_exiting(); });
+  auto devices = DeviceSet::start(settings_, [this] { return is_unwanted(); });
   if (devices) {
     DeviceSet& opened = *devices->release();  // never destroyed, whatever fails from here on
     platform::contained([&] {
@@ -133,30 +148,26 @@ void Process::find_devices(const operation::Operation* first) {
       opened.make_ready(*first);
       readiness_[first->routine()] = Readiness::ready;
     });
-    platform::contained([&] { seek_model_of(opened.front().device().properties().name); });
+    platform::contained([&] { models_.seek_for(opened.front().device().properties().name); });
     platform::contained([&] {
       if (const RunHistory* const earlier = run_history_) opened.expect_used_once(earlier->used_once());
     });
     devices_ = &opened;
-    platform::contained([&] { opened.use(model_of_devices()); });
-    platform::contained([&] {
-      const std::lock_guard model_lock(model_mutex_);
-      decide_by_model();
-    });
+    models_.serve(opened);
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be
     // called.
-    std::atexit([] { instance().leave_device(); });
+    std::atexit([] { Process::instance().leave_device(); });
   } else if (devices.error().kind == device::ErrorKind::no_host_memory) {
     throw std::bad_alloc();  // the next call tries again
-  } else if (!unwanted_ && !is_exiting()) {
+  } else if (!is_unwanted()) {
     failure_ = devices.error().message;
     platform::log_line("%s; all calls run on the CPU", failure_.c_str());
   }
 }
 
 /// Reads them once, before the device is opened. Meanwhile other threads decide without them.
-void Process::recall_earlier_runs() {
+void Opener::recall_earlier_runs() {
   if (recalled_.exchange(true) || settings_.history == config::HistoryMode::off) return;
   recall_earlier_rates();
   if (config::start_mode(settings_) != config::StartMode::background) return;
@@ -164,35 +175,26 @@ void Process::recall_earlier_runs() {
                                                 device::expected(settings_.device).name, platform::cpu_share(),
                                                 platform::requested_threads()));
   if (runs->times() && !is_for_another_rank(*runs->times()))
-    open_policy_.foresee(foresight(*runs->times(), open_policy_.price()), runs->times()->cpu);
+    policy_.foresee(foresight(*runs->times(), policy_.price()), runs->times()->cpu);
   run_history_ = runs;
 }
 
 /// Rates by a simulated clock are no measurements, so they are not used.
-void Process::recall_earlier_rates() {
+void Opener::recall_earlier_rates() {
   if (simulated_rates_ || settings_.history == config::HistoryMode::off || earlier_rates_ != nullptr) return;
   auto* const known = new EarlierRates(fmt::format("{} {} {} {}", BLASTOFF_VERSION, platform::cpu_share(),
                                                    platform::requested_threads(), platform::requested_kernels()));
-  decider_->recall(known->rates());
+  models_.decider().recall(known->rates());
   earlier_rates_ = known;
 }
 
-void Process::open_ahead() {
-  if (!RunHistory::may_be_known()) return;
-  Process& process = instance();
-  platform::undisturbed([&] {
-    const CallersEnvironment environment;
-    process.open_as_foreseen();
-  });
-}
-
-void Process::open_as_foreseen() {
+void Opener::open_as_foreseen() {
   if (refusal() != Refusal::none) return;
-  seek_model();
+  models_.seek();
   recall_earlier_runs();
   const RunHistory* const earlier = run_history_;
   if (earlier == nullptr || !earlier->times() || is_for_another_rank(*earlier->times())) return;
-  if (!opens_ahead(*earlier->times(), open_policy_.price())) return;
+  if (!opens_ahead(*earlier->times(), policy_.price())) return;
   opening_begun_ = true;
   opened_ahead_ = run_in_background(
       [this] {
@@ -207,18 +209,18 @@ void Process::open_as_foreseen() {
 }
 
 /// Seconds since the library was loaded.
-double Process::age() {
+double Opener::age() {
   return std::chrono::duration<double>(Clock::now() - loaded_at()).count();
 }
 
 /// Whether the process has used so little of its cores since then that opening the device beside it costs nothing.
-bool Process::has_left_cores_idle(const Moment& since) {
+bool Opener::has_left_cores_idle(const Moment& since) {
   const double used = platform::cpu_seconds() - since.cpu_seconds;
   return used <= OpenPolicy::max_busy * platform::cpu_share() * (age() - since.age);
 }
 
 /// Notes when the first call came that is worth the device.
-void Process::note_first_call() {
+void Opener::note_first_call() {
   if (first_call_noted_.exchange(true)) return;
   first_call_age_ = age();
   first_call_cpu_ = platform::cpu_seconds();
@@ -233,7 +235,7 @@ void Process::note_first_call() {
 
 /// Returns whether the device is being opened. Everything that may run out of memory is done before the opening counts
 /// as begun.
-bool Process::open_in_background(const operation::Operation& operation, platform::Span memory) {
+bool Opener::open_in_background(const operation::Operation& operation, platform::Span memory) {
   const std::function<void()> open = [this, operation, memory] {
     start_in_turn_or_late(&operation, longest_turn_in_background);
     lock_memory(memory);
@@ -242,12 +244,11 @@ bool Process::open_in_background(const operation::Operation& operation, platform
   return opening_begun_.exchange(true) || run_in_background(open, failed);
 }
 
-/// Returns whether the device has been opened, or cannot be.
-bool Process::open_for(const operation::Operation& operation, std::optional<double> together) {
+bool Opener::open_for(const operation::Operation& operation, std::optional<double> together) {
   recall_earlier_runs();
   const double cpu_seconds = together ? *together : expected_cpu_seconds(operation);
   // Where one rank opens its device for all, all lose one opening at most, as if there were one rank.
-  switch (open_policy_.answer(cpu_seconds, [&] {
+  switch (policy_.answer(cpu_seconds, [&] {
     return together.has_value() || has_left_cores_idle({first_call_age_, first_call_cpu_});
   })) {
     case OpenPolicy::Answer::not_yet: return false;
@@ -255,45 +256,48 @@ bool Process::open_for(const operation::Operation& operation, std::optional<doub
       if (open_in_background(operation)) return tried_;
       [[fallthrough]];
     case OpenPolicy::Answer::now:
-      if (open_policy_.always_waits())
+      if (policy_.always_waits())
         start_in_turn_or_late(&operation, longest_turn_of_others);
-      else if (!start_in_turn(&operation, std::chrono::duration<double>(open_policy_.longest_queue(cpu_seconds))))
+      else if (!start_in_turn(&operation, std::chrono::duration<double>(policy_.longest_queue(cpu_seconds))))
         open_in_background(operation);
   }
   return tried_;
 }
 
+void Opener::open_now() {
+  start_in_turn_or_late(nullptr, longest_turn_of_others);
+}
+
 /// Only where the policy page-locks memory at all.
-void Process::lock_memory(platform::Span memory) {
+void Opener::lock_memory(platform::Span memory) {
   DeviceSet* const devices = devices_;
   if (memory.bytes() == 0 || devices == nullptr || unwanted_ || devices->front().pins() == nullptr) return;
   const platform::ForkGuard guard;
   lock_ahead(devices->front().device(), memory);
 }
 
-void Process::lock_beside(platform::Span memory) {
+void Opener::lock_beside(platform::Span memory) {
   run_in_background([this, memory] { lock_memory(memory); }, [] {});
 }
 
-void Process::open_beside_for_all(const operation::Operation& operation, platform::Span memory) {
+void Opener::open_beside_for_all(const operation::Operation& operation, platform::Span memory) {
   if (tried_ || refusal() != Refusal::none) return;
   recall_earlier_runs();
   constexpr double no_call_waits = 0;
-  if (open_policy_.answer(no_call_waits, [] { return true; }) == OpenPolicy::Answer::in_background)
+  if (policy_.answer(no_call_waits, [] { return true; }) == OpenPolicy::Answer::in_background)
     open_in_background(operation, memory);
 }
 
 /// What earlier calls of its kind took, or what the model expects. If neither is known: the least that any CPU needs.
-double Process::expected_cpu_seconds(const operation::Operation& operation) const {
-  const double known = decider_->cpu_seconds(operation, 0);
-  return known > 0 ? known : model_.load()->min_cpu_seconds_of(operation);
+double Opener::expected_cpu_seconds(const operation::Operation& operation) const {
+  const double known = models_.decider().cpu_seconds(operation, 0);
+  return known > 0 ? known : models_.in_force().min_cpu_seconds_of(operation);
 }
 
-/// Whether the call's routine may be used on the device; if not, it is being made ready.
-bool Process::ready_for(const operation::Operation& operation, std::optional<double> together) {
+bool Opener::ready_for(const operation::Operation& operation, std::optional<double> together) {
   std::atomic<Readiness>& readiness = readiness_[operation.routine()];
   if (readiness.load(std::memory_order_relaxed) == Readiness::ready) return true;
-  if (open_policy_.waits_for_kernels(together ? *together : expected_cpu_seconds(operation))) {
+  if (policy_.waits_for_kernels(together ? *together : expected_cpu_seconds(operation))) {
     readiness = Readiness::ready;
     return true;
   }
@@ -309,18 +313,11 @@ bool Process::ready_for(const operation::Operation& operation, std::optional<dou
   return !begun;
 }
 
-void Process::before_exit() {
-  Process* const process = existing();
-  if (process == nullptr || platform::is_own_thread() || process->in_forked_child()) return;
-  process->end_opening();
-  process->unwanted_ = true;
-}
-
 // leave_device() runs before the handlers that the device's libraries have registered by then; before_exit(), if exit()
 // could be patched, before all handlers.
-bool Process::run_in_background(const std::function<void()>& body, const std::function<void()>& failed) {
-  if (intercept::installed_mode() != intercept::Mode::preload) intercept::observe_exit(before_exit);
-  std::atexit([] { instance().leave_device(); });
+bool Opener::run_in_background(const std::function<void()>& body, const std::function<void()>& failed) {
+  if (intercept::installed_mode() != intercept::Mode::preload) intercept::observe_exit(Process::before_exit);
+  std::atexit([] { Process::instance().leave_device(); });
   ++in_background_;
   bool started = false;
   platform::contained([&] {
@@ -337,15 +334,42 @@ bool Process::run_in_background(const std::function<void()>& body, const std::fu
   return started;
 }
 
-bool Process::end_opening() {
-  if (in_forked_child()) return true;  // the threads stayed in the parent
+bool Opener::end_threads() {
   unwanted_ = true;
   const auto begin = Clock::now();
   while (in_background_ > 0 && Clock::now() < begin + longest_wait) usleep(200);
-  seconds_at_end_ = seconds_at_end_ + std::chrono::duration<double>(Clock::now() - begin).count();
+  seconds_waited_ = seconds_waited_ + std::chrono::duration<double>(Clock::now() - begin).count();
   unwanted_ = false;
   opening_begun_ = devices_ != nullptr;  // the main thread may have ended while the process goes on
   return in_background_ == 0;
+}
+
+void Opener::end_threads_for_good() {
+  end_threads();
+  unwanted_ = true;
+}
+
+// All ranks of a job run the same command, so one rank writes the file.
+void Opener::keep_times(const report::Totals& totals) const {
+  const RunHistory* const earlier = run_history_;
+  if (earlier == nullptr || gate.forked() || platform::global_rank() > 0) return;
+  const double seconds = tried_ && opening_ ? opening_->seconds : 0;
+  const platform::ErrnoGuard errno_stays;
+  DeviceSet* const devices = devices_;
+  RunTimes times = times_of_run(policy_.spent(), totals, seconds, age(), earlier->times());
+  times.opened_at_once = policy_.foresees_gain();
+  times.lead = lead_;
+  times.for_all = flops_for_all_ > times.flops / 2;
+  earlier->keep(times, policy_.price(),
+                devices == nullptr || Gate::inside_a_call() ? std::nullopt : devices->used_once());
+}
+
+void Opener::keep_rates() {
+  if (gate.forked() || platform::global_rank() > 0) return;
+  const platform::ErrnoGuard errno_stays;
+  const std::vector<decide::CpuRate> rates = models_.decider().cpu_rates();
+  if (!rates.empty()) recall_earlier_rates();
+  if (const EarlierRates* const earlier = earlier_rates_) earlier->keep(rates);
 }
 
 }  // namespace blastoff::runtime

@@ -1,0 +1,138 @@
+#include "runtime/models.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "device/open.h"
+#include "platform/contained.h"
+#include "platform/log.h"
+#include "platform/process.h"
+#include "platform/threads.h"
+#include "runtime/settled_calls.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+/// The CPU's share is assumed, since ranks that share a node compute at the same time.
+decide::MachineModel assumed_model() {
+  decide::MachineModel model;
+  model.cpu_flops = decide::max_flops_of_a_core * platform::cpu_share();
+  return model;
+}
+
+bool decides_by_time(const config::Settings& settings) {
+  return config::decide_by(settings) == config::DecideBy::time;
+}
+
+/// The least size if size decides. A trace without a device records every call that a device could speed up.
+std::int64_t usual_min_size(const config::Settings& settings, const decide::MachineModel& model) {
+  const bool traces_only = settings.device == "none" && !settings.trace.empty();
+  return traces_only ? std::llround(std::cbrt(model.floor_volume())) : decide::usual_min_size;
+}
+
+std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings, const decide::MachineModel& model) {
+  return decides_by_time(settings)
+             ? decide::by_time(settings.min_size, model)
+             : decide::by_size_and_depth(settings.min_size.value_or(usual_min_size(settings, model)));
+}
+
+}  // namespace
+
+std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
+std::atomic<double> followed_floor_volume{-std::numeric_limits<double>::infinity()};
+
+Models::Models(const config::Settings& settings, OpenPolicy& open_policy, bool own_clock)
+    : settings_(settings),
+      open_policy_(open_policy),
+      follows_small_calls_(settings.log.mode == config::LogMode::calls || own_clock),
+      assumed_(assumed_model()),
+      decider_(create_decider(settings, assumed_)),
+      sought_(!decides_by_time(settings) || settings.device == "none" || settings.model == "none"),
+      description_(assumed_.name) {}
+
+void Models::publish_floor() {
+  (follows_small_calls_ ? followed_floor_volume : floor_volume) = decider_->floor_volume();
+  begin_new_term();
+}
+
+// Meanwhile other threads decide by the assumed model.
+void Models::seek() {
+  if (sought_.exchange(true)) return;
+  platform::contained([&] {  // assumed rates need no memory
+    const device::Expected gpu = device::expected(settings_.device);
+    expected_sharers_ = device::expected_sharers(settings_.device, gpu.devices, platform::local_size());
+    if (find_host_model()) return;
+    if (!gpu.name.empty()) seek_for(gpu.name);
+    if (expected_sharers_ == 1) return;
+    const std::lock_guard lock(mutex_);
+    decide_by_own_share();
+  });
+}
+
+/// A model that the settings name counts as this machine's own.
+bool Models::find_host_model() {
+  const std::lock_guard lock(mutex_);
+  const bool named = !settings_.model.empty();
+  host_model_ = named ? read_model(settings_.model) : model_of_host();
+  if (named && !host_model_) platform::log_line("no machine model %s: rates are assumed", settings_.model.c_str());
+  if (host_model_) use(&*host_model_);
+  return host_model_.has_value();
+}
+
+void Models::seek_for(const std::string& gpu) {
+  if (!decides_by_time(settings_) || !settings_.model.empty()) return;
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(gpu_sought_, gpu) == gpu || (host_model_ && host_model_->file.describes(gpu))) return;
+  const auto found = model_of_gpu(model_folders(), gpu);
+  if (found || in_force_ != &assumed_) use(found ? &*found : nullptr);
+}
+
+/// The model of the devices for dividing calls among devices or into blocks. It is looked for even if size decides
+/// where calls run.
+const decide::MachineModel& Models::of_devices() const {
+  if (decides_by_time(settings_) || settings_.model == "none") return *in_force_;
+  const auto found = settings_.model.empty()
+                         ? model_of_gpu(model_folders(), devices_.load()->front().device().properties().name)
+                         : read_model(settings_.model);
+  return found ? *complete_model(assumed_, &*found, nullptr) : *in_force_;
+}
+
+/// `device`: nullptr if no model describes it. Requires the lock.
+void Models::use(const FoundModel* device) {
+  const decide::MachineModel* const model = complete_model(assumed_, device, host_model_ ? &*host_model_ : nullptr);
+  description_ = device == nullptr ? assumed_.name : device->file.model.name + " (" + device->path + ")";
+  open_policy_.expect(model->open_seconds);
+  in_force_ = model;
+  decide_by_own_share();
+  if (DeviceSet* const devices = devices_) devices->use(*model);
+}
+
+/// Processes that share a device share its time. A decision refers to the model for as long as the process lives.
+/// Requires the lock.
+void Models::decide_by_own_share() {
+  if (!decides_by_time(settings_)) return;
+  DeviceSet* const devices = devices_;
+  const int processes = devices != nullptr ? devices->front().device().properties().sharers : expected_sharers_.load();
+  const decide::MachineModel* const model = in_force_;
+  own_share_ = processes > 1 ? new decide::MachineModel(model->shared_by(processes)) : model;
+  decider_->use(*own_share_);
+  publish_floor();
+}
+
+void Models::serve(DeviceSet& devices) {
+  devices_ = &devices;
+  platform::contained([&] { devices.use(of_devices()); });
+  platform::contained([&] {
+    const std::lock_guard lock(mutex_);
+    decide_by_own_share();
+  });
+}
+
+std::optional<std::string> Models::try_describe() const {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  return lock ? std::optional(description_) : std::nullopt;
+}
+
+}  // namespace blastoff::runtime

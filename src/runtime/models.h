@@ -1,0 +1,77 @@
+// The machine model in force: which one it is, and the share of it that this process has. model_search.h finds models.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "config/settings.h"
+#include "decide/decider.h"
+#include "decide/machine_model.h"
+#include "runtime/device_set.h"
+#include "runtime/model_search.h"
+#include "runtime/open_policy.h"
+
+namespace blastoff::runtime {
+
+/// The model in force, and the decider that decides by it. Until a model has been looked for, rates are assumed.
+/// Thread-safe.
+class Models {
+ public:
+  /// Both must outlive this. `own_clock`: times are those of the simulated device's own clock.
+  Models(const config::Settings& settings, OpenPolicy& open_policy, bool own_clock);
+
+  decide::Decider& decider() const { return *decider_; }
+  /// Never freed.
+  const decide::MachineModel& in_force() const { return *in_force_; }
+  /// The same for this process's share of the device.
+  const decide::MachineModel& own_share() const { return *own_share_; }
+
+  /// Whether a model has been looked for. seek() does that once, before the first call is judged. It changes errno and
+  /// the floating-point environment, and must not be left half done by a handler.
+  bool sought() const { return sought_.load(std::memory_order_relaxed); }
+  void seek();
+  /// Looks for the model of a GPU. `gpu`: the name as the driver lists it, or as the open device gives it.
+  void seek_for(const std::string& gpu);
+
+  /// The devices have been opened.
+  void serve(DeviceSet& devices);
+
+  /// Sets floor_volume or followed_floor_volume.
+  void publish_floor();
+
+  /// What reports say about the model in force; nullopt while another thread looks for a model.
+  std::optional<std::string> try_describe() const;
+
+ private:
+  bool find_host_model();
+  void use(const FoundModel* device);
+  const decide::MachineModel& of_devices() const;
+  void decide_by_own_share();
+
+  const config::Settings& settings_;
+  OpenPolicy& open_policy_;
+  const bool follows_small_calls_;
+  const decide::MachineModel assumed_;
+  const std::unique_ptr<decide::Decider> decider_;
+  std::atomic<bool> sought_;
+  std::atomic<const decide::MachineModel*> in_force_{&assumed_};
+  std::atomic<const decide::MachineModel*> own_share_{&assumed_};
+  std::atomic<int> expected_sharers_{1};  // processes of each device, as far as that is known before one is open
+  std::atomic<DeviceSet*> devices_{nullptr};
+  mutable std::mutex mutex_;
+  std::optional<FoundModel> host_model_;  // named by the settings, or this machine's own
+  std::string gpu_sought_;                // GPU for which a model has been looked for
+  std::string description_;
+};
+
+/// A call whose blas::volume() is below this goes straight to the original: Decider::floor_volume(). Minus infinity,
+/// below which no call is, until the settings have been read. If small calls are followed one by one, because they are
+/// logged or take the time of a device's own clock, followed_floor_volume has the value and floor_volume stays at minus
+/// infinity.
+extern std::atomic<double> floor_volume;
+extern std::atomic<double> followed_floor_volume;
+
+}  // namespace blastoff::runtime
