@@ -32,21 +32,21 @@ class Row:
     operation: str
     threads: int = 1
     rewrite_a: bool = False  # all of A is new in each call, and each device needs it
-    most_ms: float | None = None  # target for several GPUs: at most this many milliseconds
-    least_gain: float | None = None  # target for several GPUs: at least this gain over one GPU
+    max_ms: float | None = None  # target for several GPUs: at most this many milliseconds
+    min_gain: float | None = None  # target for several GPUs: at least this gain over one GPU
 
 
 ROWS = (
-    Row("dgemm,N,N,16000,16000,16000", most_ms=95),
-    Row("dgemm,N,N,8000,8000,8000", most_ms=16),
-    Row("zgemm,N,N,16000,16000,16000", least_gain=1.7),
-    Row("dsyrk,16000,16000", least_gain=1.7),
-    Row("dtrsm,16000,16000", least_gain=1.7),
+    Row("dgemm,N,N,16000,16000,16000", max_ms=95),
+    Row("dgemm,N,N,8000,8000,8000", max_ms=16),
+    Row("zgemm,N,N,16000,16000,16000", min_gain=1.7),
+    Row("dsyrk,16000,16000", min_gain=1.7),
+    Row("dtrsm,16000,16000", min_gain=1.7),
     Row("dgemm,T,N,32,2400,93536"),
     Row("dgemm,N,N,8000,8000,8000", rewrite_a=True),
     Row("dgemm,N,N,16000,16000,16000", rewrite_a=True),
-    Row("dgemm,N,N,2000,2000,2000", threads=8, least_gain=1.85),
-    Row("dgemm,N,N,4000,4000,4000", threads=8, least_gain=1.85),
+    Row("dgemm,N,N,2000,2000,2000", threads=8, min_gain=1.85),
+    Row("dgemm,N,N,4000,4000,4000", threads=8, min_gain=1.85),
 )
 QUICK = (
     Row("dgemm,N,N,600,600,600"),
@@ -127,10 +127,10 @@ def measure_nvblas(row: Row, way: modes.Mode, recorder: execute.Recorder) -> dic
 
 def verdict(row: Row, figures: dict) -> str:
     met = [f"A rewritten; without exchange {figures['apart_ms']:.2f} ms"] if row.rewrite_a else []
-    if row.most_ms:
-        met.append(f"at most {row.most_ms:g} ms: {'yes' if figures['several_ms'] <= row.most_ms else 'no'}")
-    if row.least_gain:
-        met.append(f"at least {row.least_gain:g} times: {'yes' if figures['gain'] >= row.least_gain else 'no'}")
+    if row.max_ms:
+        met.append(f"at most {row.max_ms:g} ms: {'yes' if figures['several_ms'] <= row.max_ms else 'no'}")
+    if row.min_gain:
+        met.append(f"at least {row.min_gain:g} times: {'yes' if figures['gain'] >= row.min_gain else 'no'}")
     if "nvblas_ms" in figures:
         ratio = figures["nvblas_ms"] / figures["several_ms"]
         met.append(f"{ratio:.1f} times as fast as NVBLAS, at least {MIN_GAIN_OVER_NVBLAS}: {'yes' if ratio >= MIN_GAIN_OVER_NVBLAS else 'no'}")

@@ -168,32 +168,7 @@ extern "C" {
 [[gnu::visibility("default")]] int blastoff_blocks_get_counters(blastoff_blocks_counters* counters) {
   return run([&](blocks::Engine& engine) -> Status {
     if (counters == nullptr) return bad_argument("the counters are NULL");
-    const blocks::Counters& now = engine.counters();
-    const blocks::MemoryCounts memory = engine.memory_counts();
-    *counters = {
-        .acquisitions = now.acquisitions,
-        .found_current = now.found_current,
-        .copies_to_device = now.copies_to_device,
-        .bytes_to_device = now.bytes_to_device,
-        .copies_from_device = now.copies_from_device,
-        .bytes_from_device = now.bytes_from_device,
-        .copies_between_devices = now.copies_between_devices,
-        .bytes_between_devices = now.bytes_between_devices,
-        .evictions = now.evictions,
-        .evicted_bytes = now.evicted_bytes,
-        .contractions = now.contractions,
-        .flops = now.flops,
-        .waiting_seconds = now.waiting_seconds,
-        .host_hits = memory.host.hits,
-        .host_misses = memory.host.misses,
-        .host_bytes = memory.host.bytes,
-        .host_seconds = memory.host.seconds,
-        .host_plain = now.host_plain,
-        .device_hits = memory.device.hits,
-        .device_misses = memory.device.misses,
-        .device_bytes = memory.device.bytes,
-        .device_seconds = memory.device.seconds,
-    };
+    *counters = blastoff::runtime::counters_of(engine);
     return {};
   });
 }

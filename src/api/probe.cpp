@@ -14,7 +14,7 @@
 #include "platform/numa.h"
 #include "platform/process.h"
 #include "platform/threads.h"
-#include "runtime/device_context.h"
+#include "runtime/device_choice.h"
 #include "tracking/page_tracker.h"
 
 namespace blastoff::api {

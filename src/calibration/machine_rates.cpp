@@ -13,6 +13,7 @@
 #include "platform/huge_pages.h"
 #include "platform/numa.h"
 #include "platform/stopwatch.h"
+#include "runtime/device_choice.h"
 #include "runtime/offload.h"
 #include "tracking/page_tracker.h"
 
@@ -104,7 +105,7 @@ std::optional<double> rate_of_first_uses(runtime::DeviceContext& context, const 
     const auto trial = Trial::make({decide::Family::gemv, decide::Precision::d}, quick ? 256 : 6000);
     const auto made = make_call(context, trial->operation(), host);
     if (!made) return best;
-    best = std::max(best.value_or(0), static_cast<double>(made->second.bytes_to_device) / made->first);
+    best = std::max(best.value_or(0), static_cast<double>(made->second.traffic.bytes_to_device) / made->first);
   }
   return best;
 }

@@ -53,7 +53,7 @@ double gathered_seconds(const MachineModel& model, const operation::Operation& s
   return gathered;
 }
 
-double least_seconds_together(const MachineModel& model, const operation::Operation& solve, int ranks) {
+double min_seconds_together(const MachineModel& model, const operation::Operation& solve, int ranks) {
   return model.min_cpu_seconds_of(solve) / ranks;
 }
 

@@ -56,7 +56,7 @@ class TimesTogether {
 double gathered_seconds(const MachineModel& model, const operation::Operation& solve, double moving);
 
 /// The least time that all ranks may take together, each as fast as MachineModel::min_cpu_seconds_of() says.
-double least_seconds_together(const MachineModel& model, const operation::Operation& solve, int ranks);
+double min_seconds_together(const MachineModel& model, const operation::Operation& solve, int ranks);
 
 /// The ranks of a job may take so many times the least time.
 inline constexpr double slowest_ranks = 16;

@@ -30,7 +30,7 @@ namespace {
 
 /// Most bytes that the processes of a run take in a file system in memory. With the other files there, a run takes less
 /// than 1 MiB.
-constexpr std::int64_t most_in_memory = std::int64_t{7} << 17;
+constexpr std::int64_t max_in_memory = std::int64_t{7} << 17;
 constexpr std::int64_t unlimited = std::int64_t{1} << 62;
 /// Seconds for which a directory may be without a member.
 constexpr std::time_t being_made = 60;
@@ -249,7 +249,7 @@ std::string Places::create_in(const std::string& base, const std::string& name) 
 }
 
 bool Places::furnish(const std::string& directory, const std::string& name, bool in_memory) const {
-  const std::int64_t quota = in_memory ? most_in_memory : unlimited;
+  const std::int64_t quota = in_memory ? max_in_memory : unlimited;
   const platform::Descriptor file(
       open(path_of(directory, report::quota_file).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file || write(file.get(), &quota, sizeof quota) != sizeof quota) return false;

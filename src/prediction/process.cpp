@@ -233,7 +233,7 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
   const double seconds = clock_.now - before - loading;
   const double work = machine_.call_seconds(operation) + chosen_->engines->computed - computed;
   const double moving = seconds - work > shortest_wait ? seconds - work : 0;
-  record.transfer_seconds = moving;
+  record.traffic.transfer_seconds = moving;
   at_end_.emplace(clock_.now, [this, &operation, seen = runtime::observation_of(record, seconds)] {
     decider_->observe(operation, seen);
   });
@@ -242,9 +242,9 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
   sums.replaced_seconds += call.weight * cpu_times_.predicted(call);
   sums.device_seconds += loading + call.weight * seconds;
   sums.moving_seconds += call.weight * moving;
-  sums.bytes_to_device += call.weight * static_cast<double>(record.bytes_to_device);
-  sums.bytes_from_device += call.weight * static_cast<double>(record.bytes_from_device);
-  sums.bytes_reused += call.weight * static_cast<double>(record.bytes_reused);
+  sums.bytes_to_device += call.weight * static_cast<double>(record.traffic.bytes_to_device);
+  sums.bytes_from_device += call.weight * static_cast<double>(record.traffic.bytes_from_device);
+  sums.bytes_reused += call.weight * static_cast<double>(record.traffic.bytes_reused);
   const double size = std::cbrt(operation.work.volume);
   sums.min_size = sums.min_size > 0 ? std::min(sums.min_size, size) : size;
   return true;

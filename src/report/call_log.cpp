@@ -31,13 +31,13 @@ constinit std::atomic<const CallLog*> the_log{nullptr};
 
 using Line = std::back_insert_iterator<std::string>;
 
-void write_traffic(Line line, const Record& record) {
-  if (record.bytes_to_device > 0) fmt::format_to(line, ", {} to device", format_bytes(record.bytes_to_device));
-  if (record.bytes_left > 0) fmt::format_to(line, ", {} stays there", format_bytes(record.bytes_left));
-  if (record.bytes_between_devices > 0)
-    fmt::format_to(line, ", {} between devices", format_bytes(record.bytes_between_devices));
-  if (record.bytes_from_device > 0) fmt::format_to(line, ", {} back", format_bytes(record.bytes_from_device));
-  if (record.bytes_reused > 0) fmt::format_to(line, ", {} reused", format_bytes(record.bytes_reused));
+void write_traffic(Line line, const operation::TrafficCounters& traffic) {
+  if (traffic.bytes_to_device > 0) fmt::format_to(line, ", {} to device", format_bytes(traffic.bytes_to_device));
+  if (traffic.bytes_left > 0) fmt::format_to(line, ", {} stays there", format_bytes(traffic.bytes_left));
+  if (traffic.bytes_between_devices > 0)
+    fmt::format_to(line, ", {} between devices", format_bytes(traffic.bytes_between_devices));
+  if (traffic.bytes_from_device > 0) fmt::format_to(line, ", {} back", format_bytes(traffic.bytes_from_device));
+  if (traffic.bytes_reused > 0) fmt::format_to(line, ", {} reused", format_bytes(traffic.bytes_reused));
 }
 
 /// Opens the file for each line, since the program may close any descriptor. Returns false if that fails.
@@ -76,13 +76,13 @@ std::string call_line(const Record& record, const operation::Operation* operatio
   } else {
     fmt::format_to(line, ": CPU ({}), {}", refusal_text(record.refusal), format_duration(record.seconds));
   }
-  if (record.transfer_seconds > 0) {
-    fmt::format_to(line, " ({} waiting for data)", format_duration(record.transfer_seconds));
+  if (record.traffic.transfer_seconds > 0) {
+    fmt::format_to(line, " ({} waiting for data)", format_duration(record.traffic.transfer_seconds));
   }
-  write_traffic(line, record);
+  write_traffic(line, record.traffic);
   if (record.places != nullptr && !record.places->empty()) fmt::format_to(line, ", matrices {}", *record.places);
   if (record.verified) fmt::format_to(line, ", error {:.1e}", record.relative_error);
-  if (record.stale_pages > 0) fmt::format_to(line, ", {} STALE PAGES", record.stale_pages);
+  if (record.traffic.stale_pages > 0) fmt::format_to(line, ", {} STALE PAGES", record.traffic.stale_pages);
   return text;
 }
 

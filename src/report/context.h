@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "../include/blastoff_blocks.h"
+#include "operation/traffic.h"
 #include "platform/results_gauge.h"
 #include "report/cpu.h"
 #include "report/decisions.h"
@@ -56,31 +58,12 @@ struct HeldMemory {
   std::uint64_t bytes_peak = 0;  ///< the most so far
 };
 
-/// What blocks have done (include/blastoff_blocks.h, blastoff_blocks_counters).
-struct BlockUse {
-  std::uint64_t acquisitions = 0, found_current = 0;
-  std::uint64_t copies_to_device = 0, bytes_to_device = 0;
-  std::uint64_t copies_from_device = 0, bytes_from_device = 0;
-  std::uint64_t copies_between_devices = 0, bytes_between_devices = 0;
-  std::uint64_t evictions = 0, evicted_bytes = 0;
-  std::uint64_t contractions = 0;
-  double flops = 0;
-  double waiting_seconds = 0;
-
-  struct Pool {
-    std::uint64_t hits = 0, misses = 0;
-    double seconds = 0;  ///< spent allocating and freeing
-  };
-  Pool host, device;
-  std::uint64_t host_plain = 0;
-};
-
-/// One of several devices, and what its calls have done.
+/// A device, and what its calls have done if there are several.
 struct DeviceUse {
-  std::string name;
-  int index = 0;                    ///< among the devices of its kind
+  std::string name;                 ///< "" if it was never opened
+  int index = -1;                   ///< among the devices of its kind
   std::string bus;                  ///< its place on the bus, as the kernel writes it
-  std::string state;                ///< "working", or why it is unusable
+  std::string state;                ///< "not started", "working", or why it is unusable
   std::uint64_t memory = 0;         ///< bytes
   std::uint64_t memory_budget = 0;  ///< bytes that matrices may occupy
   std::uint64_t memory_peak = 0;    ///< the most bytes that they have occupied
@@ -88,9 +71,7 @@ struct DeviceUse {
   std::uint64_t parts = 0;          ///< of calls that were split
   double flops = 0;
   double seconds = 0;  ///< wall time, summed over calls and parts
-  std::uint64_t bytes_to_device = 0;
-  std::uint64_t bytes_from_device = 0;
-  std::uint64_t bytes_between_devices = 0;  ///< from other devices to this one
+  operation::TrafficCounters traffic = {};
 };
 
 /// When the device was opened, and how long that took, in seconds.
@@ -116,18 +97,13 @@ struct Context {
   std::string ended = "exit";  ///< "": the process still runs
   bool device_used = false;
   std::string device_kind;        ///< a name of device/kinds.def, or "none"
-  std::string device_name;        ///< "" if it was never opened
-  int device_index = -1;          ///< among the devices of its kind
-  std::string device_bus;         ///< as in DeviceUse
+  DeviceUse device;               ///< the first one
   bool device_by_server = false;  ///< processes share the device through a server (NVIDIA MPS)
   std::string device_software;
   std::optional<DeviceOpening> device_opening;  ///< nullopt if it was never opened
-  std::string device_state;                     ///< "not started", "working", or why it is unusable
   std::string device_absence;                   ///< of a summary: device::absence(), if there is no device to use
-  std::uint64_t device_memory = 0;              ///< bytes
-  std::uint64_t device_memory_budget = 0;       ///< bytes
   std::vector<HeldMemory> held_memory;          ///< on the device, by client
-  std::vector<DeviceUse> devices;               ///< if there are several; the fields above are those of the first
+  std::vector<DeviceUse> devices;               ///< if there are several
   std::string machine_model;                    ///< name and path of the model from which decisions started
   std::string policy_requested;                 ///< "first-use"
   std::string policy;                           ///< in force
@@ -141,8 +117,8 @@ struct Context {
   std::uint64_t moved_bytes = 0;                                  ///< bytes of these that lay elsewhere before
   std::vector<std::pair<std::string, std::uint64_t>> left_bytes;  ///< matrices that lie elsewhere: why, bytes
   double moving_seconds = 0;
-  std::optional<BlockUse> blocks;        ///< nullopt if no block was used
-  std::optional<Allocation> allocation;  ///< nullopt if the allocator library is not loaded
+  std::optional<blastoff_blocks_counters> blocks;  ///< nullopt if no block was used
+  std::optional<Allocation> allocation;            ///< nullopt if the allocator library is not loaded
   Interception interception;
   std::optional<Cpu> cpu;         ///< set at the end, or if somebody asks
   platform::ResultsFate results;  ///< what became of results that had stayed on a device

@@ -28,7 +28,7 @@ constexpr std::uint64_t hash(std::string_view text, std::uint64_t start = 0xcbf2
 /// A hash that differs between libraries that would misread each other's files.
 #define BLASTOFF_NAME(name, ...) #name " " #__VA_ARGS__ ";"
 inline constexpr std::uint64_t counter_layout =
-    hash(BLASTOFF_VERSION " 6;" BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_NAME) BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_NAME)
+    hash(BLASTOFF_VERSION " 7;" BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_NAME) BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_NAME)
              BLASTOFF_REFUSALS(BLASTOFF_NAME)) +
     sizeof(ThreadCounters);
 #undef BLASTOFF_NAME

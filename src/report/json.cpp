@@ -78,9 +78,9 @@ Json devices_json(const Context& context) {
                     {"parts", each.parts},
                     {"flops", each.flops},
                     {"seconds", each.seconds},
-                    {"bytes_to_device", each.bytes_to_device},
-                    {"bytes_from_device", each.bytes_from_device},
-                    {"bytes_between_devices", each.bytes_between_devices}});
+                    {"bytes_to_device", each.traffic.bytes_to_device},
+                    {"bytes_from_device", each.traffic.bytes_from_device},
+                    {"bytes_between_devices", each.traffic.bytes_between_devices}});
   return list;
 }
 
@@ -92,15 +92,15 @@ Json opening_json(const std::optional<DeviceOpening>& opening) {
 Json device_json(const Context& context) {
   return {{"used", context.device_used},
           {"kind", context.device_kind},
-          {"name", context.device_name},
-          {"index", context.device_index < 0 ? Json(nullptr) : Json(context.device_index)},
-          {"bus", context.device_bus},
+          {"name", context.device.name},
+          {"index", context.device.index < 0 ? Json(nullptr) : Json(context.device.index)},
+          {"bus", context.device.bus},
           {"by_server", context.device_by_server},
           {"software", context.device_software},
-          {"state", context.device_state},
+          {"state", context.device.state},
           {"opening", opening_json(context.device_opening)},
-          {"memory", context.device_memory},
-          {"memory_budget", context.device_memory_budget},
+          {"memory", context.device.memory},
+          {"memory_budget", context.device.memory_budget},
           {"memory_held", held_memory_json(context)},
           {"model", context.machine_model}};
 }
@@ -150,12 +150,12 @@ Json allocation_json(const std::optional<Allocation>& allocation) {
           {"owner", allocation->owner}};
 }
 
-Json pool_json(const BlockUse::Pool& pool) {
-  return {{"hits", pool.hits}, {"misses", pool.misses}, {"seconds", pool.seconds}};
+Json pool_json(std::uint64_t hits, std::uint64_t misses, double seconds) {
+  return {{"hits", hits}, {"misses", misses}, {"seconds", seconds}};
 }
 
 /// null if no block was used.
-Json blocks_json(const std::optional<BlockUse>& blocks) {
+Json blocks_json(const std::optional<blastoff_blocks_counters>& blocks) {
   if (!blocks) return nullptr;
   return {{"acquisitions", blocks->acquisitions},
           {"found_current", blocks->found_current},
@@ -170,8 +170,8 @@ Json blocks_json(const std::optional<BlockUse>& blocks) {
           {"contractions", blocks->contractions},
           {"flops", blocks->flops},
           {"waiting_seconds", blocks->waiting_seconds},
-          {"host_pool", pool_json(blocks->host)},
-          {"device_pool", pool_json(blocks->device)},
+          {"host_pool", pool_json(blocks->host_hits, blocks->host_misses, blocks->host_seconds)},
+          {"device_pool", pool_json(blocks->device_hits, blocks->device_misses, blocks->device_seconds)},
           {"host_plain", blocks->host_plain}};
 }
 
@@ -383,7 +383,7 @@ Json undescribed(const Kept& kept) {
   context.program = kept.program;
   context.host = platform::host_name();
   context.kernel = platform::kernel_release();
-  context.device_state = "not started";
+  context.device.state = "not started";
   context.tracker = "none";
   return describe_process(context);
 }
@@ -424,7 +424,7 @@ std::string to_json(const Totals& totals, const Kept& kept, const std::string& d
     cost_seconds = 0;
     Context child;
     child.device_kind = report["device"]["kind"];
-    child.device_state = "not started";
+    child.device.state = "not started";
     report["device"] = device_json(child);
     report["devices"] = Json::array();
     report["blocks"] = nullptr;

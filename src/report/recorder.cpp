@@ -28,12 +28,21 @@ std::uint64_t now_nanoseconds() {
 }
 
 void add_verification(VerificationCounters& counters, const Record& record) {
-  counters.stale_pages.add(record.stale_pages);
+  counters.stale_pages.add(record.traffic.stale_pages);
   counters.violations.add(record.violated ? 1 : 0);
   if (!record.verified) return;
   counters.checked.add(1);
   const bool finite = std::isfinite(record.relative_error);
   counters.worst_relative_error.raise_to(finite ? record.relative_error : std::numeric_limits<double>::max());
+}
+
+/// Adds each counter of calls that is also a counter of the report, by its name.
+template <class Counters>
+void add_by_name(RoutineTotals& sums, const Counters& counters) {
+#define BLASTOFF_ADD(name, ...) \
+  if constexpr (requires { counters.name; }) sums.name += counters.name;
+  BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_ADD)
+#undef BLASTOFF_ADD
 }
 
 }  // namespace
@@ -53,14 +62,7 @@ void count_in(RoutineTotals& sums, const Record& record) {
   if (record.followed) ++sums.followed;
   if (record.followed && record.refusal == Refusal::gathered) sums.waited_seconds += record.seconds;
   sums.flops += record.flops;
-  sums.transfer_seconds += record.transfer_seconds;
-  sums.bytes_to_device += record.bytes_to_device;
-  sums.bytes_from_device += record.bytes_from_device;
-  sums.bytes_reused += record.bytes_reused;
-  sums.bytes_read += record.bytes_read;
-  sums.bytes_rewritten += record.bytes_rewritten;
-  sums.bytes_between_devices += record.bytes_between_devices;
-  sums.bytes_left += record.bytes_left;
+  add_by_name(sums, record.traffic);
   sums.wall_seconds += record.wall_seconds;
   if (record.known_cpu_seconds > 0) {
     sums.known_seconds += record.wall_seconds;

@@ -16,6 +16,13 @@ namespace blastoff::report {
 /// Sums over the calls of one routine.
 struct RoutineTotals {
   BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_FIELD)
+
+  RoutineTotals& operator+=(const RoutineTotals& other) {
+#define BLASTOFF_ADD(name, ...) name += other.name;
+    BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_ADD)
+#undef BLASTOFF_ADD
+    return *this;
+  }
 };
 
 struct Verification {

@@ -7,11 +7,7 @@ namespace blastoff::report {
 
 RoutineTotals sum_over_routines(const Totals& totals) {
   RoutineTotals sum;
-  for (const RoutineTotals& routine : totals.routines) {
-#define BLASTOFF_ADD(name, ...) sum.name += routine.name;
-    BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_ADD)
-#undef BLASTOFF_ADD
-  }
+  for (const RoutineTotals& routine : totals.routines) sum += routine;
   return sum;
 }
 

@@ -139,10 +139,10 @@ void write_devices(Text out, const Context& context) {
   for (const DeviceUse& each : context.devices) {
     fmt::format_to(out, "  {:9} {} {}: {}, ", title, printable(each.name), each.index, counted(each.calls, "call"));
     if (each.parts > 0) fmt::format_to(out, "{} of calls, ", counted(each.parts, "part"));
-    fmt::format_to(out, "{} to it, {} back, ", format_bytes(each.bytes_to_device),
-                   format_bytes(each.bytes_from_device));
-    if (each.bytes_between_devices > 0)
-      fmt::format_to(out, "{} from other devices, ", format_bytes(each.bytes_between_devices));
+    fmt::format_to(out, "{} to it, {} back, ", format_bytes(each.traffic.bytes_to_device),
+                   format_bytes(each.traffic.bytes_from_device));
+    if (each.traffic.bytes_between_devices > 0)
+      fmt::format_to(out, "{} from other devices, ", format_bytes(each.traffic.bytes_between_devices));
     fmt::format_to(out, "{} of {} for matrices", format_bytes(each.memory_budget), format_bytes(each.memory));
     if (each.state != "working") fmt::format_to(out, ", {}", printable(each.state));
     *out++ = '\n';
@@ -155,18 +155,18 @@ void write_device(Text out, const Context& context) {
     fmt::format_to(out, "  device    {}\n", printable(context.device_absence));
     return;
   }
-  if (context.device_name.empty()) {
-    fmt::format_to(out, "  device    {}, {}\n", printable(context.device_kind), printable(context.device_state));
+  if (context.device.name.empty()) {
+    fmt::format_to(out, "  device    {}, {}\n", printable(context.device_kind), printable(context.device.state));
     return;
   }
   if (!context.devices.empty()) return write_devices(out, context);
-  fmt::format_to(out, "  device    {}", printable(context.device_name));
+  fmt::format_to(out, "  device    {}", printable(context.device.name));
   if (!context.device_software.empty()) fmt::format_to(out, " ({})", printable(context.device_software));
-  if (context.device_memory_budget > 0) {
-    fmt::format_to(out, ", {} of {} for matrices", format_bytes(context.device_memory_budget),
-                   format_bytes(context.device_memory));
+  if (context.device.memory_budget > 0) {
+    fmt::format_to(out, ", {} of {} for matrices", format_bytes(context.device.memory_budget),
+                   format_bytes(context.device.memory));
   }
-  if (context.device_state != "working") fmt::format_to(out, ", {}", printable(context.device_state));
+  if (context.device.state != "working") fmt::format_to(out, ", {}", printable(context.device.state));
   *out++ = '\n';
 }
 
@@ -203,15 +203,15 @@ void write_allocation(Text out, const Context& context) {
 }
 
 /// The share of allocations that a pool has served.
-std::string served(const BlockUse::Pool& pool) {
-  const std::uint64_t all = pool.hits + pool.misses;
-  return all == 0 ? "" : fmt::format("{:.0f} %", 100.0 * static_cast<double>(pool.hits) / static_cast<double>(all));
+std::string served(std::uint64_t hits, std::uint64_t misses) {
+  const std::uint64_t all = hits + misses;
+  return all == 0 ? "" : fmt::format("{:.0f} %", 100.0 * static_cast<double>(hits) / static_cast<double>(all));
 }
 
 /// blastoff/job/view/words.py writes the same about jobs.
 void write_blocks(Text out, const Context& context) {
   if (!context.blocks) return;
-  const BlockUse& use = *context.blocks;
+  const blastoff_blocks_counters& use = *context.blocks;
   fmt::format_to(out, "  blocks    {} acquired, {} without a copy; {} to the device, {} from it", use.acquisitions,
                  use.found_current, format_bytes(use.bytes_to_device), format_bytes(use.bytes_from_device));
   if (use.copies_between_devices > 0)
@@ -220,8 +220,8 @@ void write_blocks(Text out, const Context& context) {
   if (use.contractions > 0)
     fmt::format_to(out, "; {} contractions of {} GFLOP", use.contractions, format_number(1e-9 * use.flops));
   std::string pools;
-  if (const std::string host = served(use.host); !host.empty()) pools = host + " on the host";
-  if (const std::string device = served(use.device); !device.empty())
+  if (const std::string host = served(use.host_hits, use.host_misses); !host.empty()) pools = host + " on the host";
+  if (const std::string device = served(use.device_hits, use.device_misses); !device.empty())
     pools += (pools.empty() ? "" : ", ") + device + " on the device";
   if (!pools.empty()) fmt::format_to(out, "; pools served {}", pools);
   fmt::format_to(out, "; waited {}\n", format_duration(use.waiting_seconds));

@@ -65,26 +65,6 @@ ThreadCounters* create() {
 
 }  // namespace
 
-#define BLASTOFF_CLEAR(name, ...) name.clear();
-void RoutineCounters::clear() {
-  small_calls.clear();
-  small_flops.clear();
-  small_seconds.clear();
-  BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_CLEAR)
-}
-
-void SizeCounters::clear() {
-  calls.clear();
-  offloaded.clear();
-  cpu_seconds.clear();
-  device_seconds.clear();
-}
-
-void VerificationCounters::clear() {
-  BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_CLEAR)
-}
-#undef BLASTOFF_CLEAR
-
 void RoutineCounters::add(const RoutineTotals& sums) {
 #define BLASTOFF_ADD(name, ...) name.add(sums.name);
   BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_ADD)
@@ -122,27 +102,13 @@ void VerificationCounters::add_to(Verification& totals) const {
 #undef BLASTOFF_MERGE
 }
 
-void ThreadCounters::clear() {
-  for (RoutineCounters& routine : routines) routine.clear();
-  for (auto& refusal : refusals) refusal.clear();
-  for (auto& refusal : followed) refusal.clear();
-  for (SizeCounters& size : sizes) size.clear();
-  verification.clear();
-  recorded_seconds.clear();
-  known_cpu_seconds.clear();
-  seconds_ahead.clear();
-  largest_small_volume.clear();
-  first_call.clear();
-  last_count.clear();
-}
-
-void ThreadCounters::count_moment(double seconds) {
+void ThreadSums::count_moment(double seconds) {
   const std::uint64_t now = boot_nanoseconds();
   last_count.raise_to(now);
   if (first_call.get() == 0) first_call.add(now - std::min(now - 1, static_cast<std::uint64_t>(1e9 * seconds)));
 }
 
-void ThreadCounters::add_to(Totals& totals) const {
+void ThreadSums::add_to(Totals& totals) const {
   std::uint64_t& small_calls = totals.refusals[static_cast<std::size_t>(Refusal::below_min_size)];
   for (std::size_t i = 0; i < totals.routines.size(); ++i) {
     routines[i].add_to(totals.routines[i]);

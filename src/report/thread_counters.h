@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "operation/front_end.h"
 #include "report/recorder.h"
@@ -21,7 +22,6 @@ class Counter {
     if (value > get()) value_.store(value, std::memory_order_relaxed);
   }
   void set(T value) { value_.store(value, std::memory_order_relaxed); }
-  void clear() { value_.store(T{}, std::memory_order_relaxed); }
   T get() const { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -43,7 +43,6 @@ struct RoutineCounters {
   }
   void add(const RoutineTotals& sums);
   void add_to(RoutineTotals& totals) const;
-  void clear();
 };
 
 /// SizeTotals, as counters.
@@ -55,7 +54,6 @@ struct SizeCounters {
 
   void add(const RoutineTotals& sums);
   void add_to(SizeTotals& totals) const;
-  void clear();
 };
 
 /// Verification, as counters.
@@ -63,33 +61,35 @@ struct VerificationCounters {
   BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_COUNTER)
 
   void add_to(Verification& totals) const;
-  void clear();
 };
 #undef BLASTOFF_COUNTER
 
-/// The counters of one thread. Never freed. When a thread ends, its counts stay here, and the next new thread continues
-/// in the same block. So no count is lost and no pointer dangles, in whatever order threads and the process end.
-struct ThreadCounters {
+/// What the calls of one thread have counted.
+struct ThreadSums {
   std::array<RoutineCounters, operation::max_routines> routines;  ///< indexed by operation::RoutineId
   std::array<Counter<std::uint64_t>, refusal_count> refusals;
   std::array<Counter<std::uint64_t>, refusal_count> followed;
   std::array<SizeCounters, size_classes> sizes;  ///< indexed by size_class()
   VerificationCounters verification;
-
-  Sampler sampler{0};
   Counter<double> recorded_seconds;      ///< of all calls; see recorded_seconds()
   Counter<double> known_cpu_seconds;     ///< sum of Record::known_cpu_seconds, but with the whole time of each call
   Counter<double> seconds_ahead;         ///< see seconds_ahead()
   Counter<double> largest_small_volume;  ///< see Totals
   Counter<std::uint64_t> first_call;     ///< see Totals
   Counter<std::uint64_t> last_count;     ///< boot_nanoseconds() of the latest call; small calls count if they are timed
-  std::atomic<bool> in_use{true};        ///< some live thread counts here
-  ThreadCounters* next = nullptr;        ///< constant once the block is in the list
 
   /// A call that took so many seconds is over: sets first_call and last_count.
   void count_moment(double seconds);
   void add_to(Totals& totals) const;
-  void clear();
+  void clear() { std::construct_at(this); }
+};
+
+/// The counters of one thread. Never freed. When a thread ends, its counts stay here, and the next new thread continues
+/// in the same block. So no count is lost and no pointer dangles, in whatever order threads and the process end.
+struct ThreadCounters : ThreadSums {
+  Sampler sampler{0};
+  std::atomic<bool> in_use{true};  ///< some live thread counts here
+  ThreadCounters* next = nullptr;  ///< constant once the block is in the list
 };
 
 // Initial-exec: one load. Other models may call the dynamic linker, which may allocate.

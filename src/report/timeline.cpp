@@ -58,7 +58,7 @@ void add_to_timeline(const Record& record) {
   if (calls.size() >= max_calls.load(std::memory_order_relaxed)) make_room(calls);
   calls.push_back({.start = now - record.seconds,
                    .seconds = record.seconds,
-                   .transfer_seconds = record.transfer_seconds,
+                   .transfer_seconds = record.traffic.transfer_seconds,
                    .routine = record.routine,
                    .on_device = record.refusal == Refusal::none,
                    .thread = this_thread(),

@@ -16,6 +16,7 @@
 #include "device/device.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
+#include "operation/traffic.h"
 #include "residency/page_locks.h"
 #include "residency/sharing.h"
 
@@ -33,20 +34,10 @@ struct MatrixPlaces {
   MatrixPlace before, after;  ///< the call
 };
 
-/// What one call moved, in bytes of matrix data.
-struct Traffic {
-  std::uint64_t bytes_to_device = 0;
-  std::uint64_t bytes_from_device = 0;
-  std::uint64_t bytes_between_devices = 0;  ///< from others to this one
-  std::uint64_t bytes_reused = 0;           ///< already on the device and current, since an earlier call
-  std::uint64_t bytes_met = 0;        ///< read for the first time, and yet not moved, since the device reaches them
-  std::uint64_t bytes_rewritten = 0;  ///< of bytes_to_device, as far as known: written by the CPU since an earlier use
-  std::uint64_t page_faults = 0;      ///< that keeping operands has cost the CPU since an earlier use, as far as known
-  std::uint64_t bytes_left = 0;       ///< of results that stay on the device
-  bool runs_on = false;               ///< the call returns while the device still computes
-  double transfer_seconds = 0;        ///< wall time in which the call only waited for data, not for arithmetic
-  std::string copied_because;     ///< why an operand could not stay on the device, though it could have been used again
-  std::uint64_t stale_pages = 0;  ///< verify only: pages that were assumed to be current but differed from host memory
+/// What one call moved. A policy does not count bytes_read.
+struct Traffic : operation::TrafficCounters {
+  bool runs_on = false;        ///< the call returns while the device still computes
+  std::string copied_because;  ///< why an operand could not stay on the device, though it could have been used again
   std::vector<MatrixPlaces> places;  ///< of each matrix that may stay on the device; only if Shared::tell_places
 };
 

@@ -6,6 +6,7 @@
 #include "platform/fork_guard.h"
 #include "platform/process.h"
 #include "runtime/block_host.h"
+#include "runtime/device_choice.h"
 #include "runtime/process.h"
 
 namespace blastoff::runtime {
@@ -54,15 +55,10 @@ blocks::Engine* make_engine(Process& process) {
 
 }  // namespace
 
-std::optional<report::BlockUse> describe_blocks() {
-  blocks::Engine* const engine = the_engine.load(std::memory_order_acquire);
-  if (engine == nullptr || engine->counters().acquisitions == 0) return std::nullopt;
-  const blocks::Counters& counters = engine->counters();
-  const blocks::MemoryCounts memory = engine->memory_counts();
-  const auto pool = [](const device::PoolCounts& counts) {
-    return report::BlockUse::Pool{counts.hits, counts.misses, counts.seconds};
-  };
-  return report::BlockUse{
+blastoff_blocks_counters counters_of(blocks::Engine& engine) {
+  const blocks::Counters& counters = engine.counters();
+  const blocks::MemoryCounts memory = engine.memory_counts();
+  return {
       .acquisitions = counters.acquisitions,
       .found_current = counters.found_current,
       .copies_to_device = counters.copies_to_device,
@@ -76,10 +72,22 @@ std::optional<report::BlockUse> describe_blocks() {
       .contractions = counters.contractions,
       .flops = counters.flops,
       .waiting_seconds = counters.waiting_seconds,
-      .host = pool(memory.host),
-      .device = pool(memory.device),
+      .host_hits = memory.host.hits,
+      .host_misses = memory.host.misses,
+      .host_bytes = memory.host.bytes,
+      .host_seconds = memory.host.seconds,
       .host_plain = counters.host_plain,
+      .device_hits = memory.device.hits,
+      .device_misses = memory.device.misses,
+      .device_bytes = memory.device.bytes,
+      .device_seconds = memory.device.seconds,
   };
+}
+
+std::optional<blastoff_blocks_counters> describe_blocks() {
+  blocks::Engine* const engine = the_engine.load(std::memory_order_acquire);
+  if (engine == nullptr || engine->counters().acquisitions == 0) return std::nullopt;
+  return counters_of(*engine);
 }
 
 BlockCall::BlockCall() {

@@ -3,8 +3,8 @@
 
 #include <optional>
 
+#include "../include/blastoff_blocks.h"
 #include "blocks/engine.h"
-#include "report/context.h"
 
 namespace blastoff::runtime {
 
@@ -26,7 +26,8 @@ class BlockCall {
   const char* why_ = "";
 };
 
-/// For reports; nullopt if the process used no block.
-std::optional<report::BlockUse> describe_blocks();
+blastoff_blocks_counters counters_of(blocks::Engine& engine);
+/// Those of this process; nullopt if it used no block.
+std::optional<blastoff_blocks_counters> describe_blocks();
 
 }  // namespace blastoff::runtime

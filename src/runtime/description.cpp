@@ -141,7 +141,7 @@ report::Context describe_process(const config::Settings& settings, const std::st
   context.elapsed_seconds = std::max(0.0, real.count() + report::max_seconds_ahead());
   context.started = seconds_of(std::chrono::system_clock::now()) - real.count();
   context.device_kind = settings.device;
-  context.device_state = failure.empty() ? "not started" : failure;
+  context.device.state = failure.empty() ? "not started" : failure;
   context.settings = config::describe(settings);
   context.policy_requested = value_of("policy", context.settings);
   context.policy = context.policy_requested;

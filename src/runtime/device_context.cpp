@@ -1,28 +1,18 @@
 #include "runtime/device_context.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
-#include <fmt/format.h>
-
-#include "device/kinds.h"
-#include "device/open.h"
 #include "platform/contained.h"
 #include "platform/failure.h"
 #include "platform/log.h"
 #include "platform/memory_limits.h"
 #include "platform/numa.h"
-#include "platform/process.h"
-#include "platform/quantity.h"
 #include "platform/threads.h"
 #include "report/counter_file.h"
 #include "residency/copy_policy.h"
 #include "residency/first_use_policy.h"
 #include "residency/in_place_policy.h"
-#include "runtime/gathered_locks.h"
-#include "runtime/segment_tracker.h"
-#include "tracking/process_status.h"
+#include "runtime/device_choice.h"
 
 namespace blastoff::runtime {
 
@@ -35,12 +25,6 @@ using device::Status;
 
 // More threads than this were not faster on any node that was measured.
 constexpr int max_copy_threads = 12;
-
-// Bytes of address space; if less is left, the device is not opened, for the program's sake.
-std::size_t min_address_space(const std::string& device) {
-  const auto named = device::find_kind(device);
-  return named ? named->kind->min_address_space : 0;
-}
 
 // If address space is limited, the copying threads together may take this fraction of it, and staging the same again.
 constexpr std::size_t share_of_address_space = 16;
@@ -92,18 +76,6 @@ class NoHost final : public operation::Host {
   bool compute(const operation::Operation&) const override { return false; }
 };
 
-/// The policy to which the reason refers: "coherent", "first-use", "first-use by moves".
-std::string describe_request(const config::Settings& settings) {
-  if (settings.policy == config::PolicyName::coherent) return "coherent";
-  switch (settings.mechanism) {
-    case config::MechanismName::moves: return "first-use by moves";
-    case config::MechanismName::prefetch: return "first-use by prefetch";
-    case config::MechanismName::automatic:
-    case config::MechanismName::mirrors: break;
-  }
-  return "first-use";
-}
-
 residency::Results results_of(config::ResultsMode mode) {
   switch (mode) {
     case config::ResultsMode::automatic: return residency::Results::automatic;
@@ -113,92 +85,7 @@ residency::Results results_of(config::ResultsMode mode) {
   return residency::Results::home;
 }
 
-device::HostAccess simulated_access(config::SimulatedForm form) {
-  switch (form) {
-    case config::SimulatedForm::separate: return device::HostAccess::none;
-    case config::SimulatedForm::coherent: return device::HostAccess::coherent;
-    case config::SimulatedForm::unified: return device::HostAccess::unified;
-    case config::SimulatedForm::pageable: return device::HostAccess::pageable;
-  }
-  return device::HostAccess::none;
-}
-
 }  // namespace
-
-// A tracer that reads a page which has been given up waits for the pager, and the pager, which is traced, too, may wait
-// for the tracer.
-ledger::Ledger::Results may_stay(const config::Settings& settings) {
-  return config::results_mode(settings) == config::ResultsMode::home || tracking::is_traced()
-             ? ledger::Ledger::Results::go_home
-             : ledger::Ledger::Results::may_stay;
-}
-
-tracking::TrackerKind tracker_kind(config::TrackerName name) {
-  switch (name) {
-    case config::TrackerName::uffd: return tracking::TrackerKind::uffd;
-    case config::TrackerName::soft_dirty: return tracking::TrackerKind::soft_dirty;
-    case config::TrackerName::automatic:
-    case config::TrackerName::none: break;
-  }
-  return tracking::TrackerKind::best;
-}
-
-tl::expected<std::shared_ptr<ledger::Ledger>, std::string> open_ledger(const config::Settings& settings,
-                                                                       ledger::Ledger::Places places,
-                                                                       ledger::Ledger::Results results) {
-  auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
-  if (!tracker) return tl::unexpected(tracker.error());
-  auto ledger = std::make_shared<ledger::Ledger>(std::move(*tracker), places, results);
-  ledger->show_in(report::results_gauge());
-  return ledger;
-}
-
-namespace {
-
-device::Choice choice_of(const config::Settings& settings) {
-  device::Choice choice;
-  choice.name = settings.device;
-  choice.cuda_path = settings.cuda_path;
-  choice.local_rank = platform::local_rank();
-  choice.local_size = platform::local_size();
-  choice.run_directory = report::run_directory();
-  choice.memory_node = static_cast<int>(settings.device_node);
-  choice.simulated_memory = resolve(settings.simulated_memory, 0);
-  choice.simulated_access = simulated_access(settings.simulated_form);
-  choice.simulated_rates = settings.simulated_rates;
-  choice.simulated_fault = settings.simulated_fault;
-  choice.simulated_devices = static_cast<int>(settings.simulated_devices);
-  choice.simulated_slack = settings.simulated_slack == config::SimulatedSlack::on;
-  return choice;
-}
-
-}  // namespace
-
-Result<std::vector<std::string>> list_devices(const config::Settings& settings) {
-  return device::list(choice_of(settings));
-}
-
-Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings, const std::string& name) {
-  device::Choice choice = choice_of(settings);
-  choice.name = name;
-  return device::open(choice);
-}
-
-Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings) {
-  const auto names = list_devices(settings);
-  if (!names) return tl::unexpected(names.error());
-  return open_device(settings, names->front());
-}
-
-Status check_address_space(const config::Settings& settings) {
-  const std::size_t least = min_address_space(settings.device);
-  const std::size_t left = platform::address_space_left();
-  if (left >= least) return {};
-  return tl::unexpected(
-      Error{ErrorKind::unavailable,
-            fmt::format("the process's memory is limited (ulimit -v or -d): {} are left, but the device needs {}",
-                        platform::format_bytes(left), platform::format_bytes(least))});
-}
 
 tl::unexpected<Error> process_was_ending() {
   return tl::unexpected(Error{ErrorKind::unavailable, "the process was ending"});
@@ -302,32 +189,8 @@ tl::expected<void, std::string> DeviceContext::open_mirrors(const config::Settin
   first_use.verify =
       settings.verify.mode == config::VerifyMode::report || settings.verify.mode == config::VerifyMode::abort;
   preferred_ = residency::create_first_use_policy(*device_, *staging_, *ledger_, first_use);
-  segments_ = std::make_unique<Segments>();
-  segments_->settings = first_use;
-  segments_->settings.direct_copies = nullptr;
-  segments_->settings.results = residency::Results::home;
+  segments_ = std::make_unique<SegmentPolicy>(*device_, *staging_, first_use);
   return {};
-}
-
-residency::Policy* DeviceContext::policy_of_segments() {
-  if (!segments_) return nullptr;
-  const std::lock_guard lock(segments_->mutex);
-  if (!segments_->policy) {
-    segments_->settings.pins = {std::shared_ptr<void>(), &pins_of_segments()};
-    auto tracker = std::make_unique<SegmentTracker>();
-    segments_->tracker = tracker.get();
-    segments_->ledger = std::make_unique<ledger::Ledger>(std::move(tracker));
-    segments_->policy =
-        residency::create_first_use_policy(*device_, *staging_, *segments_->ledger, segments_->settings);
-  }
-  return segments_->policy.get();
-}
-
-bool DeviceContext::release_segments() {
-  if (!segments_) return false;
-  const std::lock_guard lock(segments_->mutex);
-  if (segments_->policy) segments_->policy->release_operands();
-  return segments_->policy != nullptr;
 }
 
 void DeviceContext::open_in_place(int node) {
@@ -349,7 +212,7 @@ DeviceContext::DeviceContext() {
 
 void DeviceContext::release_operands() {
   for (residency::Policy* policy : order_) policy->release_operands();
-  release_segments();
+  if (segments_) segments_->release_operands();
 }
 
 void DeviceContext::bring_results_home() {
@@ -366,9 +229,7 @@ void DeviceContext::after_fork_in_parent() {
 
 void DeviceContext::stop() {
   for (residency::Policy* policy : order_) policy->stop();
-  if (!segments_) return;
-  const std::lock_guard lock(segments_->mutex);
-  if (segments_->policy) segments_->policy->stop();
+  if (segments_) segments_->stop();
 }
 
 void DeviceContext::make_ready(const operation::Operation& operation) {
@@ -412,9 +273,7 @@ bool DeviceContext::release_pins() {
   bring_results_home();
   bool ended = true;
   for (residency::Policy* policy : order_) ended = policy->release_pins() && ended;
-  if (!segments_) return ended;
-  const std::lock_guard lock(segments_->mutex);
-  return (!segments_->policy || segments_->policy->release_pins()) && ended;
+  return (!segments_ || segments_->release_pins()) && ended;
 }
 
 void DeviceContext::lost(const std::string& reason) {
@@ -459,9 +318,7 @@ void DeviceContext::count_part(const report::Record& record, double flops, doubl
 void DeviceContext::count_work(const report::Record& record, double flops, double seconds) {
   use_.flops += flops;
   use_.seconds += seconds;
-  use_.bytes_to_device += record.bytes_to_device;
-  use_.bytes_from_device += record.bytes_from_device;
-  use_.bytes_between_devices += record.bytes_between_devices;
+  use_.traffic += record.traffic;
 }
 
 report::DeviceUse DeviceContext::use() {
@@ -480,17 +337,12 @@ report::DeviceUse DeviceContext::use() {
 
 void DeviceContext::describe(report::Context& context) {
   const device::Properties& properties = device_->properties();
+  context.device = use();
   const std::lock_guard lock(mutex_);
   context.device_used = true;
   context.device_kind = properties.kind;
-  context.device_name = properties.name;
-  context.device_index = properties.index;
-  context.device_bus = properties.bus;
   context.device_by_server = properties.by_server;
   context.device_software = device_->software();
-  context.device_state = working() ? "working" : lost_reason_;
-  context.device_memory = properties.total_memory;
-  context.device_memory_budget = budget_;
   for (const device::MemoryClient client : device::memory_clients) {
     const device::MemoryHeld held = device_->accountant().held(client);
     context.held_memory.push_back({to_string(client), held.now, held.most});

@@ -24,31 +24,10 @@
 #include "residency/policy.h"
 #include "residency/staging.h"
 #include "runtime/mechanism.h"
-#include "tracking/page_tracker.h"
+#include "runtime/segment_policy.h"
+#include "tracking/memory_events.h"
 
 namespace blastoff::runtime {
-
-class SegmentTracker;
-
-/// Names of the devices that the settings name, as open_device() takes them; at least one.
-device::Result<std::vector<std::string>> list_devices(const config::Settings& settings);
-
-/// Opens the device `name`.
-device::Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings, const std::string& name);
-
-/// Opens the first device that the settings name.
-device::Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings);
-
-/// The tracker that the setting names.
-tracking::TrackerKind tracker_kind(config::TrackerName name);
-
-/// Whether results may stay on a device.
-ledger::Ledger::Results may_stay(const config::Settings& settings);
-
-/// A ledger with the tracker that the settings name, which must not be none.
-tl::expected<std::shared_ptr<ledger::Ledger>, std::string> open_ledger(const config::Settings& settings,
-                                                                       ledger::Ledger::Places places,
-                                                                       ledger::Ledger::Results results);
 
 /// The parts of a device context that differ between a process with a device and the replay of a trace.
 struct Parts {
@@ -62,9 +41,6 @@ struct Parts {
   std::shared_ptr<std::atomic<int>> working = nullptr;            ///< number of devices that are not lost
   int devices = 1;  ///< number of devices, which divide the copying threads among them
 };
-
-/// An error if too little address space is left for the devices that the settings name.
-device::Status check_address_space(const config::Settings& settings);
 
 /// The error that ends the opening of devices when it is no longer wanted.
 tl::unexpected<device::Error> process_was_ending();
@@ -101,13 +77,8 @@ class DeviceContext {
   /// The policies to try for a call: the one that keeps operands, if there is one, and the one that copies.
   const std::vector<residency::Policy*>& policies() const { return order_; }
 
-  /// The policy for gathered calls, whose operands lie in memory that the ranks of a job share. nullptr: they are
-  /// copied.
-  residency::Policy* policy_of_segments();
-  /// Its tracker, after that.
-  const SegmentTracker* segment_tracker() const { return segments_ ? segments_->tracker : nullptr; }
-  /// Gives back the device memory that it keeps. Returns false if it has none.
-  bool release_segments();
+  /// For gathered calls; nullptr: they are copied.
+  SegmentPolicy* segments() const { return segments_.get(); }
 
   /// Bytes of device memory that all calls together may take for operands that do not stay there.
   std::size_t room_for_copies() const { return device_->accountant().limit_of(device::MemoryClient::copies); }
@@ -167,7 +138,7 @@ class DeviceContext {
   /// Fills the device, policy and tracker fields.
   void describe(report::Context& context);
 
-  /// What the device is and did, for a process with several devices.
+  /// What the device is and did.
   report::DeviceUse use();
 
  private:
@@ -192,15 +163,7 @@ class DeviceContext {
   Mechanism mechanism_ = Mechanism::copies;
   std::shared_ptr<device::MemoryPool> buffers_;   ///< of operands that do not stay; the policies share it
   std::unique_ptr<residency::Policy> preferred_;  ///< nullptr if every call is copied
-  /// Serves the segments of gathered problems. Made when it is first used.
-  struct Segments {
-    std::mutex mutex;
-    residency::FirstUseSettings settings;
-    const SegmentTracker* tracker = nullptr;
-    std::unique_ptr<ledger::Ledger> ledger;
-    std::unique_ptr<residency::Policy> policy;
-  };
-  std::unique_ptr<Segments> segments_;  ///< nullptr: no policy with mirrors
+  std::unique_ptr<SegmentPolicy> segments_;       ///< nullptr: no policy with mirrors
   std::unique_ptr<residency::Policy> copy_;
   std::vector<residency::Policy*> order_;
   std::unique_ptr<device::QueuePool> queue_pool_;

@@ -10,6 +10,7 @@
 #include "platform/log.h"
 #include "platform/memory_limits.h"
 #include "platform/threads.h"
+#include "runtime/device_choice.h"
 #include "runtime/operands_key.h"
 #include "runtime/transfer_cost.h"
 
@@ -20,14 +21,17 @@ namespace {
 using device::Error;
 using device::Result;
 
-// Rates of a GPU on PCIe. They weigh missing bytes against waiting work, so only their ratio matters much.
-constexpr double link_bytes_per_second = 25e9;
-constexpr double operations_per_second = 2e13;
+/// Of waiting work only the operations are known. They count as those of products.
+double seconds_of_work(const decide::MachineModel& model, double flops) {
+  const double known = model.device_rates.rate({decide::Family::gemm, decide::Precision::d}, flops);
+  return flops / (known > 0 ? known : model.device_flops);
+}
 
 double seconds_on(DeviceContext& context, const operation::Operation& operation,
                   const std::optional<operation::Estimate>& estimate) {
-  return bytes_to_bring(context, operation, estimate) / link_bytes_per_second +
-         (context.flops_in_flight() + operation.work.flops) / operations_per_second;
+  const decide::MachineModel& model = context.model();
+  return bytes_to_bring(context, operation, estimate) / model.to_device +
+         seconds_of_work(model, context.flops_in_flight() + operation.work.flops);
 }
 
 Result<std::unique_ptr<DeviceContext>> open_one(const config::Settings& settings, const std::string& name,
@@ -218,7 +222,7 @@ void DeviceSet::make_ready(const operation::Operation& operation) {
 void DeviceSet::describe(report::Context& context) {
   front().describe(context);
   if (all_.size() == 1) return;
-  if (working()) context.device_state = "working";
+  if (working()) context.device.state = "working";
   for (DeviceContext* const one : all_) {
     context.devices.push_back(one->use());
     if (one == all_.front()) continue;

@@ -35,7 +35,7 @@ class DeviceSet {
   void use(const decide::MachineModel& model);
 
   /// Chooses where a call runs: on the device where missing bytes and waiting work cost least, or split over several
-  /// devices (see Splitting). The call counts as work there until give_back(). The placement has no device context if
+  /// devices (SplitPolicy). The call counts as work there until give_back(). The placement has no device context if
   /// all devices are lost.
   Placement take(const operation::Operation& operation);
   void give_back(const Placement& placement, const operation::Operation& operation);

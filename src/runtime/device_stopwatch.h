@@ -18,7 +18,7 @@ class DeviceStopwatch {
 
   /// Returns the seconds of a call that is over, and sets how long it waited for data if the device has a clock.
   double seconds_of(report::Record& record) const {
-    if (before_) record.transfer_seconds = device_.own_time()->copying - before_->copying;
+    if (before_) record.traffic.transfer_seconds = device_.own_time()->copying - before_->copying;
     return seconds();
   }
 

@@ -1,7 +1,6 @@
 #include "intercept/dispatch.h"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include "abi/reentry.h"
 #include "platform/ample_stack.h"
 #include "platform/contained.h"
-#include "platform/exit_status.h"
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/rounding.h"
@@ -24,15 +22,12 @@
 #include "runtime/call_stopwatch.h"
 #include "runtime/callers_environment.h"
 #include "runtime/decision_record.h"
-#include "runtime/device_stopwatch.h"
-#include "runtime/gathered_locks.h"
 #include "runtime/gathered_solve.h"
 #include "runtime/gathering.h"
-#include "runtime/offload.h"
 #include "runtime/process.h"
-#include "runtime/segment_tracker.h"
 #include "runtime/settled_calls.h"
-#include "runtime/split.h"
+#include "runtime/traced.h"
+#include "runtime/verified_run.h"
 
 namespace blastoff::runtime {
 
@@ -41,7 +36,6 @@ namespace {
 using intercept::EntryPoint;
 using intercept::InterceptedCall;
 using intercept::Parsed;
-using operation::Comparison;
 using operation::Operation;
 using report::Refusal;
 
@@ -58,80 +52,6 @@ void run_original(const InterceptedCall& intercepted) {
   abi::run_as_original([&] { intercepted.raw(intercepted.original.function); });
 }
 
-// Chooses the same calls in each run if calls are sampled: by SplitMix64 (Steele, Lea, Flood 2014) of the call's
-// number.
-bool is_verified(const config::Verify& verify) {
-  if (verify.mode != config::VerifyMode::sample) return verify.mode != config::VerifyMode::off;
-  static std::atomic<std::uint64_t> calls{0};
-  std::uint64_t bits = (calls.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15U;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9U;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebU;
-  return static_cast<double>((bits ^ (bits >> 31)) >> 11) * 0x1p-53 < verify.share;
-}
-
-void report_violation(const Operation& operation, const Comparison& comparison, std::uint64_t stale_pages) {
-  const std::string what = std::string(operation.name()) + " " + operation.arguments();
-  if (comparison.relative_error > comparison.bound)
-    platform::log_line("verify: %s: relative error %.3g exceeds the bound %.3g at row %lld, column %lld", what.c_str(),
-                       comparison.relative_error, comparison.bound, static_cast<long long>(comparison.row),
-                       static_cast<long long>(comparison.column));
-  if (stale_pages > 0)
-    platform::log_line("verify: %s: %llu mirrored pages differed from host memory", what.c_str(),
-                       static_cast<unsigned long long>(stale_pages));
-}
-
-// Runs the parts on their devices at once, if the CPU could make each part that fails.
-Refusal run_by_devices(Placement& placement, const Operation& operation, const operation::Host& host,
-                       report::Record& record, double& seconds) {
-  DeviceSet& devices = *Process::instance().devices_in_use();
-  const auto computable = [&](const Part& part) {
-    return std::ranges::all_of(part.operations, [&](const Operation& each) { return host.can_compute(each); });
-  };
-  if (!std::ranges::all_of(placement.parts, computable)) devices.unsplit(placement, operation);
-  std::optional<GatheredLocks> gathered;
-  const GatheredSolve* const solve = GatheredSolve::running();
-  if (solve != nullptr && solve->segment().bytes() > 0 && placement.context->pins() != nullptr)
-    gathered.emplace(placement.context->device(), operation, solve->segment());
-  const residency::PageLocks* const locks = gathered ? &*gathered : nullptr;
-  if (solve != nullptr && !placement.parts.empty()) SegmentTracker::results_changed(operation);
-  if (!placement.parts.empty())
-    return offload_parts(placement.parts, devices.all(), host, devices.team(), record, seconds, locks);
-  const DeviceStopwatch stopwatch(placement.context->device());
-  const Refusal refusal = offload(*placement.context, operation, host, record, {.page_locks = locks});
-  seconds = stopwatch.seconds_of(record);
-  if (refusal == Refusal::none) placement.context->count(record, operation.work.flops, seconds);
-  return refusal;
-}
-
-// Runs the operation where it was placed. `done` says whether it was done, even if an exception follows; if not,
-// record.refusal says why. `seconds`: without verification.
-void try_devices(const InterceptedCall& intercepted, const Operation& operation, Placement& placement,
-                 report::Record& record, double& seconds, bool& done) {
-  const auto host = intercepted.host(intercepted);
-  const config::Verify& verify = Process::instance().settings().verify;
-  const auto run = [&] {
-    record.refusal = run_by_devices(placement, operation, *host, record, seconds);
-    done = record.refusal == Refusal::none;
-  };
-  if (!is_verified(verify)) return run();
-  const bool sampled = verify.mode == config::VerifyMode::sample;
-  const auto effort = sampled ? operation::Effort::quick : operation::Effort::full;
-  const auto verification = intercepted.front_end.verification(operation, *host, effort);
-  run();
-  if (!done) return;
-  const Comparison comparison = verification->compare();
-  record.verified = comparison.checked;
-  record.relative_error = comparison.relative_error;
-  record.violated = comparison.relative_error > comparison.bound || record.stale_pages > 0;
-  if (record.violated) report_violation(operation, comparison, record.stale_pages);
-  if (record.violated && verify.mode == config::VerifyMode::abort) {
-    report::add(record);
-    report::log_call(record, &operation);
-    Process::instance().end();
-    _exit(platform::software_error);
-  }
-}
-
 // An exception has ended our work on a call that may still be made.
 Refusal out_of_memory() {
   platform::say_out_of_memory();
@@ -140,10 +60,10 @@ Refusal out_of_memory() {
 
 Refusal judge(const Operation& operation, decide::PredictedSeconds& predicted) {
   Process& process = Process::instance();
-  if (!process.model_sought()) {
+  if (!process.models().sought()) {
     platform::undisturbed([&] {
       const CallersEnvironment environment;
-      process.seek_model();
+      process.models().seek();
     });
   }
   Refusal refusal{};
@@ -162,7 +82,7 @@ void explain(const Operation& operation, const report::Record& record, const dec
     report::add_decision(
         operation, record.refusal,
         {predicted.cpu_seconds, predicted.device_seconds, predicted.bringing_seconds, predicted.missing_bytes},
-        record.seconds, record.bytes_left);
+        record.seconds, record.traffic.bytes_left);
   });
 }
 
@@ -219,7 +139,7 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
   {
     const CallersEnvironment environment;
     const bool ended =
-        platform::run_with_ample_stack([&] { try_devices(intercepted, operation, placement, record, seconds, done); });
+        platform::run_with_ample_stack([&] { run_verified(intercepted, operation, placement, record, seconds, done); });
     if (!ended && !done) record.refusal = out_of_memory();
     if (done) {
       process.decider().observe(operation, observation_of(record, seconds));
@@ -231,8 +151,8 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
             gathered != nullptr ? gathered->together() : process.decider().cpu_seconds(operation, seconds);
       if (!record.verified && gathered == nullptr)
         measured = process.seconds_on_cpu(operation.work.flops, process.decider().measured_cpu_seconds(operation));
-      report::memory_gauge().to_device += record.bytes_to_device;
-      report::memory_gauge().from_device += record.bytes_from_device;
+      report::memory_gauge().to_device += record.traffic.bytes_to_device;
+      report::memory_gauge().from_device += record.traffic.bytes_from_device;
     }
     process.give_back(placement, operation);
   }
@@ -266,39 +186,6 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
     if (!lost || GatheredSolve::running() != nullptr) return;
   }
 }
-
-// --trace: records a call that is not small, beginning before it is made. Has no destructor, since the thread may be
-// cancelled during the call.
-class Traced {
- public:
-  Traced(const Operation& operation, const void* caller, bool judged) : operation_(operation) {
-    Process* const process = judged ? Process::existing() : nullptr;
-    if (process == nullptr || !process->traces()) return;
-    apart([&] {
-      tracer_ = process->tracer();
-      if (tracer_ != nullptr) call_ = tracer_->begin(operation_, caller);
-    });
-  }
-
-  /// `seconds` and `elapsed` as in Tracer::end().
-  void end(std::optional<double> seconds, double elapsed) {
-    if (tracer_ == nullptr) return;
-    apart([&] { tracer_->end(call_, operation_, seconds, elapsed); });
-  }
-
- private:
-  template <class Body>
-  static void apart(const Body& body) {
-    platform::undisturbed([&] {
-      const CallersEnvironment environment;
-      body();
-    });
-  }
-
-  const Operation& operation_;
-  trace::Tracer* tracer_ = nullptr;
-  trace::Tracer::Call* call_ = nullptr;
-};
 
 // A number that alike calls share; 0 if no other call is known to be like this one.
 std::uint64_t likeness_of(const InterceptedCall& intercepted, const Parsed* parsed) {
@@ -392,7 +279,7 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   const bool observed = judged && record.refusal != Refusal::switched_off;
   const bool opens_later = record.refusal == Refusal::not_open;
   if (observed) Process::instance().leave_to_cpu(operation);
-  const bool disturbed = observed && Process::instance().opens_beside();
+  const bool disturbed = observed && Process::instance().opener().opens_beside();
   const double usual = disturbed ? Process::instance().decider().measured_cpu_seconds(operation) : 0;
   const SpentOnCpu spent_before = OpenPolicy::added_by_this_thread();
   const CallStopwatch original;
@@ -414,9 +301,10 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   if (observed)
     process.decider().observe(operation, {.typical = !disturbed, .seconds = without_us, .calls = stands_for});
   if (opens_later)
-    process.add_spent_before_opening(
-        {.seconds = on_cpu, .flops = operation.work.flops, .on_device = process.expected_device_seconds(operation)},
-        spent_before);
+    process.open_policy().add_spent({.seconds = on_cpu,
+                                     .flops = operation.work.flops,
+                                     .on_device = process.models().own_share().device_seconds_of(operation)},
+                                    spent_before);
   time_on_cpu(record, time, process.has_own_clock() ? std::optional(seconds) : std::nullopt, made, usual);
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::belongs_to_timeline(seconds)) {

@@ -96,7 +96,8 @@ class SolvingProcess final : public scalapack::Root {
     platform::undisturbed([&] {
       const CallersEnvironment environment;
       if (may_pay_)
-        return Process::instance().open_beside_for_all(*judged_, memory_);  // earlier runs may tell that it pays
+        return Process::instance().opener().open_beside_for_all(*judged_,
+                                                                memory_);  // earlier runs may tell that it pays
       refusal_ = room_for(problem);
       if (refusal_ == Refusal::none && !pays()) refusal_ = Refusal::distributed;  // the device is known now
     });
@@ -133,7 +134,7 @@ class SolvingProcess final : public scalapack::Root {
       intercept::enter_blas(entry, original, routine.of_blas(), problem.words().data(), intercepted_.caller);
     refusal_ = solve.refusal();
     if (refusal_ == Refusal::none && memory_.bytes() > 0 && times_gathered().count(*judged_, ranks_) == 0)
-      platform::undisturbed([&] { Process::instance().lock_beside(memory_); });
+      platform::undisturbed([&] { Process::instance().opener().lock_beside(memory_); });
     return refusal_ == Refusal::none;
   }
 
@@ -153,18 +154,18 @@ class SolvingProcess final : public scalapack::Root {
       const CallersEnvironment environment;
       times_together().learn(*judged_, ranks_, seconds);
       if (!postpones() || !pays()) return;
-      process.add_made_for_all(judged_->work.flops);
-      process.add_spent_together({.seconds = seconds,
-                                  .flops = judged_->work.flops,
-                                  .on_device = decide::gathered_seconds(process.model(), *judged_, moving_)});
-      process.open_beside_for_all(*judged_, memory_);
+      process.opener().add_made_for_all(judged_->work.flops);
+      const double waiting = decide::gathered_seconds(process.model(), *judged_, moving_);  // of all, for this process
+      process.open_policy().add_spent({.seconds = seconds, .flops = judged_->work.flops, .on_device = waiting},
+                                      OpenPolicy::added_by_this_thread());
+      process.opener().open_beside_for_all(*judged_, memory_);
     });
   }
 
   /// Learns how long all took with one that made the call for all.
   void learn_gathered(double seconds) {
     if (!judged_) return;
-    Process::instance().add_made_for_all(judged_->work.flops);
+    Process::instance().opener().add_made_for_all(judged_->work.flops);
     platform::undisturbed([&] { times_gathered().learn(*judged_, ranks_, seconds); });
   }
 
@@ -228,7 +229,7 @@ class SolvingProcess final : public scalapack::Root {
         moved / (transport == Transport::memory ? decide::rate_of_shared_memory(ranks_) : decide::rate_of_messages);
     platform::undisturbed([&] {
       const CallersEnvironment environment;
-      if (!process.model_sought()) process.seek_model();
+      if (!process.models().sought()) process.models().seek();
       // The kind of device may be known only when it is open.
       knows_device_ = decide::knows_device(process.model(), *operation);
       const bool unknown = process.devices_in_use() == nullptr && !knows_device_;
@@ -258,7 +259,7 @@ class SolvingProcess final : public scalapack::Root {
 
   double seconds_together() const {
     const double measured = times_together().least(*judged_, ranks_);
-    return measured > 0 ? measured : decide::least_seconds_together(Process::instance().model(), *judged_, ranks_);
+    return measured > 0 ? measured : decide::min_seconds_together(Process::instance().model(), *judged_, ranks_);
   }
 
   /// Checks whether the problem fits. Opens the device if it is time.

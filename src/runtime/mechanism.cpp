@@ -48,6 +48,17 @@ Mechanism without_mirrors(const config::Settings& settings, const device::Proper
   return device.host_access == HostAccess::coherent && !chosen ? Mechanism::in_place : Mechanism::copies;
 }
 
+std::string describe_request(const config::Settings& settings) {
+  if (settings.policy == config::PolicyName::coherent) return "coherent";
+  switch (settings.mechanism) {
+    case config::MechanismName::moves: return "first-use by moves";
+    case config::MechanismName::prefetch: return "first-use by prefetch";
+    case config::MechanismName::automatic:
+    case config::MechanismName::mirrors: break;
+  }
+  return "first-use";
+}
+
 const char* to_string(Mechanism mechanism) {
   switch (mechanism) {
     case Mechanism::mirrors: return "mirrors";

@@ -19,6 +19,9 @@ enum class Mechanism : std::uint8_t {
 /// "mirrors", "moves", "prefetch", "none", "copies".
 const char* to_string(Mechanism mechanism);
 
+/// What the settings ask for: "coherent", "first-use", "first-use by moves".
+std::string describe_request(const config::Settings& settings);
+
 struct MechanismChoice {
   Mechanism mechanism;
   std::string reason;  ///< why it is not the requested one, or ""

@@ -101,18 +101,9 @@ void note(report::Record& record, std::span<const operation::Operation> operatio
   const residency::Traffic& traffic = lease.traffic();
   record.policy = policy.name();
   record.operands_kept = policy.keeps_operands();
-  record.transfer_seconds += traffic.transfer_seconds;
-  record.bytes_to_device += traffic.bytes_to_device;
-  record.bytes_from_device += traffic.bytes_from_device;
-  record.bytes_between_devices += traffic.bytes_between_devices;
-  record.bytes_left += traffic.bytes_left;
+  record.traffic += traffic;
+  record.traffic.bytes_read += bytes_read(operations);
   record.runs_on = traffic.runs_on;
-  record.bytes_reused += traffic.bytes_reused;
-  record.bytes_met += traffic.bytes_met;
-  record.bytes_read += bytes_read(operations);
-  record.bytes_rewritten += traffic.bytes_rewritten;
-  record.page_faults += traffic.page_faults;
-  record.stale_pages += traffic.stale_pages;
   if (record.places != nullptr) *record.places = text_of(traffic.places);
 }
 
@@ -224,9 +215,10 @@ class BlockRun {
 std::optional<Error> run_in_segment(DeviceContext& context, const operation::Operation& operation,
                                     const operation::Host& host, report::Record& record) {
   Error error{ErrorKind::unsupported, {}};
-  if (residency::Policy* const policy = context.policy_of_segments()) {
-    SegmentTracker::results_changed(operation, context.segment_tracker());
-    auto kept = run_by(*policy, context, {&operation, 1}, host, record, {});
+  if (SegmentPolicy* const segments = context.segments()) {
+    residency::Policy& policy = segments->policy();
+    SegmentTracker::results_changed(operation, segments->tracker());
+    auto kept = run_by(policy, context, {&operation, 1}, host, record, {});
     if (!kept || !another_way_may(*kept)) return kept;
     error = std::move(*kept);
   }
@@ -248,7 +240,8 @@ std::optional<Error> run(DeviceContext& context, const operation::Operation& ope
     if (!error || !another_way_may(*error)) return error;
   } else if (&preferred != &copies && shared.page_locks == nullptr) {
     auto error = run_by(preferred, context, {&operation, 1}, host, record, shared);
-    if (error && error->kind == ErrorKind::out_of_memory && context.release_segments())
+    if (error && error->kind == ErrorKind::out_of_memory && context.segments() &&
+        context.segments()->release_operands())
       error = run_by(preferred, context, {&operation, 1}, host, record, shared);
     if (!error || !another_way_may(*error)) return error;
     why_copied = error->message;

@@ -55,9 +55,12 @@ class Opener {
   /// Whether the call's routine may be used on the device; if not, it is being made ready.
   bool ready_for(const operation::Operation& operation, std::optional<double> together);
 
-  /// See Process.
+  /// Opens the device beside the program, for calls that this process makes for all ranks, if it is time. `memory`:
+  /// what such calls use of the memory that the ranks share.
   void open_beside_for_all(const operation::Operation& operation, platform::Span memory);
+  /// Page-locks such memory beside the program, for calls to come.
   void lock_beside(platform::Span memory);
+  /// This process has made a call for all ranks, or would make the next one like it.
   void add_made_for_all(double flops) { flops_for_all_.fetch_add(flops, std::memory_order_relaxed); }
 
   /// Whether Blastoff's threads are opening the device or making it ready, beside the program.

@@ -9,15 +9,10 @@
 
 #include "config/routine_choice.h"
 #include "config/settings.h"
-#include "decide/decider.h"
-#include "decide/machine_model.h"
 #include "device/simulated/clock.h"
 #include "operation/estimate.h"
-#include "operation/front_end.h"
 #include "platform/process_mark.h"
-#include "platform/span.h"
 #include "report/context.h"
-#include "report/record.h"
 #include "runtime/device_set.h"
 #include "runtime/met_memory.h"
 #include "runtime/models.h"
@@ -42,12 +37,11 @@ class Process final : public operation::Estimator {
   const config::Settings& settings() const { return settings_; }
   /// Whether the settings let this routine run on the device.
   bool offloads(operation::RoutineId routine) const { return routines_.contains(routine); }
+  Models& models() { return models_; }
   decide::Decider& decider() const { return models_.decider(); }
   const decide::MachineModel& model() const { return models_.in_force(); }
-
-  /// Whether a machine model has been looked for; see Models::seek().
-  bool model_sought() const { return models_.sought(); }
-  void seek_model() { models_.seek(); }
+  OpenPolicy& open_policy() { return open_policy_; }
+  Opener& opener() { return opener_; }
 
   /// What the operation would find on the device; nullopt while there is no device.
   std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
@@ -91,35 +85,12 @@ class Process final : public operation::Estimator {
   void leave();
   DeviceSet* devices_in_use() { return opener_.devices(); }
 
-  /// The CPU has made a call because the device was not open yet.
-  void add_spent_before_opening(SpentOnCpu call, SpentOnCpu before) { open_policy_.add_spent(call, before); }
-  /// All ranks have made a call together that this process would make for all. `whole.on_device`: what all would wait
-  /// for this process.
-  void add_spent_together(SpentOnCpu whole) { open_policy_.add_spent(whole, OpenPolicy::added_by_this_thread()); }
-  /// Opens the device beside the program, for calls that this process makes for all ranks, if it is time. `memory`:
-  /// what such calls use of the memory that the ranks share.
-  void open_beside_for_all(const operation::Operation& operation, platform::Span memory) {
-    opener_.open_beside_for_all(operation, memory);
-  }
-  /// Page-locks such memory beside the program, for calls to come.
-  void lock_beside(platform::Span memory) { opener_.lock_beside(memory); }
-  /// This process has made a call for all ranks, or would make the next one like it.
-  void add_made_for_all(double flops) { opener_.add_made_for_all(flops); }
-
-  /// Expected seconds of a call on the device if the device holds the operands.
-  double expected_device_seconds(const operation::Operation& operation) const {
-    return models_.own_share().device_seconds_of(operation);
-  }
-
   /// Seconds of a call on the CPU: `elapsed`, or the time by the clock of the simulated device.
   double seconds_on_cpu(double flops, double elapsed) const {
     return simulated_rates_ ? simulated_rates_->cpu_seconds(flops) : elapsed;
   }
   /// Whether reports give seconds by the clock of the simulated device.
   bool has_own_clock() const { return simulated_rates_.has_value(); }
-
-  /// Whether Blastoff's threads are opening the device or making it ready, beside the program.
-  bool opens_beside() const { return opener_.opens_beside(); }
 
   /// Tells the threads that open the device, or make it ready, to give up, and waits for them for a limited time.
   /// Returns false if one has not ended. For exit().

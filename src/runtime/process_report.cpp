@@ -20,6 +20,7 @@
 #include "report/file.h"
 #include "report/json.h"
 #include "report/recorder.h"
+#include "report/summary.h"
 #include "report/text.h"
 #include "report/timeline.h"
 #include "runtime/block_engine.h"
@@ -42,12 +43,6 @@ double seconds_of_launcher() {
   const std::size_t pid = time == std::string::npos || time == 0 ? std::string::npos : run.rfind(':', time - 1);
   if (pid == std::string::npos || run.substr(pid + 1, time - pid - 1) != std::to_string(getppid())) return 0;
   return platform::seconds_started_after(getppid());
-}
-
-std::uint64_t total_calls(const report::Totals& totals) {
-  std::uint64_t calls = 0;
-  for (const report::RoutineTotals& routine : totals.routines) calls += routine.calls;
-  return calls;
 }
 
 }  // namespace
@@ -138,7 +133,7 @@ void Process::end() {
   platform::contained([&] { opener_.keep_times(totals); });
   platform::contained([&] { opener_.keep_rates(); });
   report::Context context = describe();
-  const bool worked = total_calls(totals) > 0 || context.blocks;
+  const bool worked = report::sum_over_routines(totals).calls > 0 || context.blocks;
   const bool kept = report::counters_are_kept();
   const bool reported = worked && (kept || !settings_.report.empty());
   const bool summed_up = wants_summary(context.device_used, worked);

@@ -16,6 +16,7 @@
 #include "platform/process.h"
 #include "platform/reserve.h"
 #include "report/file.h"
+#include "report/summary.h"
 #include "residency/mirror/tracking_heuristic.h"
 #include "runtime/user_cache.h"
 
@@ -171,13 +172,7 @@ std::string path_in_cache(const char* folder_name, const std::string& command) {
 
 RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
                       double whole, const std::optional<RunTimes>& earlier) {
-  report::RoutineTotals sums;
-  for (const report::RoutineTotals& routine : totals.routines) {
-    sums.offloaded_flops += routine.offloaded_flops;
-    sums.device_seconds += routine.device_seconds;
-    sums.judged_seconds += routine.judged_seconds;
-    sums.expected_cpu_seconds += routine.expected_cpu_seconds;
-  }
+  const report::RoutineTotals sums = report::sum_over_routines(totals);
   const double judged = sums.device_seconds > 0 ? sums.judged_seconds / sums.device_seconds : 0;
   RunTimes run;
   run.flops = before_opening.flops + sums.offloaded_flops;

@@ -44,19 +44,6 @@ struct Progress {
   double seconds = 0;
 };
 
-void add_traffic(Record& sum, const Record& record) {
-  sum.bytes_to_device += record.bytes_to_device;
-  sum.bytes_from_device += record.bytes_from_device;
-  sum.bytes_between_devices += record.bytes_between_devices;
-  sum.bytes_left += record.bytes_left;
-  sum.bytes_reused += record.bytes_reused;
-  sum.bytes_met += record.bytes_met;
-  sum.bytes_read += record.bytes_read;
-  sum.bytes_rewritten += record.bytes_rewritten;
-  sum.page_faults += record.page_faults;
-  sum.stale_pages += record.stale_pages;
-}
-
 /// Runs the rest of a part on one device. `shared`: for the first of these operations.
 void run_rest(const Part& part, DeviceContext& context, const Host& host, Progress& progress,
               residency::Shared shared = {}) {
@@ -72,8 +59,7 @@ void run_rest(const Part& part, DeviceContext& context, const Host& host, Progre
   }
   const double seconds = stopwatch.seconds_of(record);
   progress.seconds += seconds;
-  add_traffic(progress.record, record);
-  progress.record.transfer_seconds += record.transfer_seconds;
+  progress.record.traffic += record.traffic;
   progress.record.policy = record.policy;
   progress.record.operands_kept = record.operands_kept;
   progress.record.queues_at_once = record.queues_at_once;
@@ -136,14 +122,16 @@ Refusal offload_parts(std::span<const Part> parts, std::span<DeviceContext* cons
   record.parts = static_cast<int>(parts.size());
   record.operands_kept = record.queues_at_once = true;
   double longest = 0;
+  double waited = 0;
   for (const Progress& each : progress) {
-    add_traffic(record, each.record);
+    record.traffic += each.record.traffic;
     if (*record.policy == '\0') record.policy = each.record.policy;
-    record.transfer_seconds = std::max(record.transfer_seconds, each.record.transfer_seconds);
+    waited = std::max(waited, each.record.traffic.transfer_seconds);
     record.operands_kept = record.operands_kept && each.record.operands_kept;
     record.queues_at_once = record.queues_at_once && each.record.queues_at_once;
     longest = std::max(longest, each.seconds);
   }
+  record.traffic.transfer_seconds = waited;  // the parts wait at once
   seconds = parts.front().context->device().own_time() ? longest : stopwatch.seconds();
   return Refusal::none;
 }

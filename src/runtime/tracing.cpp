@@ -9,7 +9,7 @@
 
 #include "report/file.h"
 #include "runtime/description.h"
-#include "runtime/device_context.h"
+#include "runtime/device_choice.h"
 
 namespace blastoff::runtime {
 namespace {

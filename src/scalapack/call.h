@@ -81,7 +81,7 @@ class Call {
   /// Whether the local routine leaves the vectors Z in A.
   bool vectors_lie_in_a() const { return kind() == Kind::syev || kind() == Kind::syevd; }
   /// The length of the vector w, if it has one.
-  int most_values() const { return kind() == Kind::gesvd ? extent(Extent::shortest) : integer(Argument::n); }
+  int max_values() const { return kind() == Kind::gesvd ? extent(Extent::shortest) : integer(Argument::n); }
 
   /// Whether the program gives work space. Then the original can check the arguments without computing.
   bool has_work() const { return has(Argument::lwork); }

@@ -80,7 +80,7 @@ std::size_t GatheredProblem::matrix_bytes() const {
 }
 
 int GatheredProblem::found() const {
-  return call_.has(Argument::found) ? found_ : call_.most_values();
+  return call_.has(Argument::found) ? found_ : call_.max_values();
 }
 
 void* GatheredProblem::take(std::size_t elements, std::size_t element_bytes) {

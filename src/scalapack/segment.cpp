@@ -30,7 +30,7 @@ constexpr std::uint32_t call_of(std::uint64_t slot) {
 }
 
 /// So many waits may end because a process was late; then the segment is given up.
-constexpr int most_late = 3;
+constexpr int max_late = 3;
 
 }  // namespace
 
@@ -188,7 +188,7 @@ bool Segment::wait(const Condition& condition, const Missing& missing, bool pati
     const bool dead = rank >= 0 && !living(rank);
     const bool late = !patient && now - begin > patience_;
     if (!dead && !late) continue;
-    if (dead || ++header().late >= most_late) header().broken.store(true);
+    if (dead || ++header().late >= max_late) header().broken.store(true);
     return condition();
   }
   return true;

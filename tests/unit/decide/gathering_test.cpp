@@ -31,7 +31,7 @@ class Gathering : public testing::Test {
     model_.cpu_rates.set(key_, std::array{RatePoint{1e9, 2e10}});     // 100 seconds, 80 at best
   }
   bool pays(double moving, int ranks, double together = 0) const {
-    if (together == 0) together = least_seconds_together(model_, problem(), ranks);
+    if (together == 0) together = min_seconds_together(model_, problem(), ranks);
     return gathering_pays(model_, problem(), moving, together);
   }
 

@@ -29,7 +29,7 @@ Record record_of(const void* caller, double seconds) {
   record.routine = dgemm;
   record.caller = caller;
   record.seconds = seconds;
-  record.bytes_to_device = 100;
+  record.traffic.bytes_to_device = 100;
   record.volume = 1000;
   return record;
 }

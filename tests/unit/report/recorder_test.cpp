@@ -29,11 +29,14 @@ Record offloaded_record() {
   record.symbol = "dgemm_";
   record.policy = "first-use";
   record.seconds = 0.5;
-  record.transfer_seconds = 0.125;
-  record.bytes_to_device = 100;
-  record.bytes_from_device = 10;
-  record.bytes_reused = 1000;
-  record.bytes_rewritten = 60;
+  record.traffic.transfer_seconds = 0.125;
+  record.traffic.bytes_to_device = 100;
+  record.traffic.bytes_from_device = 10;
+  record.traffic.bytes_reused = 1000;
+  record.traffic.bytes_rewritten = 60;
+  record.traffic.bytes_between_devices = 7;
+  record.traffic.bytes_read = 1160;
+  record.traffic.bytes_left = 5;
   record.flops = 2e9;
   return record;
 }
@@ -51,6 +54,9 @@ TEST_F(RecorderTest, SumsOffloadedCalls) {
   EXPECT_EQ(sums.bytes_from_device, 20U);
   EXPECT_EQ(sums.bytes_reused, 2000U);
   EXPECT_EQ(sums.bytes_rewritten, 120U);
+  EXPECT_EQ(sums.bytes_between_devices, 14U);
+  EXPECT_EQ(sums.bytes_read, 2320U);
+  EXPECT_EQ(sums.bytes_left, 10U);
   EXPECT_EQ(sums.flops, 4e9);
   EXPECT_EQ(sums.offloaded_flops, 4e9);
 }
@@ -89,7 +95,7 @@ TEST_F(RecorderTest, KeepsTheWorstErrorAndTakesNanAsWorst) {
   record.relative_error = 0.5;
   add(record);
   record.relative_error = 0.25;
-  record.stale_pages = 3;
+  record.traffic.stale_pages = 3;
   record.violated = true;
   add(record);
   EXPECT_EQ(totals().verification.checked, 2U);

@@ -79,11 +79,11 @@ Context some_context() {
   context.elapsed_seconds = 61.5;
   context.device_used = true;
   context.device_kind = "cuda";
-  context.device_name = "NVIDIA H100 80GB HBM3";
+  context.device.name = "NVIDIA H100 80GB HBM3";
   context.device_software = "driver 580.82, cuBLAS 13.0";
-  context.device_state = "working";
-  context.device_memory = 85'000'000'000;
-  context.device_memory_budget = 68'000'000'000;
+  context.device.state = "working";
+  context.device.memory = 85'000'000'000;
+  context.device.memory_budget = 68'000'000'000;
   context.held_memory = {{"mirrors", 12'000'000'000, 14'000'000'000}};
   context.policy_requested = "first-use";
   context.policy = "first-use";
@@ -302,9 +302,9 @@ TEST(CallLine, ShowsArgumentsDecisionAndTraffic) {
   record.symbol = "dgemm_";
   record.policy = "first-use";
   record.seconds = 0.000842;
-  record.transfer_seconds = 0.00011;
-  record.bytes_from_device = 614'400;
-  record.bytes_reused = 1'820'000'000;
+  record.traffic.transfer_seconds = 0.00011;
+  record.traffic.bytes_from_device = 614'400;
+  record.traffic.bytes_reused = 1'820'000'000;
   EXPECT_EQ(call_line(record, &operation),
             "dgemm_ T N m=32 n=2400 k=93536: device (first-use), 842 us (110 us waiting for data), 614 kB back, "
             "1.82 GB reused");

@@ -13,7 +13,7 @@ namespace {
 Record record_of(double seconds) {
   Record record;
   record.seconds = seconds;
-  record.transfer_seconds = seconds / 4;
+  record.traffic.transfer_seconds = seconds / 4;
   record.volume = 27;
   return record;
 }

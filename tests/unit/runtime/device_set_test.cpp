@@ -87,7 +87,7 @@ TEST(DeviceSet, MatricesStayOnTheDeviceThatUsedThemLast) {
       report::Record record;
       EXPECT_EQ(runtime::offload(*placement.context, operation, host, record), report::Refusal::none);
       devices.give_back(placement, operation);
-      brought += record.bytes_to_device;
+      brought += record.traffic.bytes_to_device;
     }
   };
   const test::Memory other(3 * pages);
@@ -104,6 +104,34 @@ TEST(DeviceSet, MatricesStayOnTheDeviceThatUsedThemLast) {
   ended = true;
   busy.join();
   EXPECT_EQ(brought, threads * 2 * pages * platform::page_size());
+}
+
+/// Bringing the matrices over a slow link takes longer than waiting for the device that has them.
+TEST(DeviceSet, TheModelWeighsMissingBytesAgainstWaitingWork) {
+  if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
+  DeviceSet& devices = support::open_simulated(2, config::SplitMode::never);
+  const test::Memory memory(3 * pages);
+  memory.touch();
+  const operation::Operation operation = product(memory);
+  const reference::ReferenceRoutine host;
+  const runtime::Placement first = devices.take(operation);
+  report::Record record;
+  ASSERT_EQ(runtime::offload(*first.context, operation, host, record), report::Refusal::none);
+  devices.give_back(first, operation);
+  const auto goes_elsewhere = [&](double link) {
+    static std::vector<std::unique_ptr<decide::MachineModel>> models;  // a device refers to its model
+    models.push_back(std::make_unique<decide::MachineModel>());
+    models.back()->to_device = link;
+    devices.use(*models.back());
+    constexpr double flops = 1e9;  // 0.1 ms
+    first.context->begin_call(flops);
+    const runtime::Placement placement = devices.take(operation);
+    devices.give_back(placement, operation);
+    first.context->end_call(flops);
+    return placement.context != first.context;
+  };
+  EXPECT_FALSE(goes_elsewhere(1e9));
+  EXPECT_TRUE(goes_elsewhere(1e11));
 }
 
 }  // namespace

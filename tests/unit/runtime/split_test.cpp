@@ -61,7 +61,7 @@ TEST_P(SplitCalls, IsRightOnSeveralDevices) {
         EXPECT_EQ(outcome.refusal, Refusal::none);
         EXPECT_EQ(outcome.parts, static_cast<std::size_t>(count));
         EXPECT_EQ(outcome.record.parts, count);
-        EXPECT_GT(outcome.record.bytes_to_device, 0U);
+        EXPECT_GT(outcome.record.traffic.bytes_to_device, 0U);
         EXPECT_LE(made.difference(found, expected), test::rounding);
       }
     }
@@ -145,8 +145,8 @@ TEST(Split, FindsOnEachDeviceWhatItHasLeftThere) {
   const blas::Call call = made.with_result(found);
   const Outcome first = run(devices, call, host);
   const Outcome second = run(devices, call, host);
-  EXPECT_GE(first.record.bytes_to_device, 4U * 300 * 300 * 8);  // A three times, B once
-  EXPECT_LE(second.record.bytes_to_device, 9U * 4096);          // pages that parts share
+  EXPECT_GE(first.record.traffic.bytes_to_device, 4U * 300 * 300 * 8);  // A three times, B once
+  EXPECT_LE(second.record.traffic.bytes_to_device, 9U * 4096);          // pages that parts share
   for (runtime::DeviceContext* const context : devices.all()) {
     const report::DeviceUse use = context->use();
     EXPECT_EQ(use.calls, 0U);
@@ -167,10 +167,10 @@ TEST(Split, CountsWhatDevicesCopyFromEachOther) {
   DeviceSet& devices = open(2);
   const report::Record record = run(devices, made.with_result(found), host).record;
   EXPECT_LE(made.difference(found, expected), test::rounding);
-  EXPECT_GE(record.bytes_to_device + record.bytes_between_devices, 3 * matrix);
+  EXPECT_GE(record.traffic.bytes_to_device + record.traffic.bytes_between_devices, 3 * matrix);
   std::uint64_t between = 0;
-  for (runtime::DeviceContext* const context : devices.all()) between += context->use().bytes_between_devices;
-  EXPECT_EQ(between, record.bytes_between_devices);
+  for (runtime::DeviceContext* const context : devices.all()) between += context->use().traffic.bytes_between_devices;
+  EXPECT_EQ(between, record.traffic.bytes_between_devices);
 }
 
 /// Failures of copies between devices, and of the operations before and after them.

@@ -29,10 +29,10 @@ class Reduction {
         tall_(solves_ == (a_.part == operation::Part::lower)) {}
 
   Status run() {
-    constexpr std::int64_t least_block = 64;
+    constexpr std::int64_t min_block = 64;
     constexpr std::int64_t largest_block = 512;
     const std::int64_t n = task_.problem.n;
-    const std::int64_t order = std::clamp(n / 8 / least_block * least_block, least_block, largest_block);
+    const std::int64_t order = std::clamp(n / 8 / min_block * min_block, min_block, largest_block);
     for (std::int64_t first = 0; first < n; first += order)
       if (auto ok = step(first, std::min(order, n - first)); !ok) return ok;
     return {};

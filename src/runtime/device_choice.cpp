@@ -1,0 +1,113 @@
+#include "runtime/device_choice.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "device/kinds.h"
+#include "device/open.h"
+#include "platform/memory_limits.h"
+#include "platform/process.h"
+#include "platform/quantity.h"
+#include "report/counter_file.h"
+#include "tracking/process_status.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using device::Error;
+using device::ErrorKind;
+using device::Result;
+using device::Status;
+
+// Bytes of address space; if less is left, the device is not opened, for the program's sake.
+std::size_t min_address_space(const std::string& device) {
+  const auto named = device::find_kind(device);
+  return named ? named->kind->min_address_space : 0;
+}
+
+device::HostAccess simulated_access(config::SimulatedForm form) {
+  switch (form) {
+    case config::SimulatedForm::separate: return device::HostAccess::none;
+    case config::SimulatedForm::coherent: return device::HostAccess::coherent;
+    case config::SimulatedForm::unified: return device::HostAccess::unified;
+    case config::SimulatedForm::pageable: return device::HostAccess::pageable;
+  }
+  return device::HostAccess::none;
+}
+
+device::Choice choice_of(const config::Settings& settings) {
+  device::Choice choice;
+  choice.name = settings.device;
+  choice.cuda_path = settings.cuda_path;
+  choice.local_rank = platform::local_rank();
+  choice.local_size = platform::local_size();
+  choice.run_directory = report::run_directory();
+  choice.memory_node = static_cast<int>(settings.device_node);
+  choice.simulated_memory = settings.simulated_memory.bytes;
+  choice.simulated_access = simulated_access(settings.simulated_form);
+  choice.simulated_rates = settings.simulated_rates;
+  choice.simulated_fault = settings.simulated_fault;
+  choice.simulated_devices = static_cast<int>(settings.simulated_devices);
+  choice.simulated_slack = settings.simulated_slack == config::SimulatedSlack::on;
+  return choice;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> list_devices(const config::Settings& settings) {
+  return device::list(choice_of(settings));
+}
+
+Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings, const std::string& name) {
+  device::Choice choice = choice_of(settings);
+  choice.name = name;
+  return device::open(choice);
+}
+
+Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings) {
+  const auto names = list_devices(settings);
+  if (!names) return tl::unexpected(names.error());
+  return open_device(settings, names->front());
+}
+
+Status check_address_space(const config::Settings& settings) {
+  const std::size_t least = min_address_space(settings.device);
+  const std::size_t left = platform::address_space_left();
+  if (left >= least) return {};
+  return tl::unexpected(
+      Error{ErrorKind::unavailable,
+            fmt::format("the process's memory is limited (ulimit -v or -d): {} are left, but the device needs {}",
+                        platform::format_bytes(left), platform::format_bytes(least))});
+}
+
+// A tracer that reads a page which has been given up waits for the pager, and the pager, which is traced, too, may wait
+// for the tracer.
+ledger::Ledger::Results may_stay(const config::Settings& settings) {
+  return config::results_mode(settings) == config::ResultsMode::home || tracking::is_traced()
+             ? ledger::Ledger::Results::go_home
+             : ledger::Ledger::Results::may_stay;
+}
+
+tracking::TrackerKind tracker_kind(config::TrackerName name) {
+  switch (name) {
+    case config::TrackerName::uffd: return tracking::TrackerKind::uffd;
+    case config::TrackerName::soft_dirty: return tracking::TrackerKind::soft_dirty;
+    case config::TrackerName::automatic:
+    case config::TrackerName::none: break;
+  }
+  return tracking::TrackerKind::best;
+}
+
+tl::expected<std::shared_ptr<ledger::Ledger>, std::string> open_ledger(const config::Settings& settings,
+                                                                       ledger::Ledger::Places places,
+                                                                       ledger::Ledger::Results results) {
+  auto tracker = tracking::open_page_tracker(tracker_kind(settings.tracker));
+  if (!tracker) return tl::unexpected(tracker.error());
+  auto ledger = std::make_shared<ledger::Ledger>(std::move(*tracker), places, results);
+  ledger->show_in(report::results_gauge());
+  return ledger;
+}
+
+}  // namespace blastoff::runtime
