@@ -214,8 +214,8 @@ def dispatch(arguments: Sequence[str]) -> int:
     return COMMANDS[name](rest)
 
 
-STDOUT = 1
-"""Its file descriptor."""
+STDOUT, STDERR = 1, 2
+"""File descriptors."""
 OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """How writing to standard output fails."""
 
@@ -227,13 +227,13 @@ def discard_output() -> None:
     os.close(nowhere)
 
 
-def closed_output() -> TextIO:
-    """What stands for a standard output that the caller has closed: writing to it fails, and no other file gets its descriptor."""
-    nowhere = os.open(os.devnull, os.O_RDONLY)
-    if nowhere != STDOUT:
-        os.dup2(nowhere, STDOUT)
+def closed(stream: int, mode: int) -> TextIO:
+    """What stands for a standard stream that the caller has closed: no other file gets its descriptor. Writing fails if the mode is to read."""
+    nowhere = os.open(os.devnull, mode)
+    if nowhere != stream:
+        os.dup2(nowhere, stream)
         os.close(nowhere)
-    return open(STDOUT, "w", encoding="utf-8", closefd=False)
+    return open(stream, "w", encoding="utf-8", closefd=False)
 
 
 def written(arguments: Sequence[str]) -> int:
@@ -247,7 +247,9 @@ def written(arguments: Sequence[str]) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the command; returns the exit status. `run` does not return: it ends the process as its program has ended."""
     if sys.stdout is None:
-        sys.stdout = closed_output()
+        sys.stdout = closed(STDOUT, os.O_RDONLY)
+    if sys.stderr is None:
+        sys.stderr = closed(STDERR, os.O_WRONLY)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=PLAIN_ERRORS)
     try:

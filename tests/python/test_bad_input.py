@@ -141,6 +141,13 @@ def test_output_that_cannot_be_written(blastoff_shell, how):
         assert (done.returncode, done.stderr) == (1, f"blastoff: standard output: {why}\n"), words
 
 
+def test_messages_do_not_come_to_standard_output_if_standard_error_is_closed(tmp_path):
+    for redirection in ("2>&-", "2>&- <&-"):
+        line = f"{sys.executable} -m blastoff report {tmp_path}/missing.json {redirection}"
+        done = subprocess.run(["sh", "-c", line], stdout=subprocess.PIPE, env=clean_environment())
+        assert (done.returncode, done.stdout) == (2, b"")
+
+
 @pytest.fixture
 def blastoff_shell(write, report):
     """Runs the command in a shell that redirects its standard streams."""
