@@ -21,6 +21,15 @@
 namespace blastoff::platform {
 namespace {
 
+/// The word, between apostrophes if a shell would split or change it.
+std::string quoted_for_shell(const std::string& word) {
+  constexpr std::string_view plain = "%+,-./:=@_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char letter : word) letter == '\'' ? quoted.append("'\"'\"'") : quoted.append(1, letter);
+  return quoted.append("'");
+}
+
 /// The number in the text; -1 if it is no number.
 int number_in(std::string_view text) {
   int value = -1;
@@ -156,12 +165,19 @@ std::string program_name() {
   return program_invocation_short_name;
 }
 
-std::string command_line() {
+std::vector<std::string> command_words() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!text.empty() && text.back() == '\0') text.pop_back();
-  std::replace(text.begin(), text.end(), '\0', ' ');
-  return text;
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+// A program may have written a title of one word over its arguments.
+std::string command_line(const std::vector<std::string>& words) {
+  if (words.size() == 1) return words.front();
+  std::string line;
+  for (const std::string& word : words) line.append(line.empty() ? "" : " ").append(quoted_for_shell(word));
+  return line;
 }
 
 std::string host_name() {

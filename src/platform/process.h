@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace blastoff::platform {
 
@@ -15,10 +16,15 @@ int global_rank();
 /// Number of processes of the job; 0 if no variable tells.
 int global_size();
 
-/// Name of the running executable (argv[0]'s base name) and its command line, and the machine's host name.
+/// Name of the running executable (argv[0]'s base name), and the machine's host name.
 std::string program_name();
-std::string command_line();
 std::string host_name();
+
+/// The words of the command line.
+std::vector<std::string> command_words();
+
+/// One line that a shell splits into these words.
+std::string command_line(const std::vector<std::string>& words = command_words());
 
 /// Whether the program was started with more rights than its caller has (set-user-ID, set-group-ID, file capabilities).
 /// Then nothing that the caller chooses may be used, neither variables nor paths.

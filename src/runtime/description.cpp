@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdlib>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -81,17 +80,18 @@ bool is_interpreter(std::string_view program) {
 
 /// The command line without arguments: the program, and the script that an interpreter runs. The script is the first
 /// word that is no option; a word without the suffix of a script may be an option's value, and is left out.
-std::string without_arguments(const std::string& command_line) {
+std::vector<std::string> without_arguments(const std::vector<std::string>& words) {
   constexpr std::array<std::string_view, 5> suffixes{".py", ".R", ".jl", ".m", ".pl"};
-  std::istringstream words(command_line);
-  std::string program;
-  std::string word;
-  words >> program;
-  if (!is_interpreter(program)) return program;
-  while (words >> word && word.starts_with('-') && word != "-c" && word != "-e") {
-  }
-  const bool is_script = std::ranges::any_of(suffixes, [&](std::string_view suffix) { return word.ends_with(suffix); });
-  return is_script ? program + ' ' + word : program;
+  if (words.empty()) return {};
+  const std::string& program = words.front();
+  if (!is_interpreter(program)) return {program};
+  const auto word = std::find_if(words.begin() + 1, words.end(), [](const std::string& option) {
+    return !option.starts_with('-') || option == "-c" || option == "-e";
+  });
+  const bool is_script = word != words.end() && std::ranges::any_of(suffixes, [&](std::string_view suffix) {
+                           return word->ends_with(suffix);
+                         });
+  return is_script ? std::vector{program, *word} : std::vector{program};
 }
 
 }  // namespace
@@ -100,8 +100,9 @@ report::Context identity(config::ArgumentsMode arguments) {
   report::Context context;
   context.run = report::this_run();
   context.program = platform::program_name();
-  context.command_line = platform::command_line();
-  if (arguments == config::ArgumentsMode::drop) context.command_line = without_arguments(context.command_line);
+  const std::vector<std::string> words = platform::command_words();
+  context.command_line =
+      platform::command_line(arguments == config::ArgumentsMode::drop ? without_arguments(words) : words);
   context.host = platform::host_name();
   context.pid = getpid();
   context.rank = platform::global_rank();

@@ -115,6 +115,8 @@ def test_reasons_are_ranked_by_seconds(report):
         ("python3", "python3 -X dev -m pyscf.scf x", "pyscf.scf"),
         ("python3", "python3 -c import(numpy)", "python3"),
         ("python3", "python3", "python3"),
+        ("python3", "python3 'first steps/my fit.py' --name \"it's\"", "my fit.py"),
+        ("python3", "python3 it's.py", "it's.py"),
         ("R", "/usr/lib/R/bin/exec/R --no-echo --no-restore --file=/home/me/fit.R --args 3", "fit.R"),
         ("julia", "julia -t 4 scf.jl", "scf.jl"),
         ("scf", "./scf input.py", "scf"),

@@ -1,6 +1,7 @@
 """What people call a program: an interpreter's programs by their script."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -30,7 +31,15 @@ def script_of(words: Sequence[str]) -> str:
     return ""
 
 
+def words_of(command_line: str) -> list[str]:
+    """The words of a line as a shell splits it, or at its blanks if it is no such line."""
+    try:
+        return shlex.split(command_line)
+    except ValueError:
+        return command_line.split()
+
+
 def name(process: Mapping[str, Any]) -> str:
     """The name for a report's `process`: that of the script if an interpreter runs one, else the program's."""
     program = PurePath(process["program"]).name
-    return (script_of(process["command_line"].split()[1:]) if INTERPRETER.fullmatch(program) else "") or program
+    return (script_of(words_of(process["command_line"])[1:]) if INTERPRETER.fullmatch(program) else "") or program

@@ -143,6 +143,10 @@ TEST_F(ProcessTest, KnowsItsNames) {
   EXPECT_EQ(program_name(), "unit_platform");
   EXPECT_NE(command_line().find("unit_platform"), std::string::npos);
   EXPECT_EQ(command_line().find('\0'), std::string::npos);
+  EXPECT_EQ(command_line({"python3", "my script.py", "--name=a", "it's", ""}),
+            "python3 'my script.py' --name=a 'it'\"'\"'s' ''");
+  EXPECT_EQ(command_line({"a title with blanks"}), "a title with blanks");
+  EXPECT_EQ(command_line({}), "");
   utsname names{};
   ASSERT_EQ(uname(&names), 0);
   EXPECT_EQ(kernel_release(), names.release);
