@@ -36,6 +36,7 @@ void end_segment(platform::Span memory) {
   const std::lock_guard lock(segments_mutex);
   std::erase(segments(), memory);
   pins_of_segments().forget(memory);
+  pins_of_segments().unlock_ended();
   SegmentTracker::ended(memory);
 }
 
@@ -64,6 +65,7 @@ GatheredLocks::GatheredLocks(device::Device& device, const operation::Operation&
 GatheredLocks::~GatheredLocks() {
   for (residency::mirror::Pins::Pin* const pin : held_)
     if (pin != nullptr) pins_of_segments().unhold(pin);
+  pins_of_segments().unlock_ended();
 }
 
 bool GatheredLocks::readable(platform::Span host) const {

@@ -1,4 +1,4 @@
-// A device on which a test can hold one call of the driver: page-locking memory, or mapping it.
+// A device on which a test can hold one call of the driver: page-locking, unlocking, mapping or unmapping memory.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,10 @@ class HeldCall {
 
 struct HeldCalls {
   HeldCall pin;
+  HeldCall unpin;
   HeldCall back;
+  HeldCall unback;
+  HeldCall reserve;
   std::atomic<int> pins{0};  ///< how many there are
 };
 
@@ -52,12 +55,23 @@ class HeldDevice final : public ForwardingDevice {
     calls_->back.pass();
     return ForwardingDevice::back(client, address, bytes);
   }
+  void unback(device::Address address, std::size_t bytes) override {
+    calls_->unback.pass();
+    ForwardingDevice::unback(address, bytes);
+  }
+  device::Result<device::Address> reserve(std::size_t bytes) override {
+    calls_->reserve.pass();
+    return ForwardingDevice::reserve(bytes);
+  }
   device::Status pin(void*, std::size_t) override {
     calls_->pin.pass();
     ++calls_->pins;
     return {};
   }
-  void unpin(void*, std::size_t) override { --calls_->pins; }
+  void unpin(void*, std::size_t) override {
+    calls_->unpin.pass();
+    --calls_->pins;
+  }
   bool may_pin() override { return true; }
 
  private:

@@ -48,7 +48,7 @@ Coherence::Coherence(device::Device& device, ledger::Ledger& ledger, std::shared
       results_(results),
       place_(ledger),
       running_(device),
-      mirrors_(device, place_, running_, mutex_),
+      mirrors_(device, place_, running_, mutex_, changed_),
       pins_(std::move(pins)),
       direct_copies_(std::move(direct_copies)),
       heuristic_(max_copied, std::move(fingerprint)) {
@@ -86,19 +86,31 @@ void Coherence::apply_events() {
   platform::contained([&] { heuristic_.forget({0, UINTPTR_MAX}); });
 }
 
+/// Has the driver unmap and unlock what has ended under the lock, which is given back.
+void Coherence::give_back_ended(std::unique_lock<std::mutex>& lock) {
+  mirrors_.unmap_evicted();
+  lock.unlock();
+  pins_->unlock_ended();
+}
+
 bool Coherence::tidy(double seconds) {
   for (;;) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     apply_events();
-    if (!mirrors_.release_dead(seconds)) return mirrors_.any_dead();
+    const bool released = mirrors_.release_dead(seconds);
+    const bool any_dead = mirrors_.any_dead();
+    give_back_ended(lock);
+    if (!released) return any_dead;
   }
 }
 
 std::optional<std::vector<std::uint64_t>> Coherence::used_once() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
+  std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return std::nullopt;
   apply_events();
-  return heuristic_.used_once();
+  auto kinds = heuristic_.used_once();
+  give_back_ended(lock);
+  return kinds;
 }
 
 void Coherence::expect_used_once(std::span<const std::uint64_t> kinds) {
@@ -107,9 +119,10 @@ void Coherence::expect_used_once(std::span<const std::uint64_t> kinds) {
 }
 
 void Coherence::release_mirrors() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   pins_->release();
   mirrors_.release_idle();
+  give_back_ended(lock);
 }
 
 void Coherence::survey_run(Survey& survey, Span run, bool read, bool scribbled, Validity& validity) {
@@ -299,6 +312,7 @@ device::Result<PageAcquisition> Coherence::acquire(const operation::Operation& c
   if (!lock) lock.lock();
   if (!complete) let_go(acquisition);
   release_pins_of(acquisition);
+  give_back_ended(lock);
   return tl::unexpected(std::move(held.error()));
 }
 
@@ -360,7 +374,7 @@ device::Status Coherence::hold_pages(PageAcquisition& acquisition, std::unique_l
     }
     if (found.conflict) {
       mirrors_.let_go(std::exchange(acquisition.backings, {}));
-      changed_.wait(lock);
+      if (!mirrors_.unmap_evicted()) changed_.wait(lock);  // some of that may be in the way
       apply_events();
       continue;
     }
@@ -434,8 +448,9 @@ void Coherence::learn_bringing(std::size_t bytes, double seconds) {
 }
 
 void Coherence::stage_all(PageAcquisition& acquisition) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   release_pins_of(acquisition);
+  give_back_ended(lock);
 }
 
 }  // namespace blastoff::residency::mirror

@@ -8,6 +8,9 @@
 // not yet returned. A call takes hold of all its pages at once, or waits while it holds nothing, so calls cannot wait
 // for each other in a circle.
 //
+// One lock guards all this. It is given back while the driver page-locks, unlocks, maps or unmaps memory, while what
+// stayed on the device comes home, and while the kernel is asked about large operands.
+//
 // An acquisition's way: estimate.cpp, write_scan.cpp and pinned_operands.cpp before it, coherence.cpp while it is
 // taken, staying.cpp for what does not go home, commit.cpp at its end. The ledger keeps which pages are current here,
 // so that other devices find there what they can copy.
@@ -177,6 +180,7 @@ class Coherence {
   bool nearly_all_left(const operation::Operand& operand) const;
   std::optional<std::string> dma_writer();
   void apply_events();
+  void give_back_ended(std::unique_lock<std::mutex>& lock);
   device::Status hold_pages(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock);
   bool registered_by_program(platform::Span span) { return pins_->registered_by_program(device_, span); }
   bool any_registered(const std::vector<platform::Span>& written);

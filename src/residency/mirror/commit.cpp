@@ -186,8 +186,9 @@ void Coherence::end(PageAcquisition& acquisition, bool home) {
     mirrors_.unhold(acquisition.backings);
     platform::contained([&] { judge_uses(acquisition.call, acquisition.left); });
     acquisition.backings.clear();
+    changed_.notify_all();
+    give_back_ended(lock);
   }
-  changed_.notify_all();
 }
 
 void Coherence::judge_uses(const operation::Operation& call, const PageAcquisition::PerOperand<std::size_t>& left) {

@@ -7,6 +7,7 @@
 #include "platform/contained.h"
 #include "platform/interval_set.h"
 #include "platform/memory_limits.h"
+#include "residency/mirror/unlocked.h"
 
 namespace blastoff::residency::mirror {
 
@@ -25,9 +26,16 @@ constexpr std::size_t device_alignment = 256;
 
 }  // namespace
 
+// No call is in flight, and nobody else knows of this any more.
 MirrorMemory::~MirrorMemory() {
-  for (auto* list : {&dead_, &backings_})
-    for (auto next = list->begin(); next != list->end();) evict(*next++);
+  running_.finish();
+  for (auto* list : {&dead_, &leaving_, &backings_})
+    for (auto next = list->begin(); next != list->end();) {
+      Backing& backing = *next++;
+      if (!give_up_pages(backing)) continue;
+      device_.unback(backing.device, backing.bytes);
+      remove(backing);
+    }
   for (const auto& window : windows_) device_.release(window->device, window->host.bytes() + chunk_bytes);
 }
 
@@ -71,12 +79,17 @@ device::Result<Window*> MirrorMemory::window_for(Span span, std::uintptr_t align
   window->host = host;
   window->shift = (device_alignment - aligned % device_alignment) % device_alignment;
   window->records.resize((host.bytes() / chunk_bytes + 1) / Records::size + 1);  // of granules, one more than chunks
-  windows_.reserve(windows_.size() + 1);
-  auto device = device_.reserve(host.bytes() + chunk_bytes);
+  device::Result<device::Address> device = 0;
+  {
+    const Unlocked unlocked(owners_);
+    device = device_.reserve(host.bytes() + chunk_bytes);
+  }
   if (!device) return tl::unexpected(device.error());
   window->device = *device;
-  windows_.push_back(std::move(window));
-  return windows_.back().get();
+  const bool alone = std::ranges::none_of(windows_, [&](const auto& other) { return other->host.overlaps(host); });
+  if (alone && platform::contained([&] { windows_.push_back(std::move(window)); })) return windows_.back().get();
+  device_.release(*device, host.bytes() + chunk_bytes);
+  return alone ? tl::unexpected(device::no_host_memory()) : window_for(span, aligned);
 }
 
 device::Status MirrorMemory::place(Span span, std::uintptr_t aligned) {
@@ -119,85 +132,16 @@ void MirrorMemory::drop_records(Window& window, std::size_t first, std::size_t l
   }
 }
 
-/// Nothing of it is current any more. False: some of it may be, and is lent to another device.
-bool MirrorMemory::give_up_pages(const Backing& backing) {
-  bool lent = false;
-  change(platform::outward_to_pages(backing.host), [&](ledger::Copy& copy, std::size_t first, std::size_t last) {
-    lent = lent || copy.lent > 0;
-    if (!lent) copy.current.clear(first, last);
-  });
-  return !lent;
-}
-
-/// False: it is in use by another device. What it alone has goes home first.
-bool MirrorMemory::evict(Backing& backing) {
-  place_.bring_home(platform::outward_to_pages(backing.host));
-  if (!give_up_pages(backing)) return false;
-  running_.finish();
-  device_.unback(backing.device, backing.bytes);
-  if (backing.dead) dead_bytes_ -= backing.bytes;
-  remove(backing, backing.dead ? Uses{} : backing.uses);
-  return true;
-}
-
 /// No memory is behind its addresses.
-void MirrorMemory::remove(Backing& backing, const Uses& uses) {
+void MirrorMemory::remove(Backing& backing) {
   Window& window = *backing.window;
   const std::size_t first = (backing.device - window.device) / chunk_bytes;
   const std::size_t last = first + backing.bytes / chunk_bytes;
+  const Uses uses = backing.dead || backing.shrunk ? Uses{} : backing.uses;
   for (std::size_t number = first; number < last; ++number) *window.granule(number) = {nullptr, uses};
-  bytes_ -= backing.bytes;
-  (backing.dead ? dead_ : backings_).erase(backing.place);
+  if (!backing.leaves) bytes_ -= backing.bytes;
+  (backing.leaves ? leaving_ : backing.dead ? dead_ : backings_).erase(backing.place);
   drop_records(window, first, last);
-}
-
-bool MirrorMemory::holds_nothing(const Backing& backing) const {
-  Span pages = platform::outward_to_pages(backing.host);
-  if (backing.bytes > 2 * chunk_bytes) pages = {pages.begin + chunk_bytes, pages.end - chunk_bytes};
-  bool any = false;
-  each_chunk(pages, [&](const Chunk& chunk, std::size_t first, std::size_t last) {
-    any = any || chunk.copy->current.any(first, last);
-  });
-  return !any;
-}
-
-void MirrorMemory::bury_if_dead(Backing& backing) {
-  backing.shrunk = backing.holds > 0;
-  if (backing.shrunk || backing.dead || !holds_nothing(backing)) return;
-  backing.dead.emplace();
-  dead_bytes_ += backing.bytes;
-  dead_.splice(dead_.end(), backings_, backing.place);
-}
-
-void MirrorMemory::forget_granules(Window& window, std::size_t first, std::size_t last) {
-  const Backing* judged = nullptr;
-  for (std::size_t number = first; number < last; ++number) {
-    Granule* const granule = window.granule(number);
-    if (!granule) {
-      number |= Records::size - 1;  // nothing is known of the others, too
-      continue;
-    }
-    granule->uses = {};
-    if (granule->backing && granule->backing != std::exchange(judged, granule->backing))
-      bury_if_dead(*granule->backing);
-  }
-  drop_records(window, first, last);
-}
-
-void MirrorMemory::forget(Span span) {
-  place_.take(span);
-  for (const auto& window : windows_) {
-    const Span part{std::max(span.begin, window->host.begin), std::min(span.end, window->host.end)};
-    if (!part.empty()) forget_granules(*window, window->granule_of(part.begin), window->granule_of(part.end - 1) + 1);
-  }
-  constexpr std::size_t dead_share = 64;
-  const std::size_t max_dead = device_.accountant().limit_of(device::MemoryClient::mirrors) / dead_share;
-  while (dead_bytes_ > max_dead && evict(dead_.front())) {
-  }
-}
-
-bool MirrorMemory::release_dead(double seconds) {
-  return !dead_.empty() && dead_.front().dead->seconds() >= seconds && evict(dead_.front());
 }
 
 /// Whether this holds of a granule under the pages.
@@ -217,50 +161,6 @@ bool MirrorMemory::any_backed(Span pages) const {
 
 bool MirrorMemory::evicted(Span pages) const {
   return any_granule(pages, [](const Granule& granule) { return !granule.backing && granule.uses.latest > 0; });
-}
-
-void MirrorMemory::release_idle() {
-  for (auto* list : {&dead_, &backings_})
-    for (auto next = list->begin(); next != list->end();) {
-      Backing& backing = *next++;
-      if (backing.holds == 0) evict(backing);
-    }
-}
-
-// Uses that nothing is evicted between tell nothing: the memory would have been there in any order. Nor does the use by
-// the very next call: a neighbour shares a piece of memory. If it is used again much later than before, the program
-// does something else now.
-void MirrorMemory::use(Uses& uses) const {
-  const std::uint32_t passed = calls_ - uses.latest;
-  if (uses.latest > 0 && uses.evictions != evictions_ && passed > 1)
-    uses.interval = uses.interval == 0 || passed <= 2 * uses.interval ? passed : 0;
-  uses.latest = calls_;
-  uses.evictions = evictions_;
-}
-
-// What is not used when it was expected, or was not used twice, is expected in as many calls as have passed.
-std::uint32_t MirrorMemory::expected_in(const Uses& uses) const {
-  const std::uint32_t passed = calls_ - uses.latest;
-  return passed < uses.interval ? uses.interval - passed : passed;
-}
-
-/// Evicts what is expected to be used latest, of what no call in flight uses. False: there is nothing.
-bool MirrorMemory::evict_least_expected() {
-  for (Backing& backing : dead_)
-    if (evict(backing)) return true;
-  for (std::vector<const Backing*> lent;;) {
-    Backing* least = nullptr;
-    for (Backing& backing : backings_) {
-      if (backing.holds > 0 || std::ranges::find(lent, &backing) != lent.end()) continue;
-      if (!least || expected_in(backing.uses) > expected_in(least->uses)) least = &backing;
-    }
-    if (!least) return false;
-    if (evict(*least)) {
-      ++evictions_;
-      return true;
-    }
-    lent.push_back(least);
-  }
 }
 
 bool MirrorMemory::within_budget(const std::vector<Span>& runs) const {
@@ -296,13 +196,18 @@ void MirrorMemory::add_backing(Window& window, std::size_t first, std::size_t la
 }
 
 /// The device may be full with what others have: then gives back what nobody uses and tries again.
-device::Status MirrorMemory::map(Backing& backing) {
+device::Status MirrorMemory::map(Backing& backing, Lent& lent) {
   for (;;) {
-    owners_.unlock();
-    auto mapped = device_.back(device::MemoryClient::mirrors, backing.device, backing.bytes);
-    owners_.lock();
+    device::Status mapped;
+    {
+      const Unlocked unlocked(owners_);
+      mapped = device_.back(device::MemoryClient::mirrors, backing.device, backing.bytes);
+    }
     backing.made = mapped.has_value();
-    if (mapped || mapped.error().kind != ErrorKind::out_of_memory || !evict_least_expected()) return mapped;
+    if (mapped || mapped.error().kind != ErrorKind::out_of_memory) return mapped;
+    if (leaving_.empty() && !evict_least_expected(lent)) return mapped;
+    unmap_evicted(lent);
+    wait_for_other_threads();
   }
 }
 
@@ -312,7 +217,7 @@ device::Result<std::vector<Backing*>> MirrorMemory::back(const std::vector<Span>
   platform::contained([&] { backed = back(runs, aligned, held); });
   if (backed) return held;
   const auto missing = std::partition(held.begin(), held.end(), [](const Backing* each) { return each->made; });
-  for (Backing* const backing : std::span(missing, held.end())) remove(*backing, backing->uses);
+  for (Backing* const backing : std::span(missing, held.end())) remove(*backing);
   held.erase(missing, held.end());
   let_go(held);
   return tl::unexpected(std::move(backed.error()));
@@ -345,13 +250,17 @@ device::Status MirrorMemory::back(const std::vector<Span>& runs, std::uintptr_t 
       first = last;
     }
   }
-  // Before any is mapped, so that calls that do so at the same time do not each get a part of what they need.
-  while (bytes_ > device_.accountant().limit_of(device::MemoryClient::mirrors))
-    if (!evict_least_expected())
+  // Before any is mapped or unmapped, so that calls that do so at the same time do not each get a part of what they
+  // need.
+  Lent lent;
+  while (bytes_ > device_.accountant().limit_of(device::MemoryClient::mirrors)) {
+    if (!evict_least_expected(lent))
       return fail({ErrorKind::out_of_memory, "the operands do not fit beside others in use"});
+    if (bytes_ <= device_.accountant().limit_of(device::MemoryClient::mirrors)) unmap_evicted(lent);
+  }
   for (Backing* const backing : held)
     if (!backing->made)
-      if (auto mapped = map(*backing); !mapped) return mapped;
+      if (auto mapped = map(*backing, lent); !mapped) return mapped;
   return {};
 }
 

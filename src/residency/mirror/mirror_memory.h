@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -41,10 +42,12 @@ struct Backing {
   device::Address device = 0;
   std::size_t bytes = 0;
   int holds = 0;                       ///< calls in flight that use it
-  std::list<Backing>::iterator place;  ///< of itself, among the dead or the others
+  std::list<Backing>::iterator place;  ///< of itself, among the dead, those that leave, or the others
   Uses uses;
-  bool made = false;                        ///< false: the driver is mapping it, and no page of it is current
-  bool shrunk = false;                      ///< while it was held, some of the memory that it holds went away
+  bool made = false;    ///< false: the driver is mapping it, and no page of it is current; or it leaves
+  bool leaves = false;  ///< it has been evicted: no call takes it, and the driver is to unmap it
+  bool taken = false;   ///< a thread sees to that
+  bool shrunk = false;  ///< while it was held, some of the memory that it holds went away
   std::optional<platform::Stopwatch> dead;  ///< since all of that has gone; see MirrorMemory::forget()
 };
 
@@ -109,11 +112,14 @@ struct Window {
   }
 };
 
-/// Not thread-safe: one lock of the owner's guards it.
+/// Not thread-safe: one lock of the owner's guards it. It is given back while the driver maps or unmaps memory, and
+/// while what only the device has comes home; where that is so, is said below. Calls that need memory which is being
+/// mapped or unmapped (`made`) wait until the owner is notified.
 class MirrorMemory {
  public:
-  MirrorMemory(device::Device& device, ledger::Place& place, RunningCalls& running, std::mutex& owners)
-      : device_(device), place_(place), running_(running), owners_(owners) {}
+  MirrorMemory(device::Device& device, ledger::Place& place, RunningCalls& running, std::mutex& owners,
+               std::condition_variable& changed)
+      : device_(device), place_(place), running_(running), owners_(owners), changed_(changed) {}
   MirrorMemory(const MirrorMemory&) = delete;
   MirrorMemory& operator=(const MirrorMemory&) = delete;
   ~MirrorMemory();
@@ -135,8 +141,8 @@ class MirrorMemory {
   /// matrices than fit, again and again, finds some of them each time; if always the least recently used were evicted,
   /// it would find none. Nothing is held, and nothing evicted, where the runs exceed the budget (out_of_memory).
   /// Nothing is held where they do not fit beside what is held by others (the same), or the addresses cannot be
-  /// mirrored (unsupported). The lock is given back while the driver maps memory. All that there is under the runs must
-  /// be made before. `aligned`: as in place().
+  /// mirrored (unsupported). Gives the lock back meanwhile. What there is under the runs and is not made, is left alone
+  /// and not held. `aligned`: as in place().
   device::Result<std::vector<Backing*>> back(const std::vector<platform::Span>& runs, std::uintptr_t aligned);
   /// From here until unhold(), the memory stays.
   void hold(Backing& backing);
@@ -144,17 +150,22 @@ class MirrorMemory {
   /// The same after an acquisition without a use.
   void let_go(const std::vector<Backing*>& backings);
 
-  /// Gives back the device memory that no call in flight uses, here or at another device.
+  /// Gives back the device memory that no call in flight uses, here or at another device. Gives the lock back
+  /// meanwhile.
   void release_idle();
 
   /// The memory of the span is gone, or nothing is known of it any more: its pages are not current. Device memory that
   /// held nothing else is *dead* from here on. A program often maps its next matrix where the last one was, and then
   /// its device memory lives again. Until then it makes room before any other, and a 64th of the budget
-  /// stays dead at most. Where a backing has pieces between its first and its last, these two do not count, because
-  /// neighbours that live reach into them.
+  /// stays dead at most; the rest goes with unmap_evicted(). Where a backing has pieces between its first and its last,
+  /// these two do not count, because neighbours that live reach into them.
   void forget(platform::Span span);
-  /// Gives back the memory that has been dead longest, if that is so many seconds. False: none has.
+  /// Gives back the memory that has been dead longest, if that is so many seconds. Gives the lock back meanwhile.
+  /// False: none has.
   bool release_dead(double seconds);
+  /// Gives back what has been evicted and no other thread is giving back. Gives the lock back meanwhile. False: there
+  /// is none.
+  bool unmap_evicted();
   bool any_dead() const { return !dead_.empty(); }
 
   /// Whether there is device memory behind some of these pages.
@@ -219,6 +230,8 @@ class MirrorMemory {
   }
 
  private:
+  using Lent = std::vector<const Backing*>;  ///< backings that another device copies from
+
   /// `held`: what is held so far, also where it fails.
   device::Status back(const std::vector<platform::Span>& runs, std::uintptr_t aligned, std::vector<Backing*>& held);
   Window* window_of(std::uintptr_t host) const;
@@ -227,29 +240,35 @@ class MirrorMemory {
   device::Result<Window*> window_for(platform::Span span, std::uintptr_t aligned);
   bool within_budget(const std::vector<platform::Span>& runs) const;
   void add_backing(Window& window, std::size_t first, std::size_t last, std::vector<Backing*>& held);
-  device::Status map(Backing& backing);
-  void remove(Backing& backing, const Uses& uses);
+  device::Status map(Backing& backing, Lent& lent);
+  void wait_for_other_threads();
+  void remove(Backing& backing);
   void make_records(Window& window, std::size_t first, std::size_t last);
   void drop_records(Window& window, std::size_t first, std::size_t last);
   static bool in_use(const Window& window, std::size_t records);
   void use(Uses& uses) const;
   std::uint32_t expected_in(const Uses& uses) const;
-  bool evict_least_expected();
+  bool evict_least_expected(const Lent& lent);
   void forget_granules(Window& window, std::size_t first, std::size_t last);
   bool holds_nothing(const Backing& backing) const;
   void bury_if_dead(Backing& backing);
   bool give_up_pages(const Backing& backing);
-  bool evict(Backing& backing);
+  void evict(Backing& backing);
+  void unmap_evicted(Lent& lent);
+  bool unmap(Backing& backing);
+  void stay(Backing& backing);
 
   device::Device& device_;
   ledger::Place& place_;
   RunningCalls& running_;
   std::mutex& owners_;
+  std::condition_variable& changed_;  // a backing was made, or has gone
   std::vector<std::unique_ptr<Window>> windows_;
   std::list<Backing> backings_;  // least recently used first
   std::list<Backing> dead_;      // longest dead first
+  std::list<Backing> leaving_;
   std::size_t dead_bytes_ = 0;
-  std::size_t bytes_ = 0;    // of all backings
+  std::size_t bytes_ = 0;    // of all backings but those that leave
   std::uint32_t calls_ = 0;  // that have used mirrors
   std::uint32_t evictions_ = 0;
 };

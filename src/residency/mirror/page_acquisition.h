@@ -74,6 +74,13 @@ inline Return return_of(const PageAcquisition& acquisition, std::size_t operand)
   return acquisition.pins[operand] ? Return::direct : Return::staged;
 }
 
+/// The pages on which a vector of the program may lie.
+inline platform::Span memory_of(const operation::HostVector& vector) {
+  constexpr std::size_t longest = std::size_t{64} << 20;  // where its length is not known
+  const auto begin = reinterpret_cast<std::uintptr_t>(vector.address);
+  return platform::outward_to_pages({begin, begin + (vector.bytes > 0 ? vector.bytes : longest)});
+}
+
 /// Whether the device writes the operand, even if what it writes is not a result.
 inline bool scribbles(operation::Intent intent) {
   return operation::writes(intent) || intent == operation::Intent::scratch;

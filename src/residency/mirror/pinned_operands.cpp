@@ -61,10 +61,11 @@ bool Coherence::is_what_is_watched(const operation::Operand& operand) {
 // The device reads and writes the pinned pages, even if other memory lies at their addresses by now. Examining a
 // tracked operand has found that out; for others this is done here. If the program may not write to a result now, the
 // CPU must do the copy, so that it fails as it would without Blastoff. Asking the kernel takes long, so the lock is
-// given back. The pins do not end meanwhile.
+// given back. The pins do not end meanwhile. What else has ended goes first: the driver copies vectors of the program.
 void Coherence::drop_pins_not_to_be_used(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock) {
   const auto operands = acquisition.call.operands();
-  lock.unlock();
+  give_back_ended(lock);
+  for (const operation::HostVector& vector : acquisition.call.vectors()) pins_->await_unlocked(memory_of(vector));
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const operation::Operand& operand = operands[i];
     if (!acquisition.pins[i]) continue;
@@ -77,7 +78,7 @@ void Coherence::drop_pins_not_to_be_used(PageAcquisition& acquisition, std::uniq
     lock.lock();
     if (lost) lose(operand);
     release_pin(acquisition, i);
-    lock.unlock();
+    give_back_ended(lock);
   }
 }
 
@@ -101,17 +102,17 @@ PageAcquisition Coherence::lock_operands(const operation::Operation& call) {
   if (complete) return acquisition;
   if (!lock) lock.lock();
   release_pins_of(acquisition);
+  give_back_ended(lock);
   return acquisition;
 }
 
 void Coherence::unlock_operands(PageAcquisition& acquisition) {
-  {
-    const std::lock_guard lock(mutex_);
-    tell_other_devices(acquisition);
-    settle(acquisition, false);
-    release_pins_of(acquisition);
-  }
+  std::unique_lock lock(mutex_);
+  tell_other_devices(acquisition);
+  settle(acquisition, false);
+  release_pins_of(acquisition);
   changed_.notify_all();
+  give_back_ended(lock);
 }
 
 void Coherence::release_pin(PageAcquisition& acquisition, std::size_t operand) {
@@ -125,8 +126,10 @@ void Coherence::release_pins_of(PageAcquisition& acquisition) {
 bool Coherence::release_pins() {
   constexpr int max_attempts = 2'000;
   for (int i = 0; i < max_attempts; ++i) {
-    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
+    if (std::unique_lock lock(mutex_, std::try_to_lock); lock) {
       pins_->release();
+      lock.unlock();
+      pins_->unlock_ended();
       return pins_->empty();
     }
     std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "platform/contained.h"
 #include "tracking/process_status.h"
@@ -11,8 +12,6 @@ namespace blastoff::residency::mirror {
 using platform::Span;
 
 namespace {
-
-constexpr Span everything = {0, UINTPTR_MAX};
 
 /// What a pin of `span` has added to VmPin, if anything; huge pages may be counted as a whole. A growth outside these
 /// bounds is not ours.
@@ -81,9 +80,10 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met, std::unique_
   return pin;
 }
 
-bool Pins::held_within(Span span) {
+/// Whether a pin in the span is held, or being unlocked.
+bool Pins::any_to_wait_for(Span span) {
   for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin)
-    if (pin->second.holds > 0) return true;
+    if (pin->second.holds > 0 || pin->second.gone) return true;
   return false;
 }
 
@@ -94,16 +94,22 @@ std::size_t Pins::bytes_touching(Span span) {
   return bytes;
 }
 
-/// Returns the kilobytes that this has added to VmPin; nullopt if the driver refuses.
+std::unique_lock<std::mutex> Pins::take_turn() {
+  return never_counted_ ? std::unique_lock<std::mutex>() : std::unique_lock(turn_mutex_);
+}
+
+/// In the caller's turn. Returns the kilobytes that this has added to VmPin; nullopt if the driver refuses.
 std::optional<std::size_t> Pins::lock_pages(device::Device& device, Span span) {
-  const auto lock = [&] { return device.pin(reinterpret_cast<void*>(span.begin), span.bytes()).has_value(); };
-  if (never_counted_) return lock() ? std::optional<std::size_t>(0) : std::nullopt;
-  const std::lock_guard turn(making_mutex_);
-  const std::size_t before = tracking::pinned_kilobytes();
-  if (!lock()) return std::nullopt;
+  const std::size_t before = never_counted_ ? 0 : tracking::pinned_kilobytes();
+  if (!device.pin(reinterpret_cast<void*>(span.begin), span.bytes())) return std::nullopt;
+  if (never_counted_) return 0;
   const std::size_t after = tracking::pinned_kilobytes();
   never_counted_ = after == before;
   return own_growth(before, after, span);
+}
+
+void Pins::unlock_pages(const Pin& pin) {
+  pin.owner->unpin(reinterpret_cast<void*>(pin.span.begin), pin.span.bytes());
 }
 
 // Registrations must not overlap. Pins that the new one would touch are ended, and the new one covers their memory,
@@ -111,73 +117,112 @@ std::optional<std::size_t> Pins::lock_pages(device::Device& device, Span span) {
 // the program's own registration.
 Pins::Pin* Pins::create(device::Device& device, Span span, std::unique_lock<std::mutex>& lock,
                         std::unique_lock<std::mutex>& callers, const Absent& absent) {
-  if (held_within(span)) return nullptr;
-  if (making_ > 0 && (bytes_touching(span) > 0 || pinned_ + span.bytes() > limit_)) return nullptr;
-  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; pin = end(pin))
-    if (!pin->second.gone)
-      span = {std::min(span.begin, pin->second.span.begin), std::max(span.end, pin->second.span.end)};
-  for (auto pin = pins_.begin(); pin != pins_.end() && pinned_ + span.bytes() > limit_;)
-    pin = pin->second.holds == 0 ? end(pin) : std::next(pin);
-  if (pinned_ + span.bytes() > limit_ || excepted_(span) || absent(span)) return nullptr;
-  Pin& pin = pins_[span.begin];
+  if (any_to_wait_for(span)) return nullptr;
+  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin)
+    span = {std::min(span.begin, pin->second.span.begin), std::max(span.end, pin->second.span.end)};
+  std::size_t unlocked = bytes_touching(span);
+  std::vector<Pin*> making_room;
+  for (auto& [begin, pin] : pins_) {
+    if (pinned_ - unlocked + span.bytes() <= limit_) break;
+    if (pin.holds > 0 || pin.gone || pin.span.overlaps(span)) continue;
+    making_room.push_back(&pin);
+    unlocked += pin.span.bytes();
+  }
+  if (pinned_ - unlocked + span.bytes() > limit_ || excepted_(span) || absent(span)) return nullptr;
+  Map made;
+  Pin& pin = made[span.begin];
   pin.span = span;
   pin.holds = 1;
   pin.uses = 1;
   pin.owner = &device;
-  if (!platform::contained([&] { pin.known_to.push_back(&device); })) {
-    pins_.erase(span.begin);
-    return nullptr;
+  pin.known_to.push_back(&device);
+  Map replaced;
+  for (auto next = first_reaching(span.begin); next != pins_.end() && next->first < span.end;)
+    replaced.insert(pins_.extract(next++));
+  pins_.insert(made.extract(made.begin()));
+  for (const auto& [begin, old] : replaced) counted_ -= old.counted;
+  for (Pin* const old : making_room) {
+    old->gone = true;
+    counted_ -= old->counted;
   }
   pinned_ += span.bytes();
-  ++making_;
+  ++changing_;
   lock.unlock();
   if (callers) callers.unlock();
-  const auto counted = lock_pages(device, span);
+  std::optional<std::size_t> counted;
+  {
+    const auto turn = take_turn();
+    for (const auto& [begin, old] : replaced) unlock_pages(old);
+    for (const Pin* const old : making_room) unlock_pages(*old);
+    counted = lock_pages(device, span);
+  }
   lock.lock();
-  --making_;
+  --changing_;
   pin.made = true;
   pin.counted = counted.value_or(0);
   counted_ += pin.counted;
+  pinned_ -= unlocked;
+  for (const Pin* const old : making_room) pins_.erase(old->span.begin);
   if (!counted) {
     pinned_ -= span.bytes();
     pins_.erase(span.begin);
   }
-  if (making_ == 0) {
-    end_gone(everything);
-    made_.notify_all();
-  }
+  changed_.notify_all();
+  unlock_ended(lock);
   return counted ? &pin : nullptr;
 }
 
 void Pins::unhold(Pin* pin) {
   const std::lock_guard lock(mutex_);
-  if (--pin->holds > 0 || !pin->gone) return;
-  end_gone(pin->span);
+  if (--pin->holds == 0 && pin->gone) queue(*pin);
 }
 
-/// Ends the pins in the span that are gone and that no call holds. While others are being made, they wait for that.
-void Pins::end_gone(Span span) {
-  if (making_ > 0) return;
-  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end;)
-    pin = pin->second.gone && pin->second.holds == 0 ? end(pin) : std::next(pin);
-  ended_.notify_all();
+/// It ends now, or with its last hold.
+void Pins::end(Pin& pin) {
+  if (!pin.gone.exchange(true) && pin.holds == 0) queue(pin);
 }
 
-Pins::Map::iterator Pins::end(Map::iterator pin) {
-  const Pin& ended = pin->second;
-  ended.owner->unpin(reinterpret_cast<void*>(ended.span.begin), ended.span.bytes());
-  pinned_ -= ended.span.bytes();
-  counted_ -= ended.counted;
-  return pins_.erase(pin);
+void Pins::queue(Pin& pin) {
+  pin.next_ended = std::exchange(ended_, &pin);
+}
+
+void Pins::unlock_ended() {
+  std::unique_lock lock(mutex_);
+  unlock_ended(lock);
+}
+
+void Pins::await_unlocked(Span span) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] {
+    for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin)
+      if (pin->second.gone && pin->second.holds == 0) return false;
+    return true;
+  });
+}
+
+/// Where the driver's pins are counted, and another thread has its turn, that one does this afterwards.
+void Pins::unlock_ended(std::unique_lock<std::mutex>& lock) {
+  std::unique_lock turn(turn_mutex_, std::defer_lock);
+  if (ended_ == nullptr || (!never_counted_ && !turn.try_lock())) return;
+  while (ended_ != nullptr) {
+    const Pin& pin = *std::exchange(ended_, ended_->next_ended);
+    counted_ -= pin.counted;
+    ++changing_;
+    lock.unlock();
+    unlock_pages(pin);
+    lock.lock();
+    --changing_;
+    pinned_ -= pin.span.bytes();
+    pins_.erase(pin.span.begin);
+    changed_.notify_all();
+  }
 }
 
 void Pins::forget(Span span) {
   const std::lock_guard lock(mutex_);
   if (!platform::contained([&] { extents_.remove(span); })) extents_.clear();
   requested_.erase_within(span.begin, span.end);
-  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin)
-    pin->second.gone = true;
-  end_gone(span);
+  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin) end(pin->second);
 }
 
 void Pins::release() {
@@ -206,7 +251,8 @@ bool Pins::forbid() {
   learn();
   ++forbidden_;
   release_all();
-  if (ended_.wait_for(lock, longest_call, [this] { return pins_.empty(); })) return true;
+  unlock_ended(lock);
+  if (changed_.wait_for(lock, longest_call, [this] { return pins_.empty(); })) return true;
   --forbidden_;
   return false;
 }
@@ -219,14 +265,21 @@ void Pins::allow() {
 void Pins::release_all() {
   requested_.clear();
   extents_.clear();
-  for (auto& [begin, pin] : pins_) pin.gone = true;
-  end_gone(everything);
+  for (auto& [begin, pin] : pins_) end(pin);
 }
 
 void Pins::release_of(device::Device& device) {
   std::unique_lock lock(mutex_);
-  made_.wait(lock, [this] { return making_ == 0; });
-  for (auto pin = pins_.begin(); pin != pins_.end();) pin = pin->second.owner == &device ? end(pin) : std::next(pin);
+  changed_.wait(lock, [this] { return changing_ == 0; });
+  for (auto& [begin, pin] : pins_) {
+    if (pin.owner != &device) continue;
+    const bool held = std::exchange(pin.holds, 0) > 0;
+    if (!pin.gone.exchange(true) || held) queue(pin);
+  }
+  unlock_ended(lock);
+  changed_.wait(lock, [&] {
+    return std::ranges::none_of(pins_, [&](const auto& each) { return each.second.owner == &device; });
+  });
 }
 
 bool Pins::empty() {
@@ -234,9 +287,10 @@ bool Pins::empty() {
   return pins_.empty();
 }
 
+/// Whether the driver has locked the span for us, or is at it.
 bool Pins::covered(Span span) {
   const auto pin = first_reaching(span.begin);
-  return pin != pins_.end() && !pin->second.gone && pin->second.span.contains(span);
+  return pin != pins_.end() && pin->second.span.contains(span);
 }
 
 bool Pins::touching(Span span) {
@@ -256,8 +310,9 @@ void Pins::except(std::function<bool(Span)> excepted) {
 
 void Pins::end_excepted(Span span) {
   forget(span);
+  unlock_ended();
   std::unique_lock lock(mutex_);
-  ended_.wait(lock, [&] { return !touching(span); });
+  changed_.wait(lock, [&] { return !touching(span); });
 }
 
 // Under the lock: another device may be about to lock the memory.
@@ -270,8 +325,8 @@ bool Pins::others_pin() {
   if (tracking::pinned_kilobytes() == 0) return false;
   std::unique_lock lock(mutex_);
   while (tracking::pinned_kilobytes() > counted_) {
-    if (making_ == 0) return true;
-    made_.wait(lock, [this] { return making_ == 0; });
+    if (changing_ == 0) return true;
+    changed_.wait(lock, [this] { return changing_ == 0; });
   }
   return false;
 }

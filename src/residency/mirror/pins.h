@@ -22,17 +22,23 @@ namespace blastoff::residency::mirror {
 
 /// Thread-safe. Memory is page-locked for a process, and a driver does not lock it twice. So the devices of a process
 /// share one of these: what one of them has locked, all copy into directly.
+///
+/// No lock is held while the driver locks or unlocks memory. Pins often end under a lock of the caller's. So the driver
+/// unlocks their memory only in unlock_ended(), which is to be called without that lock. Until then nobody uses them,
+/// or has the same memory locked.
 class Pins {
  public:
   struct Pin {
     platform::Span span;
-    int holds = 0;                    ///< calls in flight that copy into it
-    int uses = 0;                     ///< calls that have
-    std::atomic<bool> gone = false;   ///< the memory was unmapped or dropped; the pin ends with its last hold
-    bool made = false;                ///< false: the driver is locking the memory, and nobody may rely on that yet
-    std::size_t counted = 0;          ///< kilobytes of VmPin that it accounts for
-    device::Device* owner = nullptr;  ///< whose driver locked it
+    int holds = 0;                   ///< calls in flight that copy into it
+    int uses = 0;                    ///< calls that have
+    std::atomic<bool> gone = false;  ///< the memory was unmapped or dropped, or is to be locked no longer: the pin ends
+                                     ///< with its last hold
+    bool made = false;               ///< false: the driver is locking the memory, and nobody may rely on that yet
+    std::size_t counted = 0;         ///< kilobytes of VmPin that it accounts for
+    device::Device* owner = nullptr;                ///< whose driver locked it
     std::vector<const device::Device*> known_to{};  ///< that have held it
+    Pin* next_ended = nullptr;                      ///< of those that the driver has still to unlock
   };
 
   /// `limit`: the most bytes of host memory to page-lock.
@@ -57,6 +63,12 @@ class Pins {
       const Absent& absent = [](platform::Span) { return false; });
   void unhold(Pin* pin);
 
+  /// Has the driver unlock the memory of the pins that have ended.
+  void unlock_ended();
+  /// Waits until that is so of pins that touch the span, whoever sees to it. The driver takes other memory at these
+  /// addresses for what it has locked.
+  void await_unlocked(platform::Span span);
+
   /// Ends all pins. Those of calls in flight end with these calls.
   void release();
 
@@ -77,11 +89,11 @@ class Pins {
   /// Whether the program itself registered the memory at the span's beginning with the device.
   bool registered_by_program(device::Device& device, platform::Span span);
 
-  /// Whether more of the process's memory is pinned than ours (VmPin). Waits for pins that are being made, if they are
-  /// counted. (What NVIDIA's driver pins is not.)
+  /// Whether more of the process's memory is pinned than ours (VmPin). Waits while the driver locks or unlocks memory,
+  /// if that is counted. (What NVIDIA's driver pins is not.)
   bool others_pin();
 
-  /// Whether some of the span is pinned, or is being pinned.
+  /// Whether some of the span is pinned, or is being pinned or unlocked.
   bool touches(platform::Span span);
 
   /// From here on, nothing is pinned of which this is true: others copy from and to it. To be called once.
@@ -93,19 +105,22 @@ class Pins {
   void forget(platform::Span span);
 
  private:
+  using Map = std::map<std::uintptr_t, Pin>;
   Pin* create(device::Device& device, platform::Span span, std::unique_lock<std::mutex>& lock,
               std::unique_lock<std::mutex>& callers, const Absent& absent);
   std::optional<std::size_t> lock_pages(device::Device& device, platform::Span span);
+  static void unlock_pages(const Pin& pin);
+  std::unique_lock<std::mutex> take_turn();
   bool covered(platform::Span span);
   bool touching(platform::Span span);
   void learn();
   void release_all();
+  void end(Pin& pin);
+  void queue(Pin& pin);
+  void unlock_ended(std::unique_lock<std::mutex>& lock);
   static bool meet(Pin& pin, const device::Device& device);
-  using Map = std::map<std::uintptr_t, Pin>;
   Map::iterator first_reaching(std::uintptr_t address);
-  Map::iterator end(Map::iterator pin);
-  void end_gone(platform::Span span);
-  bool held_within(platform::Span span);
+  bool any_to_wait_for(platform::Span span);
   std::size_t bytes_touching(platform::Span span);
 
   struct Request {
@@ -113,14 +128,14 @@ class Pins {
     int times = 0;  ///< that so many were copied through staging
   };
 
-  // If the driver's pins are counted in VmPin, one thread at a time has it lock memory, and nothing is unlocked
-  // meanwhile, so that what this adds can be told.
-  std::mutex making_mutex_;
+  // If the driver's pins are counted in VmPin, one thread at a time has it lock or unlock memory, so that what this
+  // adds can be told.
+  std::mutex turn_mutex_;
   std::atomic<bool> never_counted_{false};  ///< a pin has added nothing
   std::mutex mutex_;
-  std::condition_variable ended_;  // a pin
-  std::condition_variable made_;   // all pins are made
-  int making_ = 0;                 // pins that are not made yet
+  std::condition_variable changed_;  // a pin was made or has ended
+  int changing_ = 0;                 // for how many the driver is at work
+  Pin* ended_ = nullptr;             // the first of those that the driver has still to unlock
   const std::size_t limit_;
   std::size_t pinned_ = 0;
   std::size_t refused_ = 0;  // bytes of requests for which too much would have had to be locked once more

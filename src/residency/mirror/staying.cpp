@@ -125,11 +125,7 @@ void Coherence::choose_staying(PageAcquisition& acquisition) {
   const auto operands = call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (!operands[i].empty() && scribbles(operands[i].intent) && !acquisition.stays[i]) bring_home(operands[i]);
-  constexpr std::size_t longest_vector = std::size_t{64} << 20;  // where its length is not known
-  for (const operation::HostVector& vector : call.vectors()) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(vector.address);
-    place_.bring_home(platform::outward_to_pages({begin, begin + (vector.bytes > 0 ? vector.bytes : longest_vector)}));
-  }
+  for (const operation::HostVector& vector : call.vectors()) place_.bring_home(memory_of(vector));
 }
 
 // A small part of a large matrix comes without what lies between its columns.
@@ -186,8 +182,9 @@ bool Coherence::leave(PageAcquisition& acquisition, std::size_t operand) {
 bool Coherence::leave_region(const PageAcquisition& acquisition, const operation::Operand& result, Span region) {
   if (place_.left_again(region)) return true;
   if (tracking::dma_writer(pins_->others_pin())) return false;
-  const std::lock_guard lock(mutex_);
   pins_->forget(region);
+  pins_->unlock_ended();
+  const std::lock_guard lock(mutex_);
   if (place_.shared() || pins_->touches(region)) return false;
   count_writer(acquisition, -1);
   bool alone = true;
@@ -253,6 +250,7 @@ bool Coherence::leave(std::span<const Span> runs) {
     pins_->forget(run);
     place_.bring_home(run);
   }
+  pins_->unlock_ended();
   return false;
 }
 

@@ -258,10 +258,11 @@ void Coherence::leave_to_cpu(const operation::Operation& call) {
   });
   if (regions.empty()) return;
   {
-    const std::unique_lock lock(mutex_, std::try_to_lock);
+    std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return;
     apply_events();
     std::erase_if(regions, [&](Span region) { return place_.take(region) == 0; });
+    give_back_ended(lock);
   }
   for (const Span region : regions) place_.unprotect(region);
 }

@@ -1,5 +1,5 @@
-// Calls of several threads while the driver takes long to page-lock memory, or to map it: only those wait that need
-// that memory.
+// Calls of several threads while the driver takes long to page-lock, unlock, map or unmap memory: only those wait that
+// need that memory.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -117,6 +117,82 @@ TEST_F(DriverCalls, OthersGoOnWhileMemoryIsMapped) {
       held_->back);
   mapping.join();
   waiting.join();
+}
+
+TEST_F(DriverCalls, OthersGoOnWhileMemoryIsUnlocked) {
+  make(0, 1, 2);
+  make(0, 3, 4);
+  auto unmapped = std::make_unique<test::Memory>(elements * sizeof(double) / platform::page_size());
+  for (int twice = 0; twice < 2; ++twice) make(matrix(0), matrix(1), reinterpret_cast<double*>(unmapped->page(0)));
+  ASSERT_EQ(held_->pins, 1);
+  held_->unpin.hold_next();
+  unmapped.reset();
+  std::thread unlocking([&] { make(0, 1, 2); });  // unless the thread that tidies up is faster
+  held_->unpin.wait_until_held();
+  expect_to_go_on(
+      [&] {
+        make(0, 3, 4);  // with matrices that are there
+        make(6, 7, 8);
+        make(6, 7, 8);  // has its result locked
+        EXPECT_GE(held_->pins, 2);
+      },
+      held_->unpin);
+  unlocking.join();
+}
+
+TEST_F(DriverCalls, OthersGoOnWhileMemoryIsUnmapped) {
+  rig_->device().accountant().limit(device::MemoryClient::mirrors, 6 * ledger::chunk_bytes);
+  for (const std::size_t other : {1U, 3U, 4U, 5U, 6U, 7U}) make(0, other, 2);
+  held_->unback.hold_next();
+  std::thread evicting([&] { make(0, 8, 2); });
+  held_->unback.wait_until_held();
+  std::thread waiting([&] { make(0, 3, 9); });  // its matrix may be the one that goes
+  expect_to_go_on(
+      [&] {
+        make(0, 0, 7);  // with a matrix that is there
+      },
+      held_->unback);
+  evicting.join();
+  waiting.join();
+  for (const std::size_t other : {1U, 3U, 4U, 5U}) make(0, other, 2);
+}
+
+TEST_F(DriverCalls, OthersGoOnWhileADeadMirrorIsUnmapped) {
+  auto unmapped = std::make_unique<test::Memory>(elements * sizeof(double) / platform::page_size());
+  make(0, 1, 2);
+  make(matrix(0), matrix(1), reinterpret_cast<double*>(unmapped->page(0)));
+  make(matrix(0), reinterpret_cast<double*>(unmapped->page(0)), matrix(2));
+  held_->unback.hold_next();
+  unmapped.reset();
+  held_->unback.wait_until_held();  // the thread that tidies up
+  expect_to_go_on(
+      [&] {
+        make(0, 1, 2);
+        make(3, 4, 5);
+        EXPECT_TRUE(rig_->policy().release_pins());
+      },
+      held_->unback);
+}
+
+// What has gone is in the way of what lies there next, and the same call finds both.
+TEST_F(DriverCalls, WhatIsMappedWhereMemoryHasGoneWaitsForNobodyElse) {
+  rig_->device().accountant().limit(device::MemoryClient::mirrors, 16 * ledger::chunk_bytes);  // none stays dead
+  for (int round = 0; round < 20; ++round) {
+    for (const std::size_t anew : {1U, 3U}) {
+      ASSERT_EQ(madvise(matrix(anew), elements * sizeof(double), MADV_DONTNEED), 0);
+      matrix(anew)[round] = 2;
+    }
+    make(1, 3, 2);
+  }
+}
+
+TEST_F(DriverCalls, OthersGoOnWhileAddressesAreReserved) {
+  held_->reserve.hold_next();
+  std::thread reserving([&] { make(0, 1, 2); });
+  held_->reserve.wait_until_held();
+  expect_to_go_on([&] { make(3, 4, 5); }, held_->reserve);
+  reserving.join();
+  make(0, 4, 2);
 }
 
 // Two calls of which only one fits at a time do not each take a part of the memory and fail both.

@@ -153,11 +153,12 @@ class MirrorMemoryTest : public testing::Test {
   RunningCalls running_{*device_};
   std::mutex mutex_;
   const std::unique_lock<std::mutex> lock_{mutex_};
+  std::condition_variable changed_;
 };
 
 TEST_F(MirrorMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
   limit_mirrors(4 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, running_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_, changed_);
   const std::uintptr_t matrix = host + 16;
   auto held = mirrors.back({{host, host + chunk_bytes}}, matrix);  // its last page reaches into the next granule
   ASSERT_TRUE(held) << held.error().message;
@@ -170,7 +171,7 @@ TEST_F(MirrorMemoryTest, TheFirstMatrixIsAlignedOnTheDevice) {
 
 TEST_F(MirrorMemoryTest, DistancesAreKept) {
   limit_mirrors(32 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, running_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_, changed_);
   auto first = mirrors.back({{host, host + 4096}}, host);
   auto second = mirrors.back({{host + 5 * chunk_bytes, host + 6 * chunk_bytes}}, host);
   ASSERT_TRUE(first && second);
@@ -181,7 +182,7 @@ TEST_F(MirrorMemoryTest, DistancesAreKept) {
 
 TEST_F(MirrorMemoryTest, LeastRecentlyUsedGoesFirstAndTakesItsPagesWithIt) {
   limit_mirrors(2 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, running_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_, changed_);
   const Span a{host, host + chunk_bytes};
   const Span b{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
   const Span c{host + 20 * chunk_bytes, host + 21 * chunk_bytes};
@@ -221,7 +222,7 @@ class MirrorEviction : public MirrorMemoryTest {
   /// How many were missing since this was asked.
   int missing() { return std::exchange(missing_, 0); }
 
-  MirrorMemory mirrors_{*device_, place_, running_, mutex_};
+  MirrorMemory mirrors_{*device_, place_, running_, mutex_, changed_};
 
  private:
   int missing_ = 0;
@@ -307,7 +308,7 @@ TEST_F(MirrorEviction, NothingGoesForACallThatCannotFit) {
 
 TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
   limit_mirrors(2 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, running_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_, changed_);
   auto held = mirrors.back({{host, host + 2 * chunk_bytes}}, host);
   ASSERT_TRUE(held);
   auto refused = mirrors.back({{host + 4 * chunk_bytes, host + 5 * chunk_bytes}}, host);
@@ -321,7 +322,7 @@ TEST_F(MirrorMemoryTest, WhatIsHeldStaysAndTheRestIsRefused) {
 
 TEST_F(MirrorMemoryTest, WhatAnotherDeviceCopiesStays) {
   limit_mirrors(2 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, running_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_, changed_);
   const Span lent{host, host + chunk_bytes};
   const Span others{host + 4 * chunk_bytes, host + 6 * chunk_bytes};
   auto held = mirrors.back({lent}, host);
@@ -347,7 +348,7 @@ TEST_F(MirrorMemoryTest, WhatAnotherDeviceCopiesStays) {
 
 TEST_F(MirrorMemoryTest, WhatIsNotHeldIsGivenBackAtOnce) {
   limit_mirrors(4 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, running_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_, changed_);
   const Span used{host, host + chunk_bytes};
   const Span idle{host + 10 * chunk_bytes, host + 11 * chunk_bytes};
   auto held = mirrors.back({used}, host);
@@ -384,7 +385,7 @@ class MirrorsOfLostMemory : public MirrorMemoryTest {
   }
   std::size_t mirrored() { return device_->accountant().held(device::MemoryClient::mirrors).now; }
 
-  MirrorMemory mirrors_{*device_, place_, running_, mutex_};
+  MirrorMemory mirrors_{*device_, place_, running_, mutex_, changed_};
 };
 
 TEST_F(MirrorsOfLostMemory, ItsMemoryAndItsRecordsGo) {
@@ -405,6 +406,7 @@ TEST_F(MirrorsOfLostMemory, LittleOfItStays) {
   for (std::size_t i = 0; i < 100; ++i) {
     use(chunks(4 * i, 1));
     mirrors_.forget(chunks(4 * i, 1));
+    mirrors_.unmap_evicted();
     EXPECT_LE(mirrored(), chunk_bytes);
   }
 }
@@ -449,6 +451,7 @@ TEST_F(MirrorsOfLostMemory, AMatrixGoesThoughItsNeighbourReachesIntoItsMemory) {
   use(matrix);
   use({matrix.end, chunks(8, 4).end});
   mirrors_.forget(matrix);
+  mirrors_.unmap_evicted();
   EXPECT_EQ(mirrored(), 4 * chunk_bytes);
   EXPECT_FALSE(mirrors_.find(matrix.end)->copy->current.any(0, max_pages_per_chunk));
   EXPECT_TRUE(mirrors_.find(chunks(8, 1).begin)->copy->current.all(0, max_pages_per_chunk));
@@ -467,7 +470,7 @@ TEST_F(MirrorsOfLostMemory, WhatACallHoldsGoesWhenTheCallEnds) {
 
 TEST_F(MirrorMemoryTest, OverlappingRunsAreBackedOnce) {
   limit_mirrors(3 * chunk_bytes);
-  MirrorMemory mirrors(*device_, place_, running_, mutex_);
+  MirrorMemory mirrors(*device_, place_, running_, mutex_, changed_);
   auto held = mirrors.back({{host, host + 2 * chunk_bytes}, {host + chunk_bytes, host + 3 * chunk_bytes}}, host);
   ASSERT_TRUE(held) << held.error().message;
   mirrors.unhold(*held);

@@ -28,20 +28,25 @@ class CountingDevice final : public support::ForwardingDevice {
   bool registered_by_program(const void*) override { return true; }
   device::Status pin(void* address, std::size_t bytes) override {
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
-    held.pass();
+    locking.pass();
+    const std::lock_guard lock(mutex);
     for (const auto& [other, size] : pinned) EXPECT_FALSE((Span{begin, begin + bytes}.overlaps({other, other + size})));
     pinned[begin] = bytes;
     locked += bytes;
     return {};
   }
   void unpin(void* address, std::size_t bytes) override {
+    unlocking.pass();
+    const std::lock_guard lock(mutex);
     const auto found = pinned.find(reinterpret_cast<std::uintptr_t>(address));
     ASSERT_NE(found, pinned.end());
     EXPECT_EQ(found->second, bytes);
     pinned.erase(found);
   }
 
-  support::HeldCall held;
+  support::HeldCall locking;
+  support::HeldCall unlocking;
+  std::mutex mutex;
   std::map<std::uintptr_t, std::size_t> pinned;
   std::size_t locked = 0;  ///< bytes in all, unlocked ones included
 };
@@ -60,6 +65,11 @@ class PinsTest : public testing::Test {
   }
   void use(Span span) {
     if (Pins::Pin* const pin = request(span)) pins.unhold(pin);
+  }
+  /// The last hold of a pin that has ended.
+  void end_use(Pins::Pin* pin) {
+    pins.unhold(pin);
+    pins.unlock_ended();
   }
 
   /// The device says that all memory is registered. The program has registered what no pin covers.
@@ -97,7 +107,7 @@ TEST_F(PinsTest, NothingIsPinnedThatIsExcepted) {
   use(pages(20, 10));
   use(pages(20, 10));
   EXPECT_FALSE(ended) << "a call holds it";
-  pins.unhold(held);
+  end_use(held);
   ending.join();
   EXPECT_FALSE(covered(pages(0, 1)));
   for (int requests = 0; requests < 4; ++requests) {
@@ -181,10 +191,11 @@ TEST_F(PinsTest, EndWithTheirMemoryAndNotBeforeTheirLastHold) {
   pins.forget(pages(7, 1));
   EXPECT_TRUE(pin->gone);
   EXPECT_EQ(device.pinned.size(), 1U);
-  EXPECT_FALSE(covered(pages(0, 8)));
+  EXPECT_TRUE(covered(pages(0, 8))) << "the driver has it";
   EXPECT_EQ(request(pages(0, 8)), nullptr) << "it is another one's memory";
-  pins.unhold(pin);
+  end_use(pin);
   EXPECT_TRUE(device.pinned.empty());
+  EXPECT_FALSE(covered(pages(0, 8)));
 }
 
 TEST_F(PinsTest, OfOneDeviceServeTheOthers) {
@@ -223,12 +234,11 @@ TEST_F(PinsTest, AreForbiddenOnlyWhenTheLastHoldHasEnded) {
     EXPECT_TRUE(pins.forbid());
     forbidden = true;
   });
-  while (!pin->gone) std::this_thread::yield();
+  while (!pin->gone || covered(pages(20, 8))) std::this_thread::yield();  // nobody held the other one
   EXPECT_FALSE(forbidden);
-  EXPECT_FALSE(covered(pages(20, 8))) << "nobody held the other one";
   EXPECT_EQ(device.pinned.size(), 1U);
   EXPECT_EQ(request(pages(0, 8)), nullptr);
-  pins.unhold(pin);
+  end_use(pin);
   waiting.join();
   EXPECT_TRUE(device.pinned.empty());
   for (int i = 0; i < 5; ++i) EXPECT_EQ(request(pages(0, 8)), nullptr);
@@ -272,6 +282,7 @@ TEST_F(PinsTest, StayWithinTheirLimit) {
   EXPECT_LE(bytes, 1000 * page);
   EXPECT_GE(bytes, 900 * page);
   pins.release();
+  pins.unlock_ended();
   EXPECT_TRUE(pins.empty());
   EXPECT_TRUE(device.pinned.empty());
 }
@@ -283,7 +294,7 @@ TEST_F(PinsTest, OthersStageWhileOneIsMade) {
   ASSERT_NE(idle, nullptr);
   pins.unhold(idle);
   use(pages(0, 10));
-  device.held.hold_next();
+  device.locking.hold_next();
   std::mutex mutex;
   Pins::Pin* pin = nullptr;
   std::thread making([&] {
@@ -293,7 +304,7 @@ TEST_F(PinsTest, OthersStageWhileOneIsMade) {
     EXPECT_TRUE(met);
     EXPECT_TRUE(lock.owns_lock());
   });
-  device.held.wait_until_held();
+  device.locking.wait_until_held();
   EXPECT_TRUE(mutex.try_lock()) << "the caller's lock is free";
   EXPECT_EQ(request(pages(2, 4)), nullptr);
   EXPECT_EQ(request(pages(8, 4)), nullptr);
@@ -303,9 +314,10 @@ TEST_F(PinsTest, OthersStageWhileOneIsMade) {
   EXPECT_EQ(again, idle);
   pins.unhold(again);
   pins.forget(pages(40, 1));
-  EXPECT_EQ(device.pinned.size(), 1U) << "nothing is unlocked meanwhile";
+  pins.unlock_ended();
+  EXPECT_TRUE(device.pinned.empty());
   mutex.unlock();
-  device.held.let_go();
+  device.locking.let_go();
   making.join();
   EXPECT_EQ(device.pinned.size(), 1U);
   ASSERT_NE(pin, nullptr);
@@ -316,7 +328,7 @@ TEST_F(PinsTest, OthersStageWhileOneIsMade) {
 
 TEST_F(PinsTest, MemoryThatGoesWhileItIsLockedIsUnlocked) {
   use(pages(0, 10));
-  device.held.hold_next();
+  device.locking.hold_next();
   Pins::Pin* pin = nullptr;
   std::thread making([&] {
     bool met = false;
@@ -324,15 +336,79 @@ TEST_F(PinsTest, MemoryThatGoesWhileItIsLockedIsUnlocked) {
     std::unique_lock lock(mutex);
     pin = pins.hold(device, pages(0, 10), met, lock);
   });
-  device.held.wait_until_held();
+  device.locking.wait_until_held();
   pins.forget(pages(3, 1));
-  device.held.let_go();
+  device.locking.let_go();
   making.join();
   ASSERT_NE(pin, nullptr);
   EXPECT_TRUE(pin->gone);
-  pins.unhold(pin);
+  end_use(pin);
   EXPECT_TRUE(pins.empty());
   EXPECT_TRUE(device.pinned.empty());
+}
+
+// Nobody waits for the driver but those who need to know that the memory is unlocked.
+TEST_F(PinsTest, OthersStageWhileOneIsUnlocked) {
+  for (const std::size_t first : {0U, 40U}) {
+    use(pages(first, 10));
+    use(pages(first, 10));
+  }
+  pins.forget(pages(3, 1));
+  device.unlocking.hold_next();
+  std::thread unlocking([&] { pins.unlock_ended(); });
+  device.unlocking.wait_until_held();
+  EXPECT_TRUE(covered(pages(0, 10)));
+  EXPECT_TRUE(pins.touches(pages(0, 1)));
+  pins.await_unlocked(pages(10, 40));
+  std::atomic<bool> unlocked{false};
+  std::thread waiting([&] {
+    pins.await_unlocked(pages(9, 1));
+    unlocked = true;
+  });
+  for (int requests = 0; requests < 4; ++requests) EXPECT_EQ(request(pages(2, 4)), nullptr);
+  Pins::Pin* const other = request(pages(40, 10));
+  ASSERT_NE(other, nullptr);
+  end_use(other);
+  use(pages(60, 10));
+  use(pages(60, 10));
+  EXPECT_TRUE(covered(pages(60, 10)));
+  pins.forget(pages(40, 1));
+  pins.unlock_ended();
+  EXPECT_FALSE(covered(pages(40, 10)));
+  std::atomic<bool> forbidden{false};
+  std::thread forbidding([&] { forbidden = pins.forbid(); });
+  while (covered(pages(60, 10))) std::this_thread::yield();
+  EXPECT_FALSE(forbidden);
+  EXPECT_FALSE(unlocked);
+  device.unlocking.let_go();
+  unlocking.join();
+  waiting.join();
+  forbidding.join();
+  EXPECT_TRUE(forbidden);
+  EXPECT_TRUE(device.pinned.empty());
+}
+
+TEST_F(PinsTest, ALargerOneIsLockedWhenThoseThatItReplacesAreUnlocked) {
+  use(pages(0, 4));
+  use(pages(0, 4));
+  use(pages(2, 10));
+  device.unlocking.hold_next();
+  Pins::Pin* pin = nullptr;
+  std::thread replacing([&] {
+    bool met = false;
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    pin = pins.hold(device, pages(2, 10), met, lock);
+  });
+  device.unlocking.wait_until_held();
+  EXPECT_TRUE(covered(pages(0, 12)));
+  EXPECT_EQ(request(pages(0, 4)), nullptr);
+  device.unlocking.let_go();
+  replacing.join();
+  ASSERT_NE(pin, nullptr);
+  EXPECT_EQ(pin->span, pages(0, 12));
+  EXPECT_EQ(device.pinned.size(), 1U);
+  pins.unhold(pin);
 }
 
 }  // namespace
