@@ -1,6 +1,8 @@
 #include "operation/front_end.h"
 
+#include <algorithm>
 #include <array>
+#include <span>
 
 namespace blastoff::operation {
 namespace {
@@ -12,6 +14,8 @@ constinit std::size_t front_end_count = 0;
 }  // namespace
 
 void add_front_end(FrontEnd& front_end) {
+  const auto added = std::span(front_ends).first(front_end_count);
+  if (std::ranges::find(added, &front_end) != added.end()) return;
   front_end.first_routine_ = static_cast<RoutineId>(routine_count());
   front_ends[front_end_count++] = &front_end;
 }

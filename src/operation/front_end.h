@@ -49,8 +49,8 @@ class FrontEnd {
   RoutineId first_routine_ = 0;
 };
 
-/// Gives numbers to the front end's routines, after those of the front ends that were added before. Called once for
-/// each front end, when the library is loaded.
+/// Gives numbers to the front end's routines, after those of the front ends that were added before. Called for each
+/// front end when the library is loaded. A front end that has its numbers keeps them.
 void add_front_end(FrontEnd& front_end);
 
 /// The largest total number of routines.

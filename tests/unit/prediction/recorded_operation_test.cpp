@@ -14,7 +14,6 @@ namespace {
 class RecordedOperation : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (operation::routine_count() > 0) return;
     for (const intercept::RoutineTable* table : intercept::front_ends()) operation::add_front_end(table->front_end());
   }
 };

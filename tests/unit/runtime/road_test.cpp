@@ -174,6 +174,13 @@ TEST_F(Road, SmallInvalidAndTrivialCallsAreNoneOfItsBusiness) {
   EXPECT_TRUE(the_decider->told.empty());
 }
 
+TEST_F(Road, FrontEndsThatAreAddedAgainKeepTheirNumbers) {
+  const std::size_t count = operation::routine_count();
+  EXPECT_LE(count, operation::max_routines);
+  operation::add_front_end(blas::front_end());
+  EXPECT_EQ(operation::routine_count(), count);
+}
+
 TEST_F(Road, ResidencyAnswersOnceThereIsADevice) {
   the_decider->refusal = report::Refusal::none;
   call(50);
