@@ -21,7 +21,7 @@ namespace {
 using device::Error;
 using device::Result;
 
-/// Of waiting work only the operations are known. They count as those of products.
+/// Only the operations of waiting work are known. They count as those of products.
 double seconds_of_work(const decide::MachineModel& model, double flops) {
   const double known = model.device_rates.rate({decide::Family::gemm, decide::Precision::d}, flops);
   return flops / (known > 0 ? known : model.device_flops);

@@ -18,7 +18,7 @@ class SegmentPolicy {
   SegmentPolicy(device::Device& device, residency::Staging& staging, residency::FirstUseSettings settings);
 
   residency::Policy& policy();
-  /// Of the policy, which must have been made.
+  /// The tracker of the policy, which must have been made.
   const SegmentTracker* tracker() const { return tracker_; }
 
   /// Gives back the device memory of its operands. Returns false if there is no policy yet.
