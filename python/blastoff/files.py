@@ -68,6 +68,8 @@ KINDS = {
 
 def other_kind(text: str, wanted: str) -> str:
     """What a file of another kind than the wanted one is; "" if it is nothing of Blastoff's."""
+    if not text.strip():
+        return "it is empty"
     return next((f"it is {told}" for key, told in KINDS.items() if key != wanted and key in text), "")
 
 

@@ -23,6 +23,7 @@
 #include "report/leftovers.h"
 #include "report/marks.h"
 #include "report/run_space.h"
+#include "report/said.h"
 
 namespace blastoff::launcher {
 
@@ -37,8 +38,8 @@ constexpr std::time_t being_made = 60;
 /// The namespace of process ids that sees all processes of a machine (linux/proc_ns.h).
 constexpr std::uint64_t initial_namespace = 0xEFFFFFFC;
 /// Entries of a directory that has no members yet.
-constexpr std::array<std::string_view, 6> without_members{report::quota_file, report::on_disk, report::marks_file,
-                                                          "energy",           energy_lock,     joined_file};
+constexpr std::array<std::string_view, 7> without_members{
+    report::quota_file, report::on_disk, report::marks_file, report::said_file, "energy", energy_lock, joined_file};
 
 std::string of_user(const char* kind) {
   return std::string(kind) + "." + std::to_string(getuid()) + "." + platform::host_name() + ".";

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 
 #include "platform/errno_guard.h"
@@ -40,6 +43,15 @@ void write_traffic(Line line, const operation::TrafficCounters& traffic) {
   if (traffic.bytes_reused > 0) fmt::format_to(line, ", {} reused", format_bytes(traffic.bytes_reused));
 }
 
+/// Says once in a process why lines come to stderr.
+void tell_failure(const std::string& path, int error) {
+  static std::atomic<bool> told{false};
+  std::array<char, 128> cause{};
+  if (!told.exchange(true))
+    platform::log_line("cannot write calls to %.400s: %s; they are written here", path.c_str(),
+                       strerror_r(error, cause.data(), cause.size()));
+}
+
 /// Opens the file for each line, since the program may close any descriptor. Returns false if that fails.
 bool append_to_file(const CallLog& log, const std::string& line) {
   Context context;
@@ -48,8 +60,11 @@ bool append_to_file(const CallLog& log, const std::string& line) {
   context.host = platform::host_name();
   const platform::ErrnoGuard errno_stays;
   const NoWriteSignals no_signals;
-  Output file(open(expand_path(log.file, context).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666));
-  return file.valid() && write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  const std::string path = expand_path(log.file, context);
+  const Output file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666));
+  if (file.valid() && write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size())) return true;
+  tell_failure(path, errno);
+  return false;
 }
 
 void write_line(const Record& record, const operation::Operation* operation) {
@@ -87,7 +102,7 @@ std::string call_line(const Record& record, const operation::Operation* operatio
 }
 
 void log_calls(const CallLog& log) {
-  the_log = new CallLog{log.file.empty() ? "" : report_pattern(log.file), log.rank, log.start};
+  the_log = new CallLog{log.file.empty() ? "" : report_pattern(log.file, ".log"), log.rank, log.start};
 }
 
 bool logs_calls() {

@@ -1,5 +1,7 @@
 #include "runtime/device_context.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "platform/contained.h"
@@ -9,6 +11,7 @@
 #include "platform/numa.h"
 #include "platform/threads.h"
 #include "report/counter_file.h"
+#include "report/said.h"
 #include "residency/copy_policy.h"
 #include "residency/first_use_policy.h"
 #include "residency/in_place_policy.h"
@@ -164,8 +167,8 @@ void DeviceContext::choose_policy(const config::Settings& settings) {
   policy_reason_ = choice.reason;
   if (policy_reason_.empty()) return;
   asked_ = describe_request(settings);
-  platform::log_line("policy %s instead of %s: %s", preferred_ ? preferred_->name() : "copy", asked_.c_str(),
-                     policy_reason_.c_str());
+  report::tell_run(
+      fmt::format("policy {} instead of {}: {}", preferred_ ? preferred_->name() : "copy", asked_, policy_reason_));
 }
 
 tl::expected<void, std::string> DeviceContext::open_mirrors(const config::Settings& settings) {
@@ -289,7 +292,7 @@ void DeviceContext::say_once(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (said_.size() == max_lines || std::find(said_.begin(), said_.end(), reason) != said_.end()) return;
   said_.push_back(reason);
-  platform::log_line("%s; such calls run on the CPU", reason.c_str());
+  report::tell_run(reason + "; such calls run on the CPU");
 }
 
 void DeviceContext::count_copied(const std::string& reason) {

@@ -1,5 +1,6 @@
 #include "runtime/model_search.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -9,10 +10,10 @@
 #include "intercept/loaded_objects.h"
 #include "platform/folder.h"
 #include "platform/fork_guard.h"
-#include "platform/log.h"
 #include "platform/process.h"
 #include "platform/reserve.h"
 #include "platform/threads.h"
+#include "report/said.h"
 #include "runtime/user_cache.h"
 
 namespace blastoff::runtime {
@@ -69,7 +70,7 @@ std::optional<FoundModel> read_model(const std::string& path) {
   const platform::FromReserve for_json;
   auto file = decide::parse_model(*text);
   if (file) return FoundModel{std::move(*file), path};
-  platform::log_line("machine model %s is not used: %s", path.c_str(), file.error().c_str());
+  report::tell_run(fmt::format("machine model {} is not used: {}", path, file.error()));
   return std::nullopt;
 }
 

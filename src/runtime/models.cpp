@@ -1,14 +1,16 @@
 #include "runtime/models.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "device/open.h"
 #include "platform/contained.h"
-#include "platform/log.h"
 #include "platform/process.h"
 #include "platform/threads.h"
+#include "report/said.h"
 #include "runtime/settled_calls.h"
 
 namespace blastoff::runtime {
@@ -76,7 +78,7 @@ bool Models::find_host_model() {
   const std::lock_guard lock(mutex_);
   const bool named = !settings_.model.empty();
   host_model_ = named ? read_model(settings_.model) : model_of_host();
-  if (named && !host_model_) platform::log_line("no machine model %s: rates are assumed", settings_.model.c_str());
+  if (named && !host_model_) report::tell_run(fmt::format("no machine model {}: rates are assumed", settings_.model));
   if (host_model_) use(&*host_model_);
   return host_model_.has_value();
 }

@@ -25,6 +25,7 @@
 #include "platform/threads.h"
 #include "report/counter_file.h"
 #include "report/recorder.h"
+#include "report/said.h"
 #include "runtime/gate.h"
 #include "runtime/gathered_locks.h"
 #include "runtime/loading.h"
@@ -138,8 +139,7 @@ void Opener::start_devices(const operation::Operation* first) {
 }
 
 void Opener::find_devices(const operation::Operation* first) {
-  if (const std::string copies = intercept::describe_copies(); !copies.empty())
-    platform::log_line("%s", copies.c_str());
+  if (const std::string copies = intercept::describe_copies(); !copies.empty()) report::tell_run(copies);
   auto devices = DeviceSet::start(settings_, [this] { return is_unwanted(); });
   if (devices) {
     DeviceSet& opened = *devices->release();  // never destroyed, whatever fails from here on
@@ -162,7 +162,7 @@ void Opener::find_devices(const operation::Operation* first) {
     throw std::bad_alloc();  // the next call tries again
   } else if (!is_unwanted()) {
     failure_ = devices.error().message;
-    platform::log_line("%s; all calls run on the CPU", failure_.c_str());
+    report::tell_run(failure_ + "; all calls run on the CPU");
   }
 }
 

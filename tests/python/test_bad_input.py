@@ -90,6 +90,10 @@ def test_directories_without_permission(capsys, tmp_path):
         ("memory", '{"interception": 1}', "it is a report, which blastoff report reads"),
         ("predict", '{\n"interception": 1}', "it is a report, which blastoff report reads"),
         ("predict", '{"blastoff_machine": 1}', "it is a machine model, which blastoff predict --machine takes"),
+        ("report", "", "it is empty"),
+        ("memory", "\n", "it is empty"),
+        ("predict", "", "it is empty"),
+        ("site", "", "not a directory"),
     ],
 )
 def test_files_that_another_command_reads(capsys, write, words, text, told):

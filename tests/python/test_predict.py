@@ -439,6 +439,10 @@ def test_try_calls_that_are_too_small(tmp_path):
     assert line.startswith("blastoff: Too small for a GPU: all 6 calls (")
     (path,) = folder.iterdir()
     assert blastoff("predict", path).stdout.startswith("too small for a GPU: all 6 calls")
+    path.write_text(path.read_text().splitlines()[0] + '\n{"routine"')
+    assert blastoff("predict", path).stdout.startswith("nothing to predict: the trace holds no call\n")
+    (line,) = attempt(f"--trace={path}", "--", "true", status=2)
+    assert line.endswith(f"{path}: not a directory")
     (line,) = attempt(f"--trace={folder}", "--", "true", status=2)
     assert line.endswith("holds traces already; accepted: an empty or a new directory")
 

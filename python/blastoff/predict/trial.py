@@ -56,6 +56,8 @@ def folder_for_traces(path: str, is_rank: bool) -> Path:
     folder = Path(path).absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise CommandError(f"try: {path}: not a directory") from error
     except OSError as error:
         raise CommandError(f"try: {path}: {error.strerror}") from error
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -31,7 +31,7 @@ class Reader:
 
     def __init__(self, directory: Path, machines: Sequence[Machine]) -> None:
         if not directory.is_dir():
-            raise CommandError(f"site: {directory}: no such directory")
+            raise CommandError(f"site: {directory}: {'not a directory' if directory.exists() else 'no such directory'}")
         try:
             next(os.scandir(directory), None)
         except OSError as error:

@@ -21,6 +21,8 @@ def answer(prediction: Mapping[str, Any]) -> str:
     """One line that says whether a GPU node would help, which one, and how much."""
     machines = prediction["machines"]
     best = machines[0]
+    if not best["totals"]["calls"] and not best["small_calls"]:
+        return "nothing to predict: the trace holds no call"
     if is_too_small(best):
         return f"too small for a GPU: {small_calls(best)}"
     before, after = quantities.duration(best["traced_seconds"]), quantities.duration(best["predicted_seconds"])
