@@ -9,6 +9,7 @@ from blastoff import columns
 from blastoff.job import processes, program, runs
 from blastoff.job.view import table, words
 from blastoff.lab.view import output
+from blastoff.lab.view import words as laboratory
 from blastoff.top import frame, view
 
 HEADINGS = ["routine", "calls", "seconds", "moved"]
@@ -55,12 +56,19 @@ def test_the_width_is_that_of_the_terminal(monkeypatch):
 
 @pytest.mark.parametrize("width", [80, 118])
 def test_the_laboratory_fits_the_terminal(width):
-    """Names of problems keep their ends, and no time is cut."""
+    """Problems, which have numbers, are whole, and so are times."""
     found = json.loads((offload.ROOT / "bench" / "results" / "h200-2026-11-23-lab.json").read_text())
     whole, lines = output.text(found).splitlines(), output.text(found, width).splitlines()
     assert max(map(len, lines)) <= width < max(map(len, whole))
-    row = next(line for line in lines if line.startswith("bfs") and "remote" in line)
-    assert row.split()[1].startswith("65") and row.endswith("2.79 ms")
+    bfs = next(place for place, line in enumerate(lines) if line.startswith("bfs, "))
+    assert lines[bfs] in {f"{row['application']}, {row['problem']}" for row in found["sets"]["applications"]["rows"]}
+    assert "..." not in "".join(lines) and any("remote" in line and line.endswith("2.79 ms") for line in lines[bfs + 1 : bfs + 9])
+
+
+def test_the_laboratory_sorts_by_how_much_does_not_fit():
+    times = dict.fromkeys(("allocation", "initialisation", "moving", "computation", "reading", "release", "total"), 1.0)
+    rows = [{"application": "bfs", "problem": "4 nodes", "mode": "system", "ratio": ratio, **times} for ratio in (0.8, 1.5, 1.2)]
+    assert [row[3] for row in laboratory.oversubscribed(rows)[1]] == ["0.8", "1.2", "1.5"]
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from blastoff.columns import GAP, LEAST_NAME, LEAST_TEXT, pairs, shortened, terminal_width
+from blastoff.columns import GAP, LEAST_TEXT, pairs, terminal_width
 from blastoff.errors import CommandError
 from blastoff.lab.view import words
 
@@ -33,32 +33,46 @@ def _length(table: list[list[str]]) -> int:
 
 
 def fitting(table: list[list[str]], width: int) -> list[list[str]]:
-    """The columns of a table without those that do not fit. The names of problems are shortened first."""
+    """The columns of a table without those that do not fit."""
     kept = table
-    for leaving in ("", *words.DROPPED):
-        kept = [column for column in kept if column[0] != leaving]
-        names = next((column for column in kept if column[0] == words.PROBLEM), [])
-        least = min(LEAST_NAME, _width(names)) if names else 0
-        room = width - _length(kept) + (_width(names) if names else 0)
-        if room >= least:
+    for leaving in words.DROPPED:
+        if _length(kept) <= width:
             break
-    return [[column[0], *(shortened(name, max(room, least)) for name in column[1:])] if column is names else column for column in kept]
+        kept = [column for column in kept if column[0] != leaving]
+    return kept
 
 
-def aligned(table: words.Table, width: int | None = None) -> list[str]:
-    """A table as lines of text: words to the left, times to the right. `width`: characters in a line, if they are limited."""
-    headings, body = table
-    kept = [[heading, *[row[place] for row in body]] for place, heading in enumerate(headings)]
-    if width is not None:
-        kept = fitting(kept, width)
-    high = max(len(_heading(column)) for column in kept)
+def lined_up(table: list[list[str]]) -> list[str]:
+    """Columns as lines: the heading's lines, then one for each row."""
+    high = max(len(_heading(column)) for column in table)
     lines = []
-    for column in kept:
+    for column in table:
         above = _heading(column)
         cells = [""] * (high - len(above)) + above + column[1:]
         to_left = all(not cell[:1].isdigit() for cell in column[1:])
         lines.append([cell.ljust(_width(column)) if to_left else cell.rjust(_width(column)) for cell in cells])
     return [GAP.join(row).rstrip() for row in zip(*lines, strict=True)]
+
+
+def aligned(table: words.Table, width: int | None = None) -> list[str]:
+    """A table as lines of text: words to the left, times to the right. `width`: characters in a line, if they are limited. Where columns would be
+    left out, the problem is a line above its rows instead of a column."""
+    headings, body = table
+    kept = [[heading, *[row[place] for row in body]] for place, heading in enumerate(headings)]
+    if width is None or _length(kept) <= width:
+        return lined_up(kept)
+    if words.PROBLEM not in headings:
+        return lined_up(fitting(kept, width))
+    named, rest = kept[: headings.index(words.PROBLEM) + 1], kept[headings.index(words.PROBLEM) + 1 :]
+    problems = [", ".join(names) for names in zip(*[column[1:] for column in named], strict=True)]
+    lines = lined_up(fitting(rest, width - len(GAP)))
+    rows = lines[len(lines) - len(body) :]
+    found = [GAP + line for line in lines[: len(lines) - len(body)]]
+    for place, (problem, row) in enumerate(zip(problems, rows, strict=True)):
+        if place == 0 or problem != problems[place - 1]:
+            found += textwrap.wrap(problem, max(LEAST_TEXT, width))
+        found.append(GAP + row)
+    return found
 
 
 def text(document: dict[str, Any], width: int | None = None) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib
 
@@ -11,30 +11,25 @@ from blastoff.lab.view.words import MODES
 from blastoff.view.bars import legend, scale, tick
 from blastoff.view.figures import FAINT, draw
 
-COLOURS = dict(
-    zip(
-        MODES,
-        (
-            "#8d99ae",
-            "#c8553d",
-            "#e09f3e",
-            "#f2c14e",
-            "#a44a9c",
-            "#0f7b6c",
-            "#4f7cac",
-            "#2f4b7c",
-            "#7ba7c7",
-            "#1b2a49",
-            "#555555",
-            "#b07d62",
-            "#6aa84f",
-            "#c06c9e",
-            "#8a7196",
-            "#6b4f7a",
-        ),
-        strict=True,
-    )
-)
+LINES = {
+    "explicit": ("#7d879c", "-"),
+    "managed": ("#c8553d", "-"),
+    "managed prefetch": ("#c9812a", "-"),
+    "managed prefetch back": ("#c9812a", "--"),
+    "managed remote": ("#b155a9", "-"),
+    "system": ("#0f8f7c", "-"),
+    "system prefetch": ("#3f7fc4", "-"),
+    "system prefetch back": ("#3f7fc4", "--"),
+    "system base pages": ("#0f8f7c", ":"),
+    "system huge pages": ("#0f8f7c", "--"),
+    "page-locked": ("#8b8b2e", "-"),
+    "blocks": ("#a9714f", "-"),
+    "blocks over malloc": ("#a9714f", "--"),
+    "chunks": ("#c06c9e", "-"),
+    "Qiskit Aer, CPU": ("#8463b8", "-"),
+    "Qiskit Aer, GPU": ("#8463b8", "--"),
+}
+"""Colour and style of each mode's curve. Every colour can be seen on white and on the dark ground of the page."""
 PHASES = {
     "allocation": "#8d99ae",
     "initialisation": "#4f7cac",
@@ -45,12 +40,22 @@ PHASES = {
 }
 WIDE, HALF = 10.6, 5.2
 FONT_SIZE = 9
+LEGEND_CHARACTERS, LINE_CHARACTERS = 64, 7
+"""Characters that fit above a figure of half the width, and those that the line of a name takes."""
+INCHES_A_NAME = 0.19
 LEAST_LABELS = 2
 """The fewest labels of an axis."""
 
 Rows = list[dict[str, Any]]
-Plot = tuple[str, str]
-"""A heading and a figure."""
+
+
+class Plot(NamedTuple):
+    """A figure of the page."""
+
+    heading: str
+    figure: str
+    is_wide: bool = False
+    """Whether it takes the width of the page."""
 
 
 def curves(rows: Rows, across: str, value: Callable[[dict[str, Any]], float | None], label: str, logarithmic: bool = True) -> str:
@@ -60,7 +65,8 @@ def curves(rows: Rows, across: str, value: Callable[[dict[str, Any]], float | No
         for mode in MODES:
             points = sorted((row[across], seconds) for row in rows if row["mode"] == mode and (seconds := value(row)))
             if points:
-                axes.plot(*zip(*points, strict=True), color=COLOURS[mode], marker="o", markersize=3, linewidth=1.4, label=mode)
+                colour, style = LINES[mode]
+                axes.plot(*zip(*points, strict=True), color=colour, linestyle=style, marker="o", markersize=3, linewidth=1.4, label=mode)
         if logarithmic:
             axes.set_xscale("log")
             label_decades(axes.xaxis, quantities.size)
@@ -71,9 +77,11 @@ def curves(rows: Rows, across: str, value: Callable[[dict[str, Any]], float | No
         axes.set_xlabel(label)
         axes.grid(color=FAINT, linewidth=0.7)
         if axes.lines:
-            legend(axes)
+            legend(axes, columns)
 
-    return draw(HALF, 3.1, fill, font_size=FONT_SIZE)
+    names = {row["mode"] for row in rows}
+    columns = max(1, LEGEND_CHARACTERS // (max(map(len, names), default=0) + LINE_CHARACTERS))
+    return draw(HALF, 2.5 + INCHES_A_NAME * math.ceil(len(names) / columns), fill, font_size=FONT_SIZE)
 
 
 def label_decades(axis: Any, text: Callable[[float], str]) -> None:
@@ -100,7 +108,7 @@ def daxpy(rows: Rows) -> list[Plot]:
     for inner in few_and_many(rows):
         chosen = [row for row in rows if row["inner"] == inner]
         launches = f"{inner} launch{'' if inner == 1 else 'es'} per touch"
-        found += [(f"{name[0].upper()}{name[1:]}, {launches}", curves(chosen, "bytes", value, "size")) for name, value in DAXPY_TIMES]
+        found += [Plot(f"{name[0].upper()}{name[1:]}, {launches}", curves(chosen, "bytes", value, "size")) for name, value in DAXPY_TIMES]
     return found + sweeps(rows)
 
 
@@ -116,20 +124,20 @@ def sweeps(rows: Rows) -> list[Plot]:
     chosen, where = [row for row in rows if row["bytes"] == size], quantities.size(size)
     label = "launches per touch"
     found = [
-        (f"Kernels of a round, {where}", curves(chosen, "inner", lambda row: row["kernel"], label, logarithmic=False)),
-        (f"Whole round, {where}", curves(chosen, "inner", lambda row: row["total_later"], label, logarithmic=False)),
+        Plot(f"Kernels of a round, {where}", curves(chosen, "inner", lambda row: row["kernel"], label, logarithmic=False)),
+        Plot(f"Whole round, {where}", curves(chosen, "inner", lambda row: row["total_later"], label, logarithmic=False)),
     ]
     for inner in few_and_many(chosen):
         of_this = [row for row in chosen if row["inner"] == inner]
         grown = [{"mode": row["mode"], "rounds": k, "total": total} for row in of_this for k, total in enumerate(row["totals"], start=1)]
         launches = f"{inner} launch{'' if inner == 1 else 'es'} per touch"
-        found.append((f"All rounds, {where}, {launches}", curves(grown, "rounds", lambda row: row["total"], "rounds", logarithmic=False)))
+        found.append(Plot(f"All rounds, {where}, {launches}", curves(grown, "rounds", lambda row: row["total"], "rounds", logarithmic=False)))
     for inner in few_and_many(rows):
         of_this = [row for row in rows if row["inner"] == inner and "whole" in row]
         if of_this:
             launches = f"{inner} launch{'' if inner == 1 else 'es'} per touch"
             title = f"All rounds with allocation and initialisation, {launches}"
-            found.append((title, curves(of_this, "block_bytes", lambda row: row["whole"], "size per thread block")))
+            found.append(Plot(title, curves(of_this, "block_bytes", lambda row: row["whole"], "size per thread block")))
     return found
 
 
@@ -161,14 +169,14 @@ def pages(rows: Rows) -> list[Plot]:
         return []
     names = [f"{row['mode']} by {row['by']}" for row in touched]
     series = {"first touch": ("#c8553d", [row["first"] for row in touched]), "second touch": ("#0f7b6c", [row["second"] for row in touched])}
-    return [("First and second touch", bars(names, series))]
+    return [Plot("First and second touch", bars(names, series), is_wide=True)]
 
 
 def oversubscription(rows: Rows) -> list[Plot]:
     label = "data / free memory"
     return [
-        ("A later pass", curves(rows, "ratio", lambda row: row["pass_later"], label, logarithmic=False)),
-        ("All passes and the way back", curves(rows, "ratio", lambda row: row["total"], label, logarithmic=False)),
+        Plot("A later pass", curves(rows, "ratio", lambda row: row["pass_later"], label, logarithmic=False)),
+        Plot("All passes and the way back", curves(rows, "ratio", lambda row: row["total"], label, logarithmic=False)),
     ]
 
 
@@ -179,7 +187,7 @@ def applications(rows: Rows) -> list[Plot]:
         size = max(row["bytes"] for row in rows if row["application"] == name)
         chosen = [row for row in rows if (row["application"], row["bytes"]) == (name, size)]
         series = {phase: (colour, [row[phase] for row in chosen]) for phase, colour in PHASES.items()}
-        found.append((f"{name}: {chosen[0]['problem']}", bars([row["mode"] for row in chosen], series)))
+        found.append(Plot(f"{name}: {chosen[0]['problem']}", bars([row["mode"] for row in chosen], series), is_wide=True))
     return found + iterations(rows)
 
 
@@ -195,7 +203,7 @@ def iterations(rows: Rows) -> list[Plot]:
         if chosen[0]["bytes"] < max(row["bytes"] for row in rows if row["application"] == name and row.get("initialised_by") == by):
             continue
         laps = [{"mode": row["mode"], "lap": place, "seconds": taken} for row in chosen for place, taken in enumerate(row["laps"], start=1)]
-        found.append((f"Iterations of {name}: {problem}", curves(laps, "lap", lambda row: row["seconds"], "iteration", logarithmic=False)))
+        found.append(Plot(f"Iterations of {name}: {problem}", curves(laps, "lap", lambda row: row["seconds"], "iteration", logarithmic=False)))
     return found
 
 
@@ -205,7 +213,7 @@ def oversubscribed(rows: Rows) -> list[Plot]:
     found = []
     for name, problem in dict.fromkeys((row["application"], row["problem"]) for row in rows):
         chosen = [row for row in rows if (row["application"], row["problem"]) == (name, problem)]
-        found.append((f"{name}, oversubscribed: {problem}", curves(chosen, "ratio", lambda row: row["total"], label, logarithmic=False)))
+        found.append(Plot(f"{name}, oversubscribed: {problem}", curves(chosen, "ratio", lambda row: row["total"], label, logarithmic=False)))
     return found
 
 

@@ -99,8 +99,11 @@ def applications(rows: list[dict[str, Any]]) -> Table:
 
 
 def oversubscribed(rows: list[dict[str, Any]]) -> Table:
-    headings, body = applications(rows)
-    ratios = [f"{row['ratio']:g}" for row in rows]
+    """The smallest and the largest ratio are measured first; the table has them in order."""
+    problems = list(dict.fromkeys((row["application"], row["problem"]) for row in rows))
+    in_order = sorted(rows, key=lambda row: (problems.index((row["application"], row["problem"])), row["ratio"]))
+    headings, body = applications(in_order)
+    ratios = [f"{row['ratio']:g}" for row in in_order]
     return [*headings[:3], "data / free", *headings[3:]], [[*cells[:3], ratio, *cells[3:]] for cells, ratio in zip(body, ratios, strict=True)]
 
 
