@@ -201,7 +201,9 @@ class Runs:
 
     def run(self, mode: Mode, program: pathlib.Path) -> dict:
         self.number += 1
-        folder, reports = self.scratch / f"run-{self.number}", self.scratch / f"reports-{self.number}"
+        # Earlier runs count for the same command in the same directory.
+        folder, reports = self.scratch / "run", self.scratch / f"reports-{self.number}"
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         self.application.prepare(folder, self.layout)
         command = [*self.options.starter, str(self.layout.ranks), str(program)]
@@ -246,6 +248,7 @@ class Runs:
             "moving": totals.transfer_seconds / max(1, self.layout.ranks) if totals.offloaded else None,
             "reuse": totals.operand_reuse if totals.bytes_to_device else None,
             "joules": sum(energy.joules.values()) if energy and energy.joules else None,
+            "claimed": job.verdict.saved,
             "calls": totals.calls,
             "offloaded": totals.offloaded,
         }

@@ -14,7 +14,8 @@ without Blastoff. A layout is ranks x threads. MuST under Debian's Open MPI need
 For each layout and mode: seconds of the whole job, and of these in BLAS and LAPACK (the busiest rank's wall time in calls) and waiting for data
 (mean of the ranks); how often a byte that came to the device was used there; the energy of processors and GPUs; the difference of the result
 from that of the CPU. `cpu` has the processor's kernels (bench/kernels.py), as all other modes; its seconds in calls are those of a further run
-with --device none. `default` follows `first`, so it knows that run's times. A mode that this machine does not have says why. The fastest of
+with --device none, which tells later runs what the CPU takes. `default` follows `first`, so it knows that run's times, too. The file of --output
+also has the seconds that each run claims to have saved. A mode that this machine does not have says why. The fastest of
 --repeats counts.
 """
 

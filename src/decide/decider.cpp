@@ -77,6 +77,11 @@ class SizeAndDepthDecider : public Decider {
     return large ? measured_cpu_seconds_of_large(operation) : cpu_seconds(operation, 0);
   }
 
+  double seconds_on_cpu_alone(const operation::Operation& operation) const override {
+    const bool large = !operation.work.memory_bound && operation.shape == 0;
+    return large ? seconds_on_cpu_alone_of_large(operation) : cpu_seconds(operation, 0);
+  }
+
   void use(const MachineModel& model) override {
     link_.assume(model);
     matrices_.assume(model);
@@ -109,6 +114,7 @@ class SizeAndDepthDecider : public Decider {
   }
   virtual double cpu_seconds_of_large(const operation::Operation&, double) const { return 0; }
   virtual double measured_cpu_seconds_of_large(const operation::Operation&) const { return 0; }
+  virtual double seconds_on_cpu_alone_of_large(const operation::Operation&) const { return 0; }
   virtual void observe_large(const operation::Operation& operation, const Observation& observation) {
     if (observation.operands_kept && needs_reuse(operation))
       reuse_.learn(observation.bytes_to_device, observation.bytes_reused);
@@ -175,6 +181,9 @@ class TimeDecider final : public SizeAndDepthDecider {
   }
   double measured_cpu_seconds_of_large(const operation::Operation& operation) const override {
     return times_.measured_cpu_seconds(operation);
+  }
+  double seconds_on_cpu_alone_of_large(const operation::Operation& operation) const override {
+    return times_.seconds_on_cpu_alone(operation);
   }
   void observe_large(const operation::Operation& operation, const Observation& observation) override {
     times_.observe(operation, observation);

@@ -20,8 +20,10 @@ struct Observation {
   bool operands_kept = false;  ///< the operands stay on the device, for later calls
   bool typical = true;  ///< false: later calls will take less time, since the device was not quite ready or the CPU
                         ///< disturbed
-  double seconds = 0;   ///< wall time of the computation with its copies, without failed attempts. On the device it
-                        ///< includes the page faults that tracking the operands has cost since their latest use
+  bool beside_device = false;  ///< the CPU made it in a rank whose device is open. While the other ranks of its node
+                               ///< wait for theirs, a core computes faster than it would if all ranks computed
+  double seconds = 0;  ///< wall time of the computation with its copies, without failed attempts. On the device it
+                       ///< includes the page faults that tracking the operands has cost since their latest use
   std::uint64_t bytes_to_device = 0;
   std::uint64_t bytes_from_device = 0;
   std::uint64_t bytes_reused = 0;  ///< bytes that the call found on the device
@@ -73,8 +75,14 @@ class Decider {
   /// earlier one, by calls of about this size, or by a calibration of the CPU. 0: nothing was measured.
   virtual double measured_cpu_seconds(const operation::Operation&) const { return 0; }
 
-  /// cpu_rates() returns what this run's calls have shown, for later runs. recall() takes the rates of an earlier run,
-  /// and is called once.
+  /// The same for a run on the CPU alone: calls that were made beside a device (Observation::beside_device) do not
+  /// count.
+  virtual double seconds_on_cpu_alone(const operation::Operation& operation) const {
+    return measured_cpu_seconds(operation);
+  }
+
+  /// cpu_rates() returns what this run's calls have shown of a run on the CPU alone, for later runs. recall() takes the
+  /// rates of an earlier run, and is called once.
   virtual std::vector<CpuRate> cpu_rates() const { return {}; }
   virtual void recall(const std::vector<CpuRate>&) {}
 

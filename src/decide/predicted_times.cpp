@@ -128,9 +128,10 @@ const PredictedTimes::Class* PredictedTimes::known_class_at(const Place& place) 
 /// Fills in the guesses of a class. Called once, when the class is new.
 void PredictedTimes::ask_neighbours(Class& times, const Place& place) const {
   const double earlier = rate_of_earlier_run(place.key());
-  const double cpu = earlier > 0 ? earlier : rate_of_neighbours(place, &Class::cpu_per_flop);
+  const double cpu = earlier > 0 ? earlier : rate_of_neighbours(place, &PredictedTimes::latest_cpu_rate);
   times.cpu_guess.store(static_cast<float>(cpu), relaxed);
-  times.device_guess.store(static_cast<float>(rate_of_neighbours(place, &Class::device_per_flop)), relaxed);
+  const double device = rate_of_neighbours(place, &PredictedTimes::latest_device_rate);
+  times.device_guess.store(static_cast<float>(device), relaxed);
 }
 
 /// Interpolates between the nearest class with less work and the nearest with more, weighted by their distances.
@@ -148,7 +149,7 @@ PredictedTimes::Neighbour PredictedTimes::nearest(const Place& place, int direct
       for (const std::int64_t bytes : {place.bytes - shift, place.bytes + shift}) {
         const Place there{place.routine, place.flops + direction * distance, bytes};
         const Class* const known = there.flops < 0 || bytes < 0 ? nullptr : known_class_at(there);
-        const double found = known == nullptr ? 0.0 : static_cast<double>((known->*rate).load(relaxed));
+        const double found = known == nullptr ? 0.0 : (this->*rate)(*known);
         if (found > 0) return {found, static_cast<double>(std::max(distance, shift))};
       }
     }
@@ -167,16 +168,24 @@ double PredictedTimes::measured_cpu_seconds(const operation::Operation& operatio
   const Class* const times = known_class_at(place);
   double rate = times == nullptr ? 0 : mean_cpu_rate(*times);
   if (rate <= 0 && times != nullptr) rate = static_cast<double>(times->cpu_guess.load(relaxed));
-  if (rate <= 0) rate = rate_of_neighbours(place, &Class::cpu_per_flop);
+  if (rate <= 0) rate = rate_of_neighbours(place, &PredictedTimes::latest_cpu_rate);
   // The model has rates of the CPU only if the CPU of this machine was calibrated with a BLAS that is loaded.
+  return rate > 0 ? rate * operation.work.flops : model_.load(std::memory_order_acquire)->cpu_seconds_of(operation);
+}
+
+double PredictedTimes::seconds_on_cpu_alone(const operation::Operation& operation) const {
+  const Place place = place_of(operation);
+  const Class* const times = known_class_at(place);
+  double rate = times == nullptr ? 0 : rate_on_cpu_alone(*times);
+  if (rate <= 0) rate = rate_of_neighbours(place, &PredictedTimes::rate_on_cpu_alone);
   return rate > 0 ? rate * operation.work.flops : model_.load(std::memory_order_acquire)->cpu_seconds_of(operation);
 }
 
 std::vector<CpuRate> PredictedTimes::cpu_rates() const {
   std::vector<CpuRate> rates;
   for (const Class& each : classes_) {
-    const bool timed = each.cpu_per_flop.load(relaxed) > 0;
-    if (timed) rates.push_back({each.key.load(relaxed), mean_cpu_rate(each)});
+    const double rate = latest_cpu_rate(each) > 0 ? rate_on_cpu_alone(each) : 0;
+    if (rate > 0) rates.push_back({each.key.load(relaxed), rate});
   }
   return rates;
 }
@@ -344,7 +353,7 @@ void PredictedTimes::observe(const operation::Operation& operation, const Observ
 
 void PredictedTimes::learn_cpu(Class& times, double flops, const Observation& observation) {
   // Calls that we have disturbed count only as long as there are no others.
-  const bool timed = times.cpu_flops.load(relaxed) > 0;
+  const bool timed = times.cpu.number.load(relaxed) > 0;
   if (observation.typical && !timed) times.cpu_per_flop.store(0, relaxed);
   const bool known = timed || rate_of_earlier_run(times.key.load(relaxed)) > 0;
   if (observation.typical || !known) average(times.cpu_per_flop, observation.seconds / flops);
@@ -355,22 +364,47 @@ void PredictedTimes::learn_cpu(Class& times, double flops, const Observation& ob
   add(budget_of(times, &Class::for_device), share_for_trials * all);
   times.cpu_calls.fetch_add(observation.calls, relaxed);
   if (!observation.typical) return;
-  times.cpu_seconds.store(times.cpu_seconds.load(relaxed) + observation.seconds, relaxed);
-  times.cpu_flops.store(times.cpu_flops.load(relaxed) + flops, relaxed);
-  times.cpu_timed.fetch_add(1, relaxed);
+  times.cpu.add(observation.seconds, flops);
+  if (!observation.beside_device) times.cpu_alone.add(observation.seconds, flops);
+}
+
+void PredictedTimes::CpuCalls::add(double its_seconds, double its_flops) {
+  seconds.store(seconds.load(relaxed) + its_seconds, relaxed);
+  flops.store(flops.load(relaxed) + its_flops, relaxed);
+  number.fetch_add(1, relaxed);
+}
+
+double PredictedTimes::latest_cpu_rate(const Class& times) const {
+  return static_cast<double>(times.cpu_per_flop.load(relaxed));
+}
+
+double PredictedTimes::latest_device_rate(const Class& times) const {
+  return static_cast<double>(times.device_per_flop.load(relaxed));
 }
 
 /// Returns the mean over all calls as the measured rate; decisions use the moving average of the latest calls instead.
-/// An earlier run counts as some calls: a few trials between calls on the device find threads asleep and pages that
-/// have to be faulted in. Calls that we have disturbed count only if there is nothing else. 0: unknown.
+/// Calls that we have disturbed count only if there is nothing else. 0: unknown.
 double PredictedTimes::mean_cpu_rate(const Class& times) const {
+  const double mean = mean_with_earlier_run(times, times.cpu);
+  return mean > 0 ? mean : latest_cpu_rate(times);
+}
+
+/// The same without the calls that were made beside a device.
+double PredictedTimes::rate_on_cpu_alone(const Class& times) const {
+  const double mean = mean_with_earlier_run(times, times.cpu_alone);
+  return mean > 0 || times.cpu.number.load(relaxed) > 0 ? mean : latest_cpu_rate(times);
+}
+
+/// An earlier run counts as some calls: a few trials between calls on the device find threads asleep and pages that
+/// have to be faulted in. 0: there was none, and no calls.
+double PredictedTimes::mean_with_earlier_run(const Class& times, const CpuCalls& calls) const {
   constexpr double calls_of_earlier_run = 16;
   const double earlier = rate_of_earlier_run(times.key.load(relaxed));
-  const double flops = times.cpu_flops.load(relaxed);
-  if (flops <= 0) return earlier > 0 ? earlier : static_cast<double>(times.cpu_per_flop.load(relaxed));
-  const double own = times.cpu_seconds.load(relaxed) / flops;
-  const double calls = times.cpu_timed.load(relaxed);
-  return earlier > 0 ? (earlier * calls_of_earlier_run + own * calls) / (calls_of_earlier_run + calls) : own;
+  const double flops = calls.flops.load(relaxed);
+  if (flops <= 0) return earlier;
+  const double own = calls.seconds.load(relaxed) / flops;
+  const double number = calls.number.load(relaxed);
+  return earlier > 0 ? (earlier * calls_of_earlier_run + own * number) / (calls_of_earlier_run + number) : own;
 }
 
 std::uint32_t PredictedTimes::settled_calls(const operation::Operation& operation) {

@@ -60,6 +60,8 @@ class PredictedTimes {
   double cpu_seconds(const operation::Operation& operation, double device_seconds) const;
   /// See Decider::measured_cpu_seconds().
   double measured_cpu_seconds(const operation::Operation& operation) const;
+  /// See Decider::seconds_on_cpu_alone().
+  double seconds_on_cpu_alone(const operation::Operation& operation) const;
 
   /// See Decider. The rates are those of classes that have been timed; in a later run they replace the guesses from
   /// neighbours.
@@ -68,22 +70,28 @@ class PredictedTimes {
 
  private:
   /// Times in seconds; 0: not known.
+  struct CpuCalls {
+    std::atomic<double> seconds{0};
+    std::atomic<double> flops{0};
+    std::atomic<std::uint32_t> number{0};
+
+    void add(double its_seconds, double its_flops);
+  };
   struct Class {
     std::atomic<std::uint64_t> key{0};
     std::atomic<float> cpu_per_flop{0};
-    std::atomic<float> device_per_flop{0};    ///< without transfers
-    std::atomic<double> cpu_seconds{0};       ///< sum over calls on the CPU that we have not disturbed
-    std::atomic<double> cpu_flops{0};         ///< operations of the calls in cpu_seconds
-    std::atomic<std::uint32_t> cpu_timed{0};  ///< number of the calls in cpu_seconds
-    std::atomic<float> cpu_guess{0};          ///< per operation, from an earlier run or from neighbours
-    std::atomic<float> device_guess{0};       ///< per operation, from neighbours
-    std::atomic<bool> found{false};           ///< device_per_flop comes from calls that found most of their matrices on
-                                              ///< the device
-    std::atomic<float> device_seconds{0};     ///< of a call, with everything
-    std::atomic<float> per_byte{0};           ///< for copying a matrix to the device; 0: the rate of all classes
-    std::atomic<float> brought{0};            ///< bytes copied to the device by the latest call there
-    std::atomic<float> for_cpu{0};            ///< seconds that may be spent to time the CPU
-    std::atomic<float> for_device{0};         ///< seconds that may be spent to time the device
+    std::atomic<float> device_per_flop{0};  ///< without transfers
+    CpuCalls cpu;                           ///< that we have not disturbed
+    CpuCalls cpu_alone;                     ///< those of them that were not made beside a device
+    std::atomic<float> cpu_guess{0};        ///< per operation, from an earlier run or from neighbours
+    std::atomic<float> device_guess{0};     ///< per operation, from neighbours
+    std::atomic<bool> found{false};         ///< device_per_flop comes from calls that found most of their matrices on
+                                            ///< the device
+    std::atomic<float> device_seconds{0};   ///< of a call, with everything
+    std::atomic<float> per_byte{0};         ///< for copying a matrix to the device; 0: the rate of all classes
+    std::atomic<float> brought{0};          ///< bytes copied to the device by the latest call there
+    std::atomic<float> for_cpu{0};          ///< seconds that may be spent to time the CPU
+    std::atomic<float> for_device{0};       ///< seconds that may be spent to time the device
     std::atomic<std::uint32_t> device_calls{0};
     std::atomic<std::uint32_t> cpu_calls{0};
   };
@@ -95,8 +103,8 @@ class PredictedTimes {
     std::int64_t bytes = 0;
     std::uint64_t key() const;
   };
-  /// A rate that a class has learnt: cpu_per_flop or device_per_flop.
-  using Rate = std::atomic<float> Class::*;
+  /// A rate that a class has learnt; 0: unknown.
+  using Rate = double (PredictedTimes::*)(const Class&) const;
   /// The time that a class may spend on trials: for_cpu or for_device.
   using Budget = std::atomic<float> Class::*;
   struct Neighbour {
@@ -128,7 +136,11 @@ class PredictedTimes {
   std::atomic<float>& budget_of(Class& times, Budget budget);
   bool spend(Class& times, Budget budget, double cost);
   void learn_cpu(Class& times, double flops, const Observation& observation);
+  double latest_cpu_rate(const Class& times) const;
+  double latest_device_rate(const Class& times) const;
   double mean_cpu_rate(const Class& times) const;
+  double rate_on_cpu_alone(const Class& times) const;
+  double mean_with_earlier_run(const Class& times, const CpuCalls& calls) const;
   void learn_device(Class& times, const operation::Operation& operation, const Observation& observation);
   static bool is_first_to_find(Class& times, const Observation& observation);
   bool learn_bringing(Class& times, double with_all_there, const Observation& observation) const;

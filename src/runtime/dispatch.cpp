@@ -114,17 +114,29 @@ void time_on_device(report::Record& record, const report::CallTime& time, std::o
   record.share = time.share;
 }
 
+// What else ran while the CPU made a call.
+struct Beside {
+  bool opening = false;  // Blastoff's threads
+  bool device = false;   // see decide::Observation::beside_device
+
+  bool anything() const { return opening || device; }
+};
+
 // Sets the wall time of a call that the CPU has made in `made` seconds. Without Blastoff it would have taken no longer,
-// and no longer than `usual` seconds (0: unknown), since Blastoff's threads may have disturbed it.
+// unless it was faster beside a device. `usual`: seconds that such calls take on the CPU alone; 0: unknown.
 void time_on_cpu(report::Record& record, const report::CallTime& time, std::optional<double> own_seconds, double made,
-                 double usual) {
+                 double usual, const Beside& beside) {
   record.wall_seconds = own_seconds ? time.share * *own_seconds : time.wall;
   record.known_cpu_seconds = record.wall_seconds;
   record.share = time.share;
   if (own_seconds) return;
   const double ours = time.elapsed - made + time.recording_inside;
   record.known_cpu_seconds = std::max(0.0, time.wall - time.share * ours);
-  if (usual > 0 && time.whole) record.known_cpu_seconds = std::min(record.known_cpu_seconds, time.share * usual);
+  if (usual <= 0 || !time.whole) return;
+  if (beside.device)
+    record.known_cpu_seconds = time.share * usual;
+  else if (beside.opening)
+    record.known_cpu_seconds = std::min(record.known_cpu_seconds, time.share * usual);
 }
 
 // Makes the call where it was placed. If that refuses, record.refusal says why.
@@ -150,7 +162,7 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
         record.cpu_seconds =
             gathered != nullptr ? gathered->together() : process.decider().cpu_seconds(operation, seconds);
       if (!record.verified && gathered == nullptr)
-        measured = process.seconds_on_cpu(operation.work.flops, process.decider().measured_cpu_seconds(operation));
+        measured = process.seconds_on_cpu(operation.work.flops, process.decider().seconds_on_cpu_alone(operation));
       report::memory_gauge().to_device += record.traffic.bytes_to_device;
       report::memory_gauge().from_device += record.traffic.bytes_from_device;
     }
@@ -225,7 +237,7 @@ void settle(std::uint64_t likeness, const Operation& operation, const report::Re
   if (calls == 0 || usual <= 0 || record.seconds <= 0) return;
   // The usual time is taken, since the latest call may have been interrupted. That call is judged and recorded already.
   report::Record typical = record;
-  typical.wall_seconds = record.known_cpu_seconds * usual / record.seconds;
+  typical.wall_seconds = std::min(record.wall_seconds, record.known_cpu_seconds) * usual / record.seconds;
   typical.seconds = usual;
   settle_calls(likeness, calls, typical);
 }
@@ -279,8 +291,12 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   const bool observed = judged && record.refusal != Refusal::switched_off;
   const bool opens_later = record.refusal == Refusal::not_open;
   if (observed) Process::instance().leave_to_cpu(operation);
-  const bool disturbed = observed && Process::instance().opener().opens_beside();
-  const double usual = disturbed ? Process::instance().decider().measured_cpu_seconds(operation) : 0;
+  Beside beside;
+  if (observed) {
+    const Opener& opener = Process::instance().opener();
+    beside = {.opening = opener.opens_beside(), .device = opener.is_open_among_ranks()};
+  }
+  const double usual = beside.anything() ? Process::instance().decider().seconds_on_cpu_alone(operation) : 0;
   const SpentOnCpu spent_before = OpenPolicy::added_by_this_thread();
   const CallStopwatch original;
   run_original(intercepted);
@@ -299,13 +315,15 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   const std::uint64_t likeness = observed ? likeness_of(intercepted, parsed) : 0;
   const std::uint32_t stands_for = likeness != 0 ? end_settled_calls(likeness) : 1;
   if (observed)
-    process.decider().observe(operation, {.typical = !disturbed, .seconds = without_us, .calls = stands_for});
+    process.decider().observe(
+        operation,
+        {.typical = !beside.opening, .beside_device = beside.device, .seconds = without_us, .calls = stands_for});
   if (opens_later)
     process.open_policy().add_spent({.seconds = on_cpu,
                                      .flops = operation.work.flops,
                                      .on_device = process.models().own_share().device_seconds_of(operation)},
                                     spent_before);
-  time_on_cpu(record, time, process.has_own_clock() ? std::optional(seconds) : std::nullopt, made, usual);
+  time_on_cpu(record, time, process.has_own_clock() ? std::optional(seconds) : std::nullopt, made, usual, beside);
   const Operation* const counted = understood ? &operation : nullptr;
   if (report::belongs_to_timeline(seconds)) {
     // An entry of the timeline allocates memory; a handler in the middle may allocate, too.

@@ -54,6 +54,22 @@ class OpeningGuard {
 };
 thread_local OpeningGuard opening_guard;
 
+/// Counts the calling thread as one that waits, if it is one of Blastoff's.
+class Waiting {
+ public:
+  explicit Waiting(std::atomic<int>& number) : number_(platform::is_own_thread() ? &number : nullptr) {
+    if (number_ != nullptr) ++*number_;
+  }
+  ~Waiting() {
+    if (number_ != nullptr) --*number_;
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  std::atomic<int>* const number_;
+};
+
 /// False for a simulated device.
 bool opening_takes_long(const config::Settings& settings) {
   const auto named = device::find_kind(settings.device);
@@ -70,7 +86,12 @@ bool is_for_another_rank(const RunTimes& run) {
 
 Opener::Opener(const config::Settings& settings, const std::optional<device::simulated::Rates>& rates,
                OpenPolicy& policy, Models& models, std::function<void()> changed)
-    : settings_(settings), simulated_rates_(rates), policy_(policy), models_(models), changed_(std::move(changed)) {}
+    : settings_(settings),
+      simulated_rates_(rates),
+      policy_(policy),
+      models_(models),
+      changed_(std::move(changed)),
+      among_ranks_(platform::local_size() > 1) {}
 
 Refusal Opener::refusal() const {
   if (settings_.device == "none") return Refusal::device_none;
@@ -108,6 +129,7 @@ bool Opener::start_in_turn(const operation::Operation* first, std::chrono::durat
       }
     }
     if (Clock::now() >= deadline) return false;
+    const Waiting waiting(waiting_in_background_);
     std::this_thread::sleep_for(pause);
   }
 }

@@ -63,8 +63,14 @@ class Opener {
   /// This process has made a call for all ranks, or would make the next one like it.
   void add_made_for_all(double flops) { flops_for_all_.fetch_add(flops, std::memory_order_relaxed); }
 
-  /// Whether Blastoff's threads are opening the device or making it ready, beside the program.
-  bool opens_beside() const { return in_background_.load(std::memory_order_relaxed) > 0; }
+  /// Whether Blastoff's threads are opening the device or making it ready, beside the program. A thread that waits for
+  /// its turn disturbs nobody.
+  bool opens_beside() const {
+    return in_background_.load(std::memory_order_relaxed) > waiting_in_background_.load(std::memory_order_relaxed);
+  }
+  /// Whether the device is open, and other ranks are on this node: while they wait for theirs, they leave the cores to
+  /// this one.
+  bool is_open_among_ranks() const { return among_ranks_ && devices_.load(std::memory_order_relaxed) != nullptr; }
   /// Tells these threads to give up, and waits for them for a limited time. Returns false if one has not ended. They
   /// may begin anew afterwards.
   bool end_threads();
@@ -124,6 +130,7 @@ class Opener {
   OpenPolicy& policy_;
   Models& models_;
   const std::function<void()> changed_;
+  const bool among_ranks_;
   std::atomic<double> flops_for_all_{0};
   std::atomic<bool> recalled_{false};
   std::atomic<RunHistory*> run_history_{nullptr};      // set once they have been looked for; never freed
@@ -140,8 +147,9 @@ class Opener {
   std::atomic<bool> tried_{false};
   std::atomic<bool> opening_begun_{false};
   std::array<std::atomic<Readiness>, operation::max_routines> readiness_{};  // by routine
-  std::atomic<int> in_background_{0};  // threads that open the device or make it ready
-  std::atomic<bool> unwanted_{false};  // these threads are to stop, since the process ends
+  std::atomic<int> in_background_{0};          // threads that open the device or make it ready
+  std::atomic<int> waiting_in_background_{0};  // those of them that wait for their turn
+  std::atomic<bool> unwanted_{false};          // these threads are to stop, since the process ends
   std::atomic<double> seconds_waited_{0};
   std::string failure_;  // why there is no device context
 };

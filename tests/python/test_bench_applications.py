@@ -73,6 +73,21 @@ def test_a_table_of_setups(tmp_path):
     ]
 
 
+def test_runs_of_a_layout_are_the_same_command_to_blastoff(tmp_path):
+    """It knows a command by its directory, too. What an earlier run left there is gone."""
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\necho "in $(pwd)"; ls; touch left\n')
+    program.chmod(0o755)
+    options = applications.argparse.Namespace(starter=["sh", "-c", 'shift; exec "$@"', "sh"], device="none", command="", setting=[], limit=20)
+    said = []
+    application = application_runs.Application("own", program, lambda folder, layout: None, "nothing", r"in")
+    runs = application_runs.Runs(application, Layout(1, 1), options, tmp_path)
+    runs.outcome = lambda folder, printed: said.append(printed) or {}
+    for _ in range(2):
+        runs.run(application_runs.Mode("", launched=False), program)
+    assert said == [f"in {tmp_path}/run\n"] * 2
+
+
 @pytest.mark.skipif(not (offload.PROGRAMS / "products").exists(), reason="the scenario programs are not built")
 def test_a_wrong_result_and_a_run_that_fails(tmp_path):
     done, rows = run(tmp_path, "--modes=cpu,copy", energy='$(test -z "$BLASTOFF_REPORT" && echo -15.8 || echo -15.9)')

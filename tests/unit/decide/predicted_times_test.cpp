@@ -441,5 +441,32 @@ TEST(PredictedTimes, OfAnEarlierRunCountAsSixteenCalls) {
   EXPECT_NEAR(times.measured_cpu_seconds(product), 0.21, 0.01);
 }
 
+TEST(PredictedTimes, OnTheCpuAloneAreNotThoseOfCallsBesideADevice) {
+  PredictedTimes times(rates, link);
+  const operation::Operation product = like_products_of_a_machine();
+  times.observe(product, {.beside_device = true, .seconds = 0.04});
+  EXPECT_EQ(times.seconds_on_cpu_alone(product), 0) << "the other ranks leave it their cores";
+  EXPECT_TRUE(times.cpu_rates().empty()) << "nor does it tell later runs";
+  times.observe(product, {.seconds = 0.06});
+  times.observe(product, {.beside_device = true, .seconds = 0.04});
+  EXPECT_NEAR(times.seconds_on_cpu_alone(product), 0.06, 1e-6);
+  EXPECT_NEAR(times.measured_cpu_seconds(product), 0.14 / 3, 1e-6) << "decisions compare with the CPU as it is";
+  ASSERT_EQ(times.cpu_rates().size(), 1U);
+  EXPECT_NEAR(times.cpu_rates().front().seconds_per_flop, 0.06 / product.work.flops, 1e-15);
+}
+
+TEST(PredictedTimes, OnTheCpuAloneAreThoseOfAnEarlierRunOrOfANeighbour) {
+  const operation::Operation product = like_products_of_a_machine();
+  PredictedTimes earlier(rates, link);
+  earlier.observe(product, {.seconds = 0.06});
+  PredictedTimes times(rates, link);
+  times.recall(earlier.cpu_rates());
+  for (int i = 0; i < 100; ++i) times.observe(product, {.beside_device = true, .seconds = 0.04});
+  EXPECT_NEAR(times.seconds_on_cpu_alone(product), 0.06, 1e-6);
+  const operation::Operation larger = like_products_of_a_machine(4e9);
+  earlier.observe(larger, {.beside_device = true, .seconds = 0.08});
+  EXPECT_NEAR(earlier.seconds_on_cpu_alone(larger), 0.12, 1e-6) << "by a neighbour";
+}
+
 }  // namespace
 }  // namespace blastoff::decide
