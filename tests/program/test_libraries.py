@@ -1,8 +1,8 @@
 """Real BLAS libraries, each in a separate process: compares every routine with every option with the definition."""
 
+import dataclasses
 import importlib.util
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import offload
@@ -12,7 +12,7 @@ PROGRAM = offload.BUILD / "tests" / "program" / "every_routine"
 EVERY_ROUTINE = 30  # number of level-3 routines in the standard; some libraries also have gemmt and gemm3m
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Library:
     """A library, and the prefix and suffix of its names."""
 
@@ -21,6 +21,7 @@ class Library:
     suffix: str = "_"
     style: str = "fortran"
     package: str = ""  # the package that has it
+    variables: dict[str, str] = dataclasses.field(default_factory=dict)  # that it reads
 
 
 def in_wheel(package: str, pattern: str) -> Path | None:
@@ -35,6 +36,11 @@ def of_debian(file: str, package: str) -> dict[str, Library]:
     return {"fortran": Library(found, package=package), "cblas": Library(found, "cblas_", "", "cblas", package)}
 
 
+def in_front_of(file: str, package: str, variables: dict[str, str]) -> dict[str, Library]:
+    """A library that passes its calls on to another one, which a variable names."""
+    return {style: dataclasses.replace(library, variables=variables) for style, library in of_debian(file, package).items()}
+
+
 def mkl() -> Path | None:
     """MKL's library. Its wheel has no Python package, only libraries in the environment's lib/."""
     return next((Path(sys.prefix) / "lib").glob("libmkl_rt.so*"), None)
@@ -47,15 +53,25 @@ DEBIAN = {
     "openblas-serial": ("openblas-serial/libopenblas.so.0", "libopenblas0-serial"),
     "blis": ("blis-*/libblis.so.[0-9]", "libblis-dev"),
     "atlas": ("atlas/libblas.so.3", "libatlas3-base"),
+    # These have integers of 64 bits under the usual names.
+    "openblas64": ("openblas64-*/libopenblas64.so.0", "libopenblas64-0-serial"),
+    "blis64": ("blis64-*/libblis64.so.[0-9]", "libblis64-4-serial"),
 }
 NUMPY = in_wheel("numpy", "libscipy_openblas64_*.so")
 SCIPY = in_wheel("scipy", "libscipy_openblas*.so")
+FLEXIBLAS = in_front_of("libflexiblas.so.3", "libflexiblas3", {"FLEXIBLAS": str(offload.OPENBLAS / "libopenblas.so.0")})
+# Of all libraries here, only MKL has each routine of which this one has the name.
+BLASTRAMPOLINE = in_front_of(
+    "libblastrampoline.so.5", "libblastrampoline and the mkl wheel", {"LBT_DEFAULT_LIBS": str(mkl()), "MKL_THREADING_LAYER": "SEQUENTIAL"}
+)
 LIBRARIES = {
     **{f"{name}-{style}": library for name, where in DEBIAN.items() for style, library in of_debian(*where).items()},
     "numpy-fortran": Library(NUMPY, "scipy_", "_64_", package="the numpy wheel"),
     "numpy-cblas": Library(NUMPY, "scipy_cblas_", "64_", "cblas", "the numpy wheel"),
     "scipy-fortran": Library(SCIPY, "scipy_", "_", package="the scipy wheel"),
     "scipy-cblas": Library(SCIPY, "scipy_cblas_", "", "cblas", "the scipy wheel"),
+    **{f"flexiblas-{style}": library for style, library in FLEXIBLAS.items()},
+    **{f"blastrampoline-{style}": library for style, library in BLASTRAMPOLINE.items()},
     "mkl-fortran": Library(mkl(), package="the mkl wheel"),
     "mkl-cblas": Library(mkl(), "cblas_", "", "cblas", "the mkl wheel"),
 }
@@ -74,7 +90,8 @@ def test_every_routine(name, intercept, binding, device):
         pytest.skip(f"the library is not installed ({library.package})")
     command = [PROGRAM, binding, library.path, library.prefix, library.suffix, library.style]
     settings = [f"--intercept={intercept}"]
-    outcome = offload.offloaded(command, device=device, settings=settings, env=offload.environment(library.path.parent), timeout=300)
+    env = offload.environment(library.path.parent, **library.variables)
+    outcome = offload.offloaded(command, device=device, settings=settings, env=env, timeout=300)
     assert outcome.status == 0, outcome.stdout + outcome.stderr
     calls = counted(outcome.stdout)
     assert len(calls) >= EVERY_ROUTINE
