@@ -66,7 +66,7 @@ class SizeAndDepthDecider : public Decider {
   }
 
   double cpu_seconds(const operation::Operation& operation, double device_seconds) const override {
-    if (only_moves(operation)) return 0;
+    if (belongs_to_matrix(operation)) return 0;
     if (operation.work.memory_bound) return matrices_.cpu_seconds(operation);
     return operation.shape != 0 ? measured_times_.cpu_seconds(operation.shape)
                                 : cpu_seconds_of_large(operation, device_seconds);
@@ -90,7 +90,7 @@ class SizeAndDepthDecider : public Decider {
   void observe(const operation::Operation& operation, const Observation& observation) override {
     link_.learn(observation);
     if (observation.on_device) matrices_.device_is_open();
-    if (only_moves(operation)) return;
+    if (belongs_to_matrix(operation)) return;
     if (operation.shape != 0) return measured_times_.learn(operation.shape, observation.on_device, observation.seconds);
     if (operation.work.memory_bound) {
       if (!takes_all_ && operation.work.volume >= floor_volume()) matrices_.observe(operation, observation);
@@ -123,7 +123,7 @@ class SizeAndDepthDecider : public Decider {
  private:
   Refusal judge_memory_bound(const operation::Operation& operation, operation::Estimator& residency) {
     if (takes_all_) return Refusal::none;
-    if (only_moves(operation)) {
+    if (belongs_to_matrix(operation)) {
       const auto found = residency.estimate(operation);
       return found && found->resident > 0 && is_there(*found) ? Refusal::none : Refusal::not_there;
     }

@@ -73,7 +73,9 @@
 
 // The function executes `enter(words...)`. Fortran's subroutines return nothing, but libraries in C return an int that
 // programs in C may read.
-#define BLASTOFF_DEFINE_WORDS_FUNCTION(specifiers, function, count, enter)     \
-  specifiers long function(BLASTOFF_PASTE(BLASTOFF_WORD_PARAMETERS_, count)) { \
-    return enter(BLASTOFF_PASTE(BLASTOFF_WORD_VALUES_, count));                \
+#define BLASTOFF_DEFINE_WORDS_FUNCTION(specifiers, function, count, enter) \
+  BLASTOFF_DEFINE_WORDS_FUNCTION_OF(long, specifiers, function, count, enter)
+#define BLASTOFF_DEFINE_WORDS_FUNCTION_OF(type, specifiers, function, count, enter) \
+  specifiers type function(BLASTOFF_PASTE(BLASTOFF_WORD_PARAMETERS_, count)) {      \
+    return enter(BLASTOFF_PASTE(BLASTOFF_WORD_VALUES_, count));                     \
   }

@@ -18,8 +18,8 @@ constexpr bool among(char letter, std::string_view accepted) {
 
 }  // namespace
 
-Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_bytes)
-    : kind_(row(row(routine).kind)), arguments_(argument_list(routine)), words_(words.data()) {
+Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_bytes, void* value)
+    : kind_(row(row(routine).kind)), arguments_(argument_list(routine)), words_(words.data()), value_(value) {
   problem_.routine = routine;
   problem_.integer_bytes = integer_bytes;
   problem_.uplo = letter(Argument::uplo);
@@ -182,7 +182,7 @@ operation::Operation Call::operation() const {
       static_cast<operation::RoutineId>(lapack().first_routine() + static_cast<std::size_t>(problem_.routine));
   operation::Operation result(lapack(), id, problem_);
   result.work = work(problem_);
-  result.may_fail = !problem_.only_moves();
+  result.may_fail = problem_.may_fail();
   const std::size_t rows_above = exchanges_rows() ? static_cast<std::size_t>(problem_.k) : 0;
   const std::size_t first_pivot = exchanges_rows() ? static_cast<std::size_t>(problem_.il - 1) : 0;
   const auto add_matrix = [&](Argument matrix, Argument leading_dimension) {
@@ -210,6 +210,7 @@ operation::Operation Call::operation() const {
                                      .intent = shape.intent});
   }
   if (has_eigenvectors_afterwards(problem_)) result.add(operation::HostVector{.address = address(Argument::z)});
+  if (kind_.returns_value) result.add(operation::HostVector{.address = value_, .bytes = problem_.real_bytes()});
   return result;
 }
 

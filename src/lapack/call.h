@@ -11,7 +11,8 @@ class Call {
  public:
   /// `words` are the routine's arguments in order, at least argument_list(routine).size() of them, and must outlive the
   /// call. The integers behind them have `integer_bytes` bytes, 4 or 8.
-  Call(Routine routine, std::span<void* const> words, std::uint8_t integer_bytes);
+  /// `value`: where the value of a function is to be written, a real number in the routine's precision.
+  Call(Routine routine, std::span<void* const> words, std::uint8_t integer_bytes, void* value = nullptr);
 
   const Problem& problem() const { return problem_; }
 
@@ -51,6 +52,7 @@ class Call {
   const KindRow& kind_;
   const ArgumentList& arguments_;
   void* const* words_;  ///< nullptr: the call was made without words
+  void* value_;
   Problem problem_;
 };
 

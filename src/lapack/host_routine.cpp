@@ -21,9 +21,10 @@ using operation::Part;
 /// Every routine is called with as many words as the longest list has. A callee reads only its own words.
 using Words = std::array<void*, max_words>;
 
-template <std::size_t... positions>
-void invoke(void* function, const Words& words, std::index_sequence<positions...>) {
-  reinterpret_cast<void (*)(decltype((void)positions, static_cast<void*>(nullptr))...)>(function)(words[positions]...);
+template <class Returned, std::size_t... positions>
+Returned invoke(void* function, const Words& words, std::index_sequence<positions...>) {
+  return reinterpret_cast<Returned (*)(decltype((void)positions, static_cast<void*>(nullptr))...)>(function)(
+      words[positions]...);
 }
 
 /// Returns the first row, and the row after the last, of a column in the operand's part.
@@ -74,7 +75,7 @@ class Invocation {
   bool run(void* function) {
     if (dangerous()) return false;
     call(function);
-    return problem_.only_moves() || (info() == 0 && results_finite());
+    return problem_.belongs_to_matrix() || (info() == 0 && results_finite());
   }
 
   void return_vectors() {
@@ -85,6 +86,8 @@ class Invocation {
       if (operation::writes(vector.intent) && bytes > 0) std::memcpy(vector.address, buffer(argument).data(), bytes);
     }
     if (has_eigenvectors_afterwards(problem_)) return_eigenvectors();
+    if (problem_.returns_value())
+      std::memcpy(operation_.vectors()[value_index(problem_.routine)].address, &value_, problem_.real_bytes());
   }
 
  private:
@@ -274,7 +277,14 @@ class Invocation {
   }
 
   void call(void* function) {
-    abi::run_as_original([&] { invoke(function, words_, std::make_index_sequence<max_words>()); });
+    const auto all = std::make_index_sequence<max_words>();
+    abi::run_as_original([&] {
+      // A function in single precision returns a float, which is the lower half of the register of a double.
+      if (problem_.returns_value())
+        value_ = invoke<double>(function, words_, all);
+      else
+        invoke<void>(function, words_, all);
+    });
   }
 
   std::int64_t read_integer(Argument argument) {
@@ -310,6 +320,7 @@ class Invocation {
   std::array<char, argument_count> letters_{};
   std::array<std::int64_t, argument_count> integers_{};
   std::array<std::vector<char>, argument_count> buffers_;
+  double value_ = 0;
 };
 
 }  // namespace

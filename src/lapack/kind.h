@@ -20,6 +20,7 @@ enum class Family : std::uint8_t {
   orthogonal,
   row_exchange,
   copy,
+  norm,
   least_squares,
   least_norm,  ///< least squares by singular values
   eigenproblem,
@@ -123,10 +124,11 @@ struct KindRow {
   Shape right = &shapes::unused;
   bool packed = false;         ///< a and b are packed triangles and have no leading dimension
   bool factors_given = false;  ///< ipiv and tau are input
+  bool returns_value = false;  ///< the routine is a function; its value is a real number
   Values values = Values::eigenvalues;
 
   /// Counts real floating-point operations for real matrices, by LAPACK Working Note 41 and Golub and Van Loan, Matrix
-  /// Computations. Null: the routine moves numbers and computes none.
+  /// Computations. Null: the routine moves numbers or looks at each once, and belongs where its matrix is.
   Count flops = nullptr;
   Count sides = &sides::cube;
   /// A problem is judged like a product of this many times the order. Measured by bench/lapack.py on an H200 node

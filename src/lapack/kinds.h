@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "lapack/rows/linear_systems.h"
+#include "lapack/rows/norms.h"
 #include "lapack/rows/orthogonal.h"
 #include "lapack/rows/spectral.h"
 #include "lapack/rows/symmetric_eigenproblems.h"
@@ -26,6 +27,7 @@ inline constexpr auto kind_table = [] {
     for (const KindRow& row : rows) table[static_cast<std::size_t>(row.kind)] = row;
   };
   add(rows::linear_systems);
+  add(rows::norms);
   add(rows::orthogonal);
   add(rows::symmetric_eigenproblems);
   add(rows::spectral);
@@ -34,8 +36,9 @@ inline constexpr auto kind_table = [] {
 static_assert(
     [] {
       std::size_t rows = 0;
-      for (const std::size_t count : {std::size(rows::linear_systems), std::size(rows::orthogonal),
-                                      std::size(rows::symmetric_eigenproblems), std::size(rows::spectral)})
+      for (const std::size_t count :
+           {std::size(rows::linear_systems), std::size(rows::norms), std::size(rows::orthogonal),
+            std::size(rows::symmetric_eigenproblems), std::size(rows::spectral)})
         rows += count;
       for (std::size_t i = 0; i < kind_count; ++i)
         if (kind_table[i].kind != static_cast<Kind>(i)) return false;

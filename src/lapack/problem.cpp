@@ -26,8 +26,16 @@ std::size_t index_among(Routine routine, Argument argument, Counts counts) {
 
 }  // namespace
 
-bool Problem::only_moves() const {
+bool Problem::belongs_to_matrix() const {
   return kind_row(*this).flops == nullptr;
+}
+
+bool Problem::may_fail() const {
+  return !belongs_to_matrix() || kind_row(*this).family == Family::norm;
+}
+
+bool Problem::returns_value() const {
+  return kind_row(*this).returns_value;
 }
 
 bool Problem::packed() const {
@@ -95,15 +103,19 @@ std::size_t eigenvectors_index(Routine routine) {
   return static_cast<std::size_t>(std::count_if(arguments.begin(), arguments.end(), is_vector));
 }
 
+std::size_t value_index(Routine routine) {
+  return eigenvectors_index(routine);
+}
+
 double flops(const Problem& problem) {
-  if (problem.only_moves()) return 0;
+  if (problem.belongs_to_matrix()) return 0;
   const double real = kind_row(problem).flops(Sizes(problem));
   return blas::is_complex(problem.scalar()) ? 4 * real : real;
 }
 
 double volume(const Problem& problem) {
   // An element that is moved takes a core as long as four operations or more.
-  if (problem.only_moves())
+  if (problem.belongs_to_matrix())
     return 2.0 * static_cast<double>(problem.element_bytes()) * static_cast<double>(problem.m) *
            static_cast<double>(problem.n);
   const KindRow& kind = kind_row(problem);
@@ -111,7 +123,7 @@ double volume(const Problem& problem) {
 }
 
 operation::Work work(const Problem& problem) {
-  if (problem.only_moves()) return {.volume = volume(problem), .memory_bound = true};
+  if (problem.belongs_to_matrix()) return {.volume = volume(problem), .memory_bound = true};
   return {.flops = flops(problem), .volume = volume(problem), .depth = std::cbrt(volume(problem))};
 }
 

@@ -19,7 +19,7 @@ struct Problem {
   char trans = 0;
   char diag = 0;
   char side = 0;
-  char job = 0;
+  char job = 0;  ///< norms: m (largest element), 1 or o, i, f or e (Frobenius)
   char job_right = 0;
   char range = 0;
   std::int8_t incx = 0;  ///< laswp: 1, or -1 for the exchanges in reverse order; 0: another one
@@ -50,8 +50,11 @@ struct Problem {
   operation::Part part_of_matrix() const {
     return uplo == 'u' ? operation::Part::upper : uplo == 'l' ? operation::Part::lower : operation::Part::full;
   }
-  /// Whether the routine moves numbers and computes none. It cannot fail then, and its flops are 0.
-  bool only_moves() const;
+  /// Whether the routine moves numbers or looks at each once. Its flops count as 0 then.
+  bool belongs_to_matrix() const;
+  /// Whether a device may give up. What only moves numbers cannot fail.
+  bool may_fail() const;
+  bool returns_value() const;
   bool packed() const;
   /// The number of eigenvalues that are computed. For range v, where the number is known only afterwards, the largest
   /// possible number.
@@ -95,6 +98,9 @@ std::size_t vector_index(Routine routine, Argument argument);
 /// eigenvectors that are found. So they are not an operand, but the last vector of the operation.
 bool has_eigenvectors_afterwards(const Problem& problem);
 std::size_t eigenvectors_index(Routine routine);
+
+/// The value of a function is the last vector of the operation, too.
+std::size_t value_index(Routine routine);
 
 /// Counts real floating-point operations, by LAPACK Working Note 41 and Golub and Van Loan, Matrix Computations.
 double flops(const Problem& problem);

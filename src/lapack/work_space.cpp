@@ -69,6 +69,10 @@ WorkSizes columns(const Problem& problem) {
   return {problem.n};
 }
 
+WorkSizes norm(const Problem& problem) {
+  return {.work = longer_side(problem)};
+}
+
 WorkSizes ormqr(const Problem& problem) {
   return {problem.side == 'l' ? problem.n : problem.m};
 }

@@ -18,6 +18,7 @@ namespace work_space {
 
 WorkSizes none(const Problem& problem);
 WorkSizes columns(const Problem& problem);  ///< getri, geqrf, orgqr
+WorkSizes norm(const Problem& problem);
 WorkSizes ormqr(const Problem& problem);
 WorkSizes gels(const Problem& problem);
 WorkSizes gelsd(const Problem& problem);

@@ -1,4 +1,4 @@
-// Operations that move numbers and compute none, as an exchange of rows does.
+// Operations that move numbers, as an exchange of rows does, or look at each once, as a norm does.
 #pragma once
 
 #include "operation/operation.h"
@@ -6,7 +6,7 @@
 namespace blastoff::operation {
 
 /// Such an operation gains nothing on a device but the way of its matrices: it belongs where they are.
-inline bool only_moves(const Operation& operation) {
+inline bool belongs_to_matrix(const Operation& operation) {
   return operation.work.memory_bound && operation.work.flops == 0;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -175,10 +177,13 @@ class LapackCall {
     return integer_bytes_ == sizeof value ? value : static_cast<std::int32_t>(value);
   }
 
+  /// What the function has returned.
+  double value() const { return single() ? static_cast<double>(value_[0]) : std::bit_cast<double>(value_); }
+
   operation::Operation operation() {
     std::vector<void*> words;
     for (const Argument argument : lapack::argument_list(routine_)) words.push_back(bytes(argument).data());
-    const lapack::Call call(routine_, words, integer_bytes_);
+    const lapack::Call call(routine_, words, integer_bytes_, &value_);
     EXPECT_TRUE(call.valid());
     EXPECT_TRUE(call.supported());
     return call.operation();
@@ -234,6 +239,7 @@ class LapackCall {
   const lapack::Routine routine_;
   const std::uint8_t integer_bytes_;
   std::map<Argument, std::vector<unsigned char>> memory_;
+  std::array<float, 2> value_{};
   std::map<Argument, std::int64_t> strides_;
 };
 

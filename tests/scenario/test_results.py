@@ -157,6 +157,16 @@ def test_matrices_are_copied_where_they_are(unharmed):
     assert copies["bytes_left"] > 0
 
 
+def test_norms_are_computed_where_their_matrix_is(unharmed):
+    outcome = unharmed("norms_stay", settings=["--results=stay", "--decide=size"], min_size=100, verify="off")
+    skip_where_none_stays(outcome)
+    norms, triangles, never_there = (outcome.routine(name) for name in ("dlange", "dlansy", "slange"))
+    assert (norms["calls"], norms["offloaded"]) == (4, 4)
+    assert (triangles["calls"], triangles["offloaded"]) == (2, 2)
+    assert norms["bytes_to_device"] == norms["bytes_from_device"] == triangles["bytes_to_device"] == triangles["bytes_from_device"] == 0
+    assert (never_there["calls"], never_there["offloaded"]) == (1, 0)
+
+
 def test_factorizations_stay_and_one_that_fails_is_made_on_the_cpu(unharmed):
     """The device had the only copy of what it has spoilt, and gives it back."""
     outcome = unharmed("factorizations_stay", settings=["--results=stay", "--decide=size"], min_size=100, verify="off")

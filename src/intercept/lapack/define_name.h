@@ -15,7 +15,7 @@ struct LapackNameCalled {
   const NameBindings* bindings = nullptr;  ///< nullptr: the name has no bindings
 
   template <class... Words>
-  [[gnu::always_inline]] long operator()(Words... words) const {
+  [[gnu::always_inline]] LapackReturned<routine> operator()(Words... words) const {
     const EntryPoint& entry = lapack_entry_points[static_cast<std::size_t>(index)];
     const Binding* const bound = bindings != nullptr ? bindings->find(caller) : nullptr;
     if (bound != nullptr) [[likely]]
@@ -32,15 +32,18 @@ struct LapackNameCalled {
                                          blastoff::lapack::Routine::name>{__builtin_return_address(0) __VA_OPT__(, ) \
                                                                               __VA_ARGS__})
 
-#define BLASTOFF_DEFINE_LAPACK_NAME_suffixed(symbol, name, kind, scalar)                                               \
-  extern "C" BLASTOFF_DEFINE_WORDS_FUNCTION([[gnu::visibility("default")]], symbol, BLASTOFF_WORD_COUNT(kind, scalar), \
-                                            BLASTOFF_LAPACK_NAME_CALLED(name, symbol))
+#define BLASTOFF_LAPACK_RETURNED(name) blastoff::intercept::LapackReturned<blastoff::lapack::Routine::name>
+#define BLASTOFF_DEFINE_LAPACK_NAME_suffixed(symbol, name, kind, scalar)           \
+  extern "C" [[gnu::visibility("default")]] BLASTOFF_DEFINE_WORDS_FUNCTION_OF(     \
+      BLASTOFF_LAPACK_RETURNED(name), , symbol, BLASTOFF_WORD_COUNT(kind, scalar), \
+      BLASTOFF_LAPACK_NAME_CALLED(name, symbol))
 #define BLASTOFF_DEFINE_LAPACK_NAME_ambiguous(symbol, name, kind, scalar)                                            \
   extern "C" {                                                                                                       \
   [[gnu::visibility("hidden"), gnu::used]] constinit blastoff::intercept::NameBindings blastoff_bindings_##symbol{}; \
   }                                                                                                                  \
-  BLASTOFF_DEFINE_WORDS_FUNCTION(static, lapack_##symbol, BLASTOFF_WORD_COUNT(kind, scalar),                         \
-                                 BLASTOFF_LAPACK_NAME_CALLED(name, symbol, &blastoff_bindings_##symbol))             \
+  BLASTOFF_DEFINE_WORDS_FUNCTION_OF(BLASTOFF_LAPACK_RETURNED(name), static, lapack_##symbol,                         \
+                                    BLASTOFF_WORD_COUNT(kind, scalar),                                               \
+                                    BLASTOFF_LAPACK_NAME_CALLED(name, symbol, &blastoff_bindings_##symbol))          \
   extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##symbol(const void* caller) { \
     using namespace blastoff::intercept;                                                                             \
     return meaning_of(lapack_entry_points[static_cast<std::size_t>(LapackEntryIndex::symbol)], caller,               \

@@ -1,5 +1,6 @@
 #include "intercept/lapack/enter.h"
 
+#include <bit>
 #include <utility>
 
 #include "abi/reentry.h"
@@ -63,8 +64,13 @@ struct WordsPassedOn {
   /// clears the stack, so more words do no harm. Words past the end of `words` are not read.
   template <std::size_t... positions>
   void pass(void* original, std::index_sequence<positions...>) const {
-    using Function = long(decltype((void)positions, static_cast<void*>(nullptr))...);
-    returned = reinterpret_cast<Function*>(original)((positions < arguments.words() ? words[positions] : nullptr)...);
+    const auto call = [&]<class Returned>(Returned*) {
+      using Function = Returned(decltype((void)positions, static_cast<void*>(nullptr))...);
+      return std::bit_cast<long>(
+          reinterpret_cast<Function*>(original)((positions < arguments.words() ? words[positions] : nullptr)...));
+    };
+    const bool is_function = lapack::row(lapack::row(routine).kind).returns_value;
+    returned = is_function ? call(static_cast<double*>(nullptr)) : call(static_cast<long*>(nullptr));
   }
 };
 
@@ -110,7 +116,7 @@ long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Rou
                                     .caller = caller,
                                     .composed = true};
   if (dispatch_if_small(intercepted, work.volume, work.flops)) return passed_on.returned;
-  const lapack::Call call(routine, {words, passed_on.arguments.size()}, integer_bytes);
+  const lapack::Call call(routine, {words, passed_on.arguments.size()}, integer_bytes, &passed_on.returned);
   if (original.function != nullptr && call.asks_for_work_size()) {
     passed_on.pass(original.function);
     return passed_on.returned;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <type_traits>
 
 #include "intercept/lapack/entry_points.h"
 #include "intercept/original.h"
@@ -9,17 +11,23 @@
 
 namespace blastoff::intercept {
 
+/// What a routine returns. A function in single precision returns a float, which is the lower half of the register of a
+/// double: the whole register is passed on, whatever a library returns in it.
+template <lapack::Routine routine>
+using LapackReturned = std::conditional_t<lapack::row(lapack::row(routine).kind).returns_value, double, long>;
+
 /// `words`: the routine's arguments, then the lengths of its letters. `caller`: the return address of the call. Returns
-/// what the original returned, or 0 if a device computed.
+/// what the original returned; for functions, the bits of their value. Returns 0 for a subroutine that a device ran.
 long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Routine routine, void* const* words,
                   const void* caller);
 
 template <lapack::Routine routine, class... Words>
-[[gnu::always_inline]] inline long enter_lapack_routine(const EntryPoint& entry, const Original& original,
-                                                        Words... words) {
+[[gnu::always_inline]] inline LapackReturned<routine> enter_lapack_routine(const EntryPoint& entry,
+                                                                           const Original& original, Words... words) {
   static_assert(sizeof...(Words) == lapack::argument_list(routine).words());
   const std::array<void*, sizeof...(Words)> array{words...};
-  return enter_lapack(entry, original, routine, array.data(), __builtin_return_address(0));
+  return std::bit_cast<LapackReturned<routine>>(
+      enter_lapack(entry, original, routine, array.data(), __builtin_return_address(0)));
 }
 
 }  // namespace blastoff::intercept

@@ -18,6 +18,8 @@ std::unique_ptr<operation::Verification> inverse(const operation::Operation& ope
 std::unique_ptr<operation::Verification> row_exchange(const operation::Operation& operation);
 /// lacpy
 std::unique_ptr<operation::Verification> copy(const operation::Operation& operation);
+/// lange, lansy
+std::unique_ptr<operation::Verification> norm(const operation::Operation& operation);
 /// orgqr, ormqr
 std::unique_ptr<operation::Verification> orthogonal_factor(const operation::Operation& operation);
 /// gels

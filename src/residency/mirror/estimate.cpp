@@ -63,7 +63,7 @@ std::optional<operation::Estimate> Coherence::estimate(const operation::Operatio
     if (!operation::reads(operand.intent)) continue;
     const std::size_t left = place_.bytes_left(platform::outward_to_pages(bounds(operand)));
     result.only_there += std::min<std::uint64_t>(left, bytes);
-    if (only_moves(call) && !will_stay(call, i)) {
+    if (belongs_to_matrix(call) && !will_stay(call, i)) {
       result.missing += bytes;
       continue;
     }

@@ -65,11 +65,11 @@ void Coherence::note_touched() {
   for (const Span run : touched_) stays_.touched(run);
 }
 
-// What is only moved need not come home for that, whatever becomes of other results there.
+// What is only moved, or looked at once, need not come home for that, whatever becomes of other results there.
 Stay Coherence::wanted_stay(const operation::Operation& call, std::size_t index) {
   if (results_ == Results::stay) return Stay::whole;
   const std::lock_guard lock(mutex_);
-  if (only_moves(call) && nearly_all_left(call.operands()[index])) return Stay::whole;
+  if (belongs_to_matrix(call) && nearly_all_left(call.operands()[index])) return Stay::whole;
   note_touched();
   return stays_.judge(call, index);
 }
@@ -80,7 +80,7 @@ bool Coherence::has_a_region(const operation::Operation& call, const operation::
   int results = 0;
   call.each_result([&](std::size_t, const operation::Operand&) { ++results; });
   const std::size_t bytes = region_of(result).bytes();
-  if (bytes == 0 || results != 1 || call.gaps_are_others || place_.shared() || has_wide_gaps(result)) return false;
+  if (bytes == 0 || results > 1 || call.gaps_are_others || place_.shared() || has_wide_gaps(result)) return false;
   constexpr std::size_t max_others = 3;  // for each byte of the result
   return bytes <= (1 + max_others) * result.payload_bytes() || 4 * place_.bytes_left(region_of(result)) >= 3 * bytes;
 }

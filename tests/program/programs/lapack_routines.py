@@ -39,6 +39,8 @@ class Checks:
 
     def name(self, stem: str) -> str:
         """For complex matrices, "syevd" is heevd, "spevd" is hpevd, and "orgqr" is ungqr."""
+        if stem == "lansy":
+            return "lanhe" if self.complex else stem
         return {"sy": "he", "sp": "hp", "or": "un"}.get(stem[:2], stem[:2]) + stem[2:] if self.complex else stem
 
     def function(self, stem: str):
@@ -73,6 +75,31 @@ def hermitian_of(a: np.ndarray, lower: bool) -> np.ndarray:
 def half(a: np.ndarray, lower: bool) -> np.ndarray:
     """One triangle of a matrix. The other one holds NaN, and must be neither read nor written."""
     return np.asfortranarray(np.where(triangle(np.ones(a.shape), lower) > 0, a, np.nan))
+
+
+def norm_of(a: np.ndarray, letter: str) -> float:
+    sums = {"M": lambda size: size.max(), "1": lambda size: size.sum(0).max(), "I": lambda size: size.sum(1).max(), "F": np.linalg.norm}
+    return sums[letter](np.abs(a.astype(np.complex128 if np.iscomplexobj(a) else np.float64)))
+
+
+def norms(check: Checks) -> None:
+    """Of numbers whose squares overflow, too, and of triangles."""
+    n = check.n
+    large = np.sqrt(np.finfo(check.real).max)
+    for letter in "M1IF":
+        for factor in (1, large, 1 / large):
+            a = np.asfortranarray(check.matrix(n + 5, n) * check.real(factor))
+            found, expected = check.function("lange")(letter, a), norm_of(a, letter)
+            check.report(f"lange {letter} {factor:.0e}", bool(abs(found - expected) <= 10 * n * check.epsilon * expected))
+        for lower in (False, True):
+            a = check.hermitian()
+            size, work, letters = np.array([n], np.int32), np.zeros(n, check.dtype), np.frombuffer((letter + "UL"[lower]).encode(), np.uint8)
+            found = call_routine(check, "lansy", [letters[:1], letters[1:], size, half(a, lower), size, work], returned=check.real)
+            expected = norm_of(a, letter)
+            check.report(f"lansy {letter} {'UL'[lower]}", bool(abs(found - expected) <= 10 * n * check.epsilon * expected))
+    poisoned = check.matrix(n, n)
+    poisoned[3, 4] = np.nan
+    check.report("lange of not-a-number", all(np.isnan(check.function("lange")(letter, poisoned)) for letter in "M1IF"))
 
 
 def cholesky(check: Checks) -> None:
@@ -323,7 +350,7 @@ def no_room_to_spare(check: Checks) -> None:
     check_eigenvectors(check, "syevr without room to spare", given, w[:count], z)
 
 
-def call_routine(check: Checks, stem: str, arguments: list[np.ndarray], *, symmetric: bool = False) -> None:
+def call_routine(check: Checks, stem: str, arguments: list[np.ndarray], *, symmetric: bool = False, returned: type | None = None) -> float | None:
     """Calls the Fortran routine itself, which SciPy offers to Cython code. `symmetric`: also for complex matrices."""
     name = stem if symmetric else check.name(stem)
     capsule = cython_lapack.__pyx_capi__[{"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(check.dtype).char] + name]
@@ -332,7 +359,8 @@ def call_routine(check: Checks, stem: str, arguments: list[np.ndarray], *, symme
     ctypes.pythonapi.PyCapsule_GetPointer.restype = ctypes.c_void_p
     ctypes.pythonapi.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     address = ctypes.pythonapi.PyCapsule_GetPointer(capsule, ctypes.pythonapi.PyCapsule_GetName(capsule))
-    ctypes.CFUNCTYPE(None)(address)(*(ctypes.c_void_p(argument.ctypes.data) for argument in arguments))
+    result = {None: None, np.float32: ctypes.c_float, np.float64: ctypes.c_double}[returned]
+    return ctypes.CFUNCTYPE(result)(address)(*(ctypes.c_void_p(argument.ctypes.data) for argument in arguments))
 
 
 def conditions(a: np.ndarray, b: np.ndarray) -> dict:
@@ -526,7 +554,7 @@ def general(check: Checks) -> None:
 
 
 def families() -> Iterator:
-    yield from (cholesky, lu, indefinite, triangles, qr, least_squares, least_norm)
+    yield from (norms, cholesky, lu, indefinite, triangles, qr, least_squares, least_norm)
     yield from (hermitian, no_room_to_spare, generalized, packed, packed_generalized, general)
     yield from (singular_values, singular_vectors_of_one_side)
 

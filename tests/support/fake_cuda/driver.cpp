@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -242,6 +244,50 @@ void find_largest_magnitude(const std::vector<std::uint64_t>& arguments, std::si
   }
 }
 
+/// The kernel of device/cuda/norm_kernel.cpp.
+template <class Real>
+void reduce_reals(const std::vector<std::uint64_t>& arguments) {
+  const std::uint64_t address = arguments[0];
+  const std::uint64_t line_pitch = arguments[1];
+  const std::uint64_t position_pitch = arguments[2];
+  const std::uint64_t lines = arguments[3];
+  const std::uint64_t length = arguments[4];
+  const std::uint64_t chunk = arguments[5];
+  const std::uint64_t part = arguments[6];
+  const bool complex = arguments[7] != 0;
+  const std::uint64_t quantity = arguments[9];
+  const auto on_diagonal = std::bit_cast<double>(arguments[11]);
+  const auto beside = std::bit_cast<double>(arguments[12]);
+  const auto scale = std::bit_cast<double>(arguments[13]);
+  const std::uint64_t chunks = (length + chunk - 1) / chunk;
+  const std::uint64_t last = (lines - 1) * line_pitch + (length - 1) * position_pitch;
+  if (!is_usable(pointer(address), last + (complex ? 2 : 1) * sizeof(Real)) ||
+      !is_usable(pointer(arguments[14]), lines * chunks * sizeof(double))) {
+    Gpu::instance().fail(error_illegal_address);
+    return;
+  }
+  auto* const result = static_cast<double*>(pointer(arguments[14]));
+  for (std::uint64_t line = 0; line < lines; ++line) {
+    for (std::uint64_t number = 0; number < chunks; ++number) {
+      double sum = 0;
+      for (std::uint64_t position = number * chunk; position < std::min((number + 1) * chunk, length); ++position) {
+        if ((part == 1 && position > line) || (part == 2 && position < line)) continue;
+        const auto* const at =
+            static_cast<const Real*>(pointer(address + line * line_pitch + position * position_pitch));
+        const bool real = !complex || (arguments[10] != 0 && position == line);
+        const double value = std::hypot(at[0] * scale, real ? 0 : at[1] * scale);
+        const double weight = position == line ? on_diagonal : beside;
+        sum = quantity == 2 ? std::max(sum, value) : sum + weight * (quantity == 1 ? value * value : value);
+      }
+      result[number * lines + line] = sum;
+    }
+  }
+}
+
+void reduce(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
+  return word_bytes == sizeof(float) ? reduce_reals<float>(arguments) : reduce_reals<double>(arguments);
+}
+
 /// The kernel of device/cuda/scale_kernel.cpp.
 template <class Real>
 void scale_reals(const std::vector<std::uint64_t>& arguments) {
@@ -326,6 +372,7 @@ struct Kernel {
 const std::vector<std::size_t> triangle_arguments = {8, 8, 8, 8, 8, 4, 4, 4};
 const std::vector<std::size_t> transpose_arguments = {8, 8, 8, 8, 8, 4, 4};
 const std::vector<std::size_t> magnitude_arguments = {8, 8, 8, 4, 4, 4, 8};
+const std::vector<std::size_t> norm_arguments = {8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 8, 8, 8, 8};
 const std::vector<std::size_t> permutation_arguments = {8, 8, 4, 4, 216};
 const std::vector<std::size_t> run_copy_arguments = {3840};
 Kernel kernels[] = {
@@ -335,6 +382,8 @@ Kernel kernels[] = {
     {"copy_runs_words8", {copy_runs, run_copy_arguments, 8}},
     {"largest_magnitude_reals4", {find_largest_magnitude, magnitude_arguments, 4}},
     {"largest_magnitude_reals8", {find_largest_magnitude, magnitude_arguments, 8}},
+    {"norm_reals4", {reduce, norm_arguments, 4}},
+    {"norm_reals8", {reduce, norm_arguments, 8}},
     {"permute_words4", {permute, permutation_arguments, 4}},
     {"permute_words8", {permute, permutation_arguments, 8}},
     {"scale_reals4", {scale, {8, 8, 8, 8, 4}, 4}},

@@ -15,6 +15,7 @@
 #include "device/cuda/cufft/cufft_executor.h"
 #include "device/cuda/cusolver/cusolver_executor.h"
 #include "device/cuda/magnitude_kernel.h"
+#include "device/cuda/norm_kernel.h"
 #include "device/cuda/permutation_kernel.h"
 #include "device/cuda/run_copy_kernel.h"
 #include "device/cuda/scale_kernel.h"
@@ -157,8 +158,9 @@ TEST_F(CudaLibraries, NvidiasAssemblerTakesTheKernels) {
   const char* find = "PATH=$PATH:/usr/local/cuda/bin command -v ptxas >/dev/null 2>&1";
   if (std::system(find) != 0) GTEST_SKIP() << "no ptxas here";
   const auto source = root_ / "kernel.ptx";
-  for (const char* text : {TriangleKernel::source(), MagnitudeKernel::source(), TransposeKernel::source(),
-                           PermutationKernel::source(), RunCopyKernel::source(), ScaleKernel::source()}) {
+  for (const char* text :
+       {TriangleKernel::source(), MagnitudeKernel::source(), TransposeKernel::source(), PermutationKernel::source(),
+        RunCopyKernel::source(), ScaleKernel::source(), NormKernel::source()}) {
     std::ofstream(source) << text;
     for (const char* architecture : {"sm_75", "sm_90"}) {
       const auto command = "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=" + std::string(architecture) + " " +

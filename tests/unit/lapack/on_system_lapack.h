@@ -26,7 +26,8 @@ class OnSystemLapack : public testing::TestWithParam<Routine> {
   static std::vector<Options> options() { return all_options(kind(), is_complex()); }
 };
 
-/// Without those that only move numbers (row_exchange_test.cpp, copy_test.cpp): they accept any, and never fail.
+/// Without those that only move numbers (row_exchange_test.cpp, copy_test.cpp), or look at them (norm_test.cpp): they
+/// accept any, and never fail.
 inline std::vector<Routine> every_routine() {
   std::vector<Routine> routines;
   for (std::size_t i = 0; i < lapack::routine_count; ++i)

@@ -30,6 +30,7 @@ Status run_family(const Task& task) {
     case Family::orthogonal: return run_orthogonal(task);
     case Family::row_exchange: return run_row_exchange(task);
     case Family::copy: return task.solver.copy(task.matrix(Argument::b), task.matrix(Argument::a));
+    case Family::norm: return run_norm(task);
     case Family::least_squares: return run_least_squares(task);
     case Family::least_norm: return run_least_norm(task);
     case Family::eigenproblem: return run_eigenproblem(task);
@@ -98,7 +99,7 @@ Status check_output(const Task& task) {
 }
 
 Status run(const Task& task) {
-  if (task.problem.only_moves()) return run_family(task);
+  if (task.problem.belongs_to_matrix()) return run_family(task);
   if (auto ok = check_input(task); !ok) return ok;
   if (auto ok = run_family(task); !ok) return ok;
   return check_output(task);
@@ -118,7 +119,7 @@ class CusolverExecutor final : public Executor {
   }
 
   bool copies_heap_memory(const operation::Operation& operation) const override {
-    return !operation.payload<Problem>().only_moves();
+    return !operation.payload<Problem>().belongs_to_matrix();
   }
 
  private:
@@ -152,7 +153,10 @@ class CusolverLibrary final : public ExecutorLibrary {
     if (!magnitude) return tl::unexpected(magnitude.error());
     auto transpose = TransposeKernel::load(context);
     if (!transpose) return tl::unexpected(transpose.error());
-    kernels_ = std::make_shared<const MatrixKernels>(MatrixKernels{std::move(*magnitude), std::move(*transpose)});
+    auto norm = NormKernel::load(context);
+    if (!norm) return tl::unexpected(norm.error());
+    kernels_ = std::make_shared<const MatrixKernels>(
+        MatrixKernels{std::move(*magnitude), std::move(*norm), std::move(*transpose)});
     return kernels_;
   }
 

@@ -95,6 +95,17 @@ void HostResults::commit() const {
     }
   }
   if (eigenvectors_.address() != nullptr) write_eigenvectors();
+  if (problem_.returns_value()) write_value();
+}
+
+void HostResults::write_value() const {
+  const operation::HostVector& own = operation_.vectors()[lapack::value_index(problem_.routine)];
+  const std::span to(static_cast<std::byte*>(own.address), own.bytes);
+  if (problem_.real_bytes() == sizeof(float)) {
+    write(to, 0, static_cast<float>(value_));
+  } else {
+    write(to, 0, value_);
+  }
 }
 
 /// Writes nothing behind the last row of the last column.

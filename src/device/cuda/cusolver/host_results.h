@@ -27,6 +27,9 @@ class HostResults {
   std::span<std::byte> stage(lapack::Argument argument);
   void stage_integers(lapack::Argument argument, std::span<const std::int64_t> values);
 
+  /// Sets the value that the function returns.
+  void set_value(double value) { value_ = value; }
+
   /// Sets the number of eigenvalues, if it was not known before.
   void set_found(std::int64_t count) { found_ = count; }
   std::int64_t found() const { return found_; }
@@ -45,10 +48,12 @@ class HostResults {
   const operation::HostVector& vector(lapack::Argument argument) const;
   void write_rest(lapack::Argument argument, std::span<std::byte> to) const;
   void write_eigenvectors() const;
+  void write_value() const;
 
   const operation::Operation& operation_;
   const lapack::Problem problem_;
   std::int64_t found_;
+  double value_ = 0;
   std::array<std::vector<std::byte>, lapack::argument_count> staged_{};
   PageMemory eigenvectors_;
 };

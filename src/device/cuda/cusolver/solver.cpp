@@ -222,6 +222,18 @@ Result<double> Solver::largest_magnitude(std::span<const Operand> matrices, blas
   return MagnitudeKernel::value(bits, scalar);
 }
 
+Result<std::vector<double>> Solver::reduce(const Operand& matrix, blas::Scalar scalar,
+                                           const NormKernel::Reduction& reduction) {
+  std::vector<double> parts(NormKernel::result_count(matrix, reduction));
+  const std::size_t bytes = parts.size() * sizeof parts[0];
+  const auto result = workspace_.device(Purpose::vector, bytes);
+  if (!result) return tl::unexpected(result.error());
+  if (auto ok = kernels_->norm->launch(matrix, scalar, reduction, *result, stream_.stream); !ok)
+    return tl::unexpected(ok.error());
+  if (auto ok = copy_to_host(parts.data(), *result, bytes); !ok) return tl::unexpected(ok.error());
+  return parts;
+}
+
 Status Solver::synchronize() {
   return stream_.context->check(driver().cuStreamSynchronize(stream_.stream), "cuStreamSynchronize");
 }

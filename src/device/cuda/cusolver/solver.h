@@ -117,6 +117,9 @@ class Solver {
 
   /// The largest magnitude in the parts of all matrices; NaN if one of them holds NaN.
   Result<double> largest_magnitude(std::span<const Operand> matrices, blas::Scalar scalar);
+  /// A number for each column or row of a matrix, or several, which belong together in the same way.
+  Result<std::vector<double>> reduce(const Operand& matrix, blas::Scalar scalar,
+                                     const NormKernel::Reduction& reduction);
 
  private:
   Solver(const Libraries& libraries, const ExecutorStream& stream, std::shared_ptr<const MatrixKernels> kernels)

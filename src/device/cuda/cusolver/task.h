@@ -50,6 +50,7 @@ Status run_triangle(const Task& task);
 Status run_indefinite(const Task& task);
 Status run_orthogonal(const Task& task);
 Status run_row_exchange(const Task& task);
+Status run_norm(const Task& task);
 Status run_least_squares(const Task& task);
 Status run_least_norm(const Task& task);
 Status run_eigenproblem(const Task& task);

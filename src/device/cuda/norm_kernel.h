@@ -1,0 +1,50 @@
+// Sums of magnitudes or squares over the columns or rows of a matrix, or of one of its triangles, on the GPU, in double
+// precision: what norms are made of. The same matrix gives the same sums, to the last digit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "blas/types.h"
+#include "device/cuda/word_kernels.h"
+#include "operation/operand.h"
+
+namespace blastoff::device::cuda {
+
+class NormKernel {
+ public:
+  enum class Quantity : std::uint32_t { magnitudes, squares, largest_magnitude };
+
+  struct Reduction {
+    Quantity quantity = Quantity::magnitudes;
+    bool rows = false;  ///< a sum for each row; otherwise for each column
+    /// The factor before each element is multiplied by itself or added: a power of two.
+    double scale = 1;
+    /// How often elements on the diagonal and beside it count.
+    double on_diagonal = 1;
+    double beside = 1;
+    bool real_diagonal = false;  ///< imaginary parts on the diagonal count as 0, whatever is stored there
+  };
+
+  /// Has the driver compile the kernels; the context must be current.
+  static Result<std::unique_ptr<NormKernel>> load(std::shared_ptr<Context> context);
+
+  /// How many doubles the result has: for each part of the columns or rows, one for each of them.
+  static std::size_t result_count(const operation::Operand& matrix, const Reduction& reduction);
+
+  /// Queues the reduction of a matrix that is not empty; the context must be current. `result`: device memory for
+  /// result_count() doubles.
+  Status launch(const operation::Operand& matrix, blas::Scalar scalar, const Reduction& reduction,
+                api::CUdeviceptr result, api::CUstream stream) const;
+
+  /// The kernels' source, for the test that has NVIDIA's assembler check it.
+  static const char* source();
+
+ private:
+  explicit NormKernel(WordKernels kernels) : kernels_(std::move(kernels)) {}
+
+  WordKernels kernels_;
+};
+
+}  // namespace blastoff::device::cuda
