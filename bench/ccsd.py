@@ -7,8 +7,8 @@ feature is worth.
 
 For each size: the numbers of a block with four indices, seconds of the program, of allocation and of waiting (mean of the ranks), GB to and from
 the device, the share of allocations that the pools served, GFLOP/s. --features runs each size also without intents, page-locking, pools,
-asynchronous and direct copies. More than one rank needs a program that was compiled with MPI; without --program the script compiles one for one
-rank. The norm of the amplitudes must be the same in all rows of a problem.
+asynchronous and direct copies, and with one stream for copies in both directions. More than one rank needs a program that was compiled with MPI;
+without --program the script compiles one for one rank. The norm of the amplitudes must be the same in all rows of a problem.
 """
 
 from __future__ import annotations

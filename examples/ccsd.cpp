@@ -13,7 +13,8 @@
 //   mpirun -n 4 ./ccsd [--occupied=N] [--virtual=N] [--tile=N] [--iterations=N] [--without=FEATURE] [--compare]
 //   [--check]
 //
-// --without switches a feature off: intents, pinning, pool, asynchronous, direct (messages from and to device memory).
+// --without switches a feature off: intents, pinning, pool, asynchronous, streams (one for copies in both directions),
+// direct (messages from and to device memory).
 // --compare runs without each of them in turn, after a run that is not counted. --check compares T with plain loops
 // over all indices (for small sizes).
 #include <algorithm>
@@ -103,7 +104,7 @@ struct Settings {
   std::string without;
 };
 
-const char* const features[] = {"intents", "pinning", "pool", "asynchronous", "direct"};
+const char* const features[] = {"intents", "pinning", "pool", "asynchronous", "streams", "direct"};
 
 /// Returns false if `argument` is not accepted.
 bool read_argument(const std::string& argument, Settings& settings) {
@@ -133,6 +134,7 @@ blastoff::Options options_without(const std::string& feature) {
   options.pinned = feature != "pinning" ? 1 : 0;
   options.pooled = feature != "pool" ? 1 : 0;
   options.asynchronous = feature != "asynchronous" ? 1 : 0;
+  options.streams = feature != "streams" ? 2 : 1;
   options.direct = feature != "direct" ? -1 : 0;
   return options;
 }
@@ -472,7 +474,7 @@ int main(int argc, char** argv) {
       std::fprintf(
           stderr,
           "ccsd: %s is not accepted; accepted are --occupied=N, --virtual=N, --tile=N, --iterations=N (from 1), "
-          "--without=intents|pinning|pool|asynchronous|direct, --compare, --check\n",
+          "--without=intents|pinning|pool|asynchronous|streams|direct, --compare, --check\n",
           argv[i]);
     return 2;
   }

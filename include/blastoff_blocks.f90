@@ -28,6 +28,7 @@ module blastoff_blocks
     integer(c_int) :: intents, pinned, pooled, asynchronous
     integer(c_size_t) :: device_memory, pinned_memory
     integer(c_int) :: direct
+    integer(c_int) :: streams
   end type
 
   type, bind(c), public :: blastoff_blocks_counters

@@ -72,9 +72,11 @@ typedef struct blastoff_blocks_options {
   size_t device_memory; /* bytes that blocks may hold on each device; 0: all that is free */
   size_t pinned_memory; /* bytes of page-locked memory in blocks and their pool; 0: half of the main memory. Beyond
                            that, memory is not page-locked */
-  int direct; /* messages (blastoff_blocks_mpi.h) go 1: from and into device memory; 0: through the host; -1, the
-                 default: from and into device memory if the MPI can. Copies between two devices of the process go
-                 through the host if this is 0, otherwise directly if the devices can */
+  int direct;  /* messages (blastoff_blocks_mpi.h) go 1: from and into device memory; 0: through the host; -1, the
+                  default: from and into device memory if the MPI can. Copies between two devices of the process go
+                  through the host if this is 0, otherwise directly if the devices can */
+  int streams; /* streams of copies on each device, up to 16. 1: copies in both directions use it. 2, the default (also
+                  0): one for each direction. More: half of them for each direction, in turn */
 } blastoff_blocks_options;
 
 /* Returns the options in force. */

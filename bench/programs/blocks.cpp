@@ -263,5 +263,6 @@ int main(int count, char** arguments) {
   overall("without pinning", [](Options& options) { options.pinned = 0; });
   overall("pinning without pool", [](Options& options) { options.pooled = 0; });
   overall("synchronous", [](Options& options) { options.asynchronous = 0; });
+  overall("one stream", [](Options& options) { options.streams = 1; });
   return 0;
 }

@@ -147,7 +147,7 @@ extern "C" {
     if (options == nullptr) return bad_argument("the options are NULL");
     const blocks::Options now = engine.options();
     *options = {now.intents,       now.pinned,        now.pooled, now.asynchronous,
-                now.device_memory, now.pinned_memory, now.direct};
+                now.device_memory, now.pinned_memory, now.direct, now.streams};
     return {};
   });
 }
@@ -159,8 +159,12 @@ extern "C" {
       if (option != 0 && option != 1) return bad_argument(fmt::format("an option is {}; 0 and 1 are accepted", option));
     if (options->direct < -1 || options->direct > 1)
       return bad_argument(fmt::format("the option direct is {}; -1, 0 and 1 are accepted", options->direct));
+    if (options->streams < 0 || options->streams > blocks::max_streams)
+      return bad_argument(
+          fmt::format("the option streams is {}; 0 to {} are accepted", options->streams, blocks::max_streams));
     engine.set_options({options->intents != 0, options->pinned != 0, options->pooled != 0, options->asynchronous != 0,
-                        options->device_memory, options->pinned_memory, options->direct});
+                        options->device_memory, options->pinned_memory, options->direct,
+                        options->streams == 0 ? blocks::usual_streams : options->streams});
     return {};
   });
 }

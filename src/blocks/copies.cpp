@@ -70,7 +70,7 @@ Result<Block::Queued> Block::queue_copies(int place, const platform::IntervalSet
   Place& to = at(place);
   Site& site = engine_.site(place);
   Queued result;
-  auto queued = site.upload().run([&](device::Queue& queue) -> device::Status {
+  auto queued = site.copies().to_device().run([&](device::Queue& queue) -> device::Status {
     if (auto ok = await_uses(to, queue); !ok) return ok;
     device::Status copied;
     offsets.all_of([&](Span span) {
@@ -131,7 +131,7 @@ Status Block::download(int place, std::size_t part_bytes) {
   if (program_) program_->begin_overwrite();
   parts_.clear();
   std::uint64_t bytes = 0;
-  auto queued = site.download().run([&](device::Queue& queue) -> device::Status {
+  auto queued = site.copies().from_device().run([&](device::Queue& queue) -> device::Status {
     if (from.ready)
       if (auto ok = queue.wait(*from.ready); !ok) return ok;
     if (auto ok = await_uses(to, queue); !ok) return ok;

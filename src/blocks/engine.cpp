@@ -79,6 +79,7 @@ void Engine::set_options(const Options& options) {
   for (const auto& site : sites_) {
     site->pool().limit(options.device_memory > 0 ? options.device_memory : SIZE_MAX);
     site->pool().keep(options.pooled);
+    site->copies().set_count(options.streams);
   }
 }
 
@@ -100,8 +101,7 @@ Result<std::unique_ptr<ProgramMemory>> Engine::watch_memory(void* memory, std::s
 Status Engine::synchronize() {
   Status first;
   for (const auto& site : sites_) {
-    for (SharedQueue* queue : {&site->upload(), &site->download(), &site->compute()}) {
-      auto done = queue->synchronize();
+    for (const auto& done : {site->copies().synchronize(), site->compute().synchronize()}) {
       if (done) continue;
       site->note(done.error());
       if (first) first = failure(done.error());

@@ -7,6 +7,10 @@
 
 namespace blastoff::blocks {
 
+/// The streams of copies on each device.
+inline constexpr int max_streams = 16;
+inline constexpr int usual_streams = 2;
+
 /// blastoff_blocks_options.
 struct Options {
   bool intents = true;
@@ -17,6 +21,7 @@ struct Options {
   std::size_t pinned_memory = 0;  ///< bytes; 0: half of the main memory
   int direct = -1;  ///< messages are from and to device memory, and copies from device to device; 0: through
                     ///< the host; -1: as the MPI can
+  int streams = usual_streams;
 };
 
 /// (std::atomic<double> has no += in every standard library.)

@@ -1,12 +1,14 @@
 // A device as a place of blocks: its memory, the queues of their copies, and which blocks are there.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <utility>
 
+#include "blocks/options.h"
 #include "device/memory_pool.h"
 
 namespace blastoff::blocks {
@@ -44,6 +46,26 @@ class SharedQueue {
   std::unique_ptr<device::Queue> queue_;
 };
 
+/// The queues that carry the copies of a device. Copies in one direction take the queues of that direction in turn.
+/// What must come in order waits for points of the other queues. Thread-safe.
+class CopyQueues {
+ public:
+  explicit CopyQueues(device::Device& device);
+
+  /// From 1 to max_streams. With one, copies in both directions use it; otherwise each direction has half of them.
+  void set_count(int count) { count_.store(count, std::memory_order_relaxed); }
+  SharedQueue& to_device();
+  SharedQueue& from_device();
+  /// Waits for all of them.
+  device::Status synchronize();
+
+ private:
+  std::array<std::unique_ptr<SharedQueue>, max_streams> queues_;
+  std::atomic<int> count_{usual_streams};
+  std::atomic<unsigned> turns_to_device_{0};
+  std::atomic<unsigned> turns_from_device_{0};
+};
+
 /// Thread-safe.
 class Site {
  public:
@@ -52,8 +74,7 @@ class Site {
   device::Device& device() { return device_; }
   device::MemoryPool& pool() { return pool_; }
   device::PointSource& points() { return points_; }
-  SharedQueue& upload() { return upload_; }
-  SharedQueue& download() { return download_; }
+  CopyQueues& copies() { return copies_; }
   SharedQueue& compute() { return compute_; }
 
   /// What was there alone is lost.
@@ -84,8 +105,7 @@ class Site {
   std::atomic<bool> lost_{false};
   device::PointSource points_;
   device::MemoryPool pool_;
-  SharedQueue upload_;
-  SharedQueue download_;
+  CopyQueues copies_;
   SharedQueue compute_;
   std::mutex mutex_;
   std::list<Block*> blocks_;

@@ -77,7 +77,7 @@ def rows(output: str) -> dict[str, list[str]]:
     return found
 
 
-EVERY = ["all features", *(f"without {feature}" for feature in ("intents", "pinning", "pool", "asynchronous", "direct"))]
+EVERY = ["all features", *(f"without {feature}" for feature in ("intents", "pinning", "pool", "asynchronous", "streams", "direct"))]
 
 
 @libraries

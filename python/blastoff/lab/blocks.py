@@ -36,6 +36,7 @@ class Options(ctypes.Structure):
         ("device_memory", c_size_t),
         ("pinned_memory", c_size_t),
         ("direct", c_int),
+        ("streams", c_int),
     )
 
 

@@ -94,8 +94,19 @@ void options(int place) {
     blastoff::set_options(options);
     ring<double>(place);
   }
+  CHECK(usual.streams == 2);
+  for (const int streams : {1, 5, 0}) {
+    blastoff::Options options = usual;
+    options.streams = streams;
+    blastoff::set_options(options);
+    CHECK(blastoff::options().streams == (streams == 0 ? 2 : streams));
+    ring<double>(place);
+  }
   blastoff::Options wrong = usual;
   wrong.pooled = 5;
+  CHECK(status_of([&] { blastoff::set_options(wrong); }) == BLASTOFF_BAD_ARGUMENT);
+  wrong = usual;
+  wrong.streams = 17;
   CHECK(status_of([&] { blastoff::set_options(wrong); }) == BLASTOFF_BAD_ARGUMENT);
   blastoff::set_options(usual);
 }

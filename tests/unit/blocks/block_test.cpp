@@ -2,6 +2,7 @@
 #include "blocks/block.h"
 
 #include <algorithm>
+#include <set>
 
 #include "rig.h"
 
@@ -52,6 +53,24 @@ TEST(Block, NothingIsCopiedTwice) {
   EXPECT_EQ(counters.copies_to_device, 1U);
   EXPECT_EQ(counters.copies_from_device, 1U);
   EXPECT_EQ(counters.bytes_from_device, kilobyte);
+}
+
+/// One for both directions, or half of them for each.
+TEST(Block, StreamsOfCopies) {
+  Rig rig({.streams = 5});
+  CopyQueues& copies = rig.engine().site(0).copies();
+  std::set<SharedQueue*> there;
+  std::set<SharedQueue*> back;
+  for (int copy = 0; copy < 12; ++copy) {
+    there.insert(&copies.to_device());
+    back.insert(&copies.from_device());
+  }
+  EXPECT_EQ(there.size(), 3U);
+  EXPECT_EQ(back.size(), 2U);
+  there.merge(back);
+  EXPECT_EQ(there.size(), 5U);
+  copies.set_count(1);
+  EXPECT_EQ(&copies.to_device(), &copies.from_device());
 }
 
 TEST(Block, BetweenDevicesThroughTheHostWhereNothingElseIsPossible) {

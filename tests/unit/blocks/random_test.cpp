@@ -244,6 +244,7 @@ void play(const Course& course, unsigned seeds) {
     Course with_seed = course;
     with_seed.rig.seed = seed;
     with_seed.rig.direct = static_cast<Direct>(seed % 3);
+    with_seed.rig.streams = 1 + static_cast<int>(seed % 5);
     Player(with_seed, seed).play(course.steps);
   }
 }

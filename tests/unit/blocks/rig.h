@@ -24,6 +24,7 @@ struct RigSettings {
   std::string fault = {};  ///< of the first device
   Direct direct = Direct::kept;
   unsigned seed = 1;
+  int streams = usual_streams;
 };
 
 class LonelyDevice final : public support::ForwardingDevice {
@@ -77,6 +78,9 @@ class Rig {
       setup.ledger = ledger_.get();
     }
     engine_ = std::make_unique<Engine>(std::move(setup));
+    Options options;
+    options.streams = settings.streams;
+    engine_->set_options(options);
   }
 
   Engine& engine() { return *engine_; }
