@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "lapack/cholesky_series.h"
 #include "lapack/problem.h"
 #include "lapack/verification.h"
 #include "operation/front_end.h"
@@ -16,9 +17,14 @@ class LapackFrontEnd final : public operation::FrontEnd {
   std::string arguments(const operation::Operation& operation) const override {
     return text(operation.payload<Problem>());
   }
-  // A factorization cannot be cut: Cutting::none.
+  // No part of a result is independent of the others: Cutting::none.
   std::vector<operation::Operation> pieces(const operation::Operation& operation, std::size_t) const override {
     return {operation};
+  }
+  std::vector<std::vector<operation::Operation>> blocks(const operation::Operation& operation,
+                                                        std::size_t bytes) const override {
+    if (!is_cholesky(operation)) return {{operation}};
+    return cholesky_blocks(operation, bytes);
   }
   std::unique_ptr<operation::Verification> verification(const operation::Operation& operation, const operation::Host&,
                                                         operation::Effort) const override {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "abi/reentry.h"
+#include "lapack/cholesky_series.h"
 #include "lapack/kinds.h"
 
 namespace blastoff::lapack {
@@ -76,6 +77,11 @@ class Invocation {
     if (dangerous()) return false;
     call(function);
     return problem_.belongs_to_matrix() || (info() == 0 && results_finite());
+  }
+
+  void return_info() {
+    const operation::HostVector& info = operation_.vectors()[vector_index(problem_.routine, Argument::info)];
+    std::memcpy(info.address, buffer(Argument::info).data(), problem_.integer_bytes);
   }
 
   void return_vectors() {
@@ -332,7 +338,10 @@ bool HostRoutine::can_compute(const Operation& operation) const {
 bool HostRoutine::compute(const Operation& operation) const {
   const auto problem = operation.payload<Problem>();
   Invocation invocation(problem, operation);
-  if (!invocation.run(function_)) return false;
+  if (!invocation.run(function_)) {
+    if (is_cholesky(operation)) invocation.return_info();
+    return false;
+  }
   invocation.return_vectors();
   return true;
 }

@@ -13,7 +13,7 @@ class HostRoutine final : public operation::Host {
 
   bool can_compute(const operation::Operation& operation) const override;
 
-  /// Writes the vectors only if the routine succeeds and all results are finite.
+  /// Writes the vectors only if the routine succeeds and all results are finite; INFO of potrf in any case.
   bool compute(const operation::Operation& operation) const override;
 
  private:

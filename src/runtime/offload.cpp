@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lapack/cholesky_series.h"
 #include "platform/contained.h"
 #include "platform/exit_status.h"
 #include "platform/log.h"
@@ -180,7 +181,8 @@ class BlockRun {
         if (!another_way_may(*as_one) && !begun) return as_one;
         if (GatheredSolve::running() != nullptr && begun) return no_result(std::move(*as_one));
       }
-      if (auto error = run_one_by_one(series, room, begun)) return error;
+      auto error = run_one_by_one(operation, series, room, begun);
+      if (error || stopped_) return error;
     }
     return std::nullopt;
   }
@@ -190,8 +192,9 @@ class BlockRun {
     return run_by(*context_.policies().back(), context_, operations, host_, record_, shared_);
   }
 
-  /// Returns an error only if the first block of all fails.
-  std::optional<Error> run_one_by_one(std::span<const operation::Operation> series, std::size_t room, bool& begun) {
+  /// Returns an error only if the first block of all fails. `series`: of `operation`.
+  std::optional<Error> run_one_by_one(const operation::Operation& operation,
+                                      std::span<const operation::Operation> series, std::size_t room, bool& begun) {
     for (const operation::Operation& block : series) {
       auto error = run_by_copies({&block, 1});
       // The block may not fit, since other threads hold device memory, too.
@@ -199,8 +202,12 @@ class BlockRun {
         error = run(block, room / 4, std::move(*error));
       if (error && !begun) return error;
       if (error && GatheredSolve::running() != nullptr) return no_result(std::move(*error));
-      if (error) host_.compute(block);
+      const bool computed = !error || host_.compute(block);
       begun = true;
+      stopped_ = stopped_ || (!computed && lapack::is_cholesky(block) && lapack::info_of(block) != 0);
+      if (!stopped_) continue;
+      lapack::move_info(operation, block);
+      return std::nullopt;
     }
     return std::nullopt;
   }
@@ -209,6 +216,7 @@ class BlockRun {
   const residency::Shared shared_;
   const operation::Host& host_;
   report::Record& record_;
+  bool stopped_ = false;  ///< a Cholesky factorization has ended before its last block: the matrix is not definite
 };
 
 /// A gathered call whose operands lie in memory that the ranks share. nullopt: it is done.

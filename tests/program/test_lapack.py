@@ -44,6 +44,22 @@ def test_every_routine(device, policy):
     assert outcome.refused()[offload.NO_RESULT] == (9 if device == "simulated" else 15) * 4
 
 
+@pytest.mark.parametrize("fault", ["", "execute:9:lost"], ids=["working", "lost"])
+@pytest.mark.parametrize("policy", ["first-use", "copy"])
+def test_cholesky_of_matrices_larger_than_the_device(device, policy, fault):
+    """They are factored block by block. Matrices that are not definite are found out in the first block, which leaves them to the original,
+    or in a later one; INFO tells the same. A device that is lost between two blocks leaves the rest to the CPU."""
+    if device != "simulated" or importlib.util.find_spec("numpy") is None:
+        pytest.skip("needs NumPy, and a device with little memory")
+    settings = ["--simulated-memory=64K", *([f"--simulated-fault={fault}"] if fault else [])]
+    environment = offload.environment(beside=[offload.REFERENCE_LAPACK])
+    outcome = offload.offloaded([sys.executable, PROGRAM.parent / "cholesky.py", 100], policy=policy, settings=settings, env=environment)
+    assert (outcome.status, outcome.stdout) == (0, "right\n"), outcome.stdout + outcome.stderr
+    calls = {precision: outcome.routine(f"{precision}potrf")["offloaded"] for precision in "sdcz"}
+    assert fault or (calls["d"], calls["c"], calls["z"]) == (6, 4, 4)
+    assert not fault or (0 < sum(calls.values()) < 4 and outcome.refused()[offload.DEVICE_LOST] > 0)
+
+
 # NumPy asks for the sizes of work space before each of these calls.
 QUERIES = """
 import numpy as np

@@ -189,9 +189,10 @@ LINEAR = {"potrf", "potri", "potrs", "posv", "getrf", "getrs", "gesv", "trtri", 
 SPECTRAL = {"gesvd", "syev", "heev", "syevd", "heevd", "syevx", "heevx", "syevr", "heevr", "sygvx", "hegvx", "sygst", "hegst", "syngst", "hengst"}
 KINDS = PBLAS | LINEAR | SPECTRAL
 WHOLES = [(mpi.OPENMPI, (1, 1)), (mpi.OPENMPI, (1, 2)), (mpi.OPENMPI, (2, 2)), (mpi.OPENMPI, (3, 2)), (mpi.MPICH, (2, 2))]
+WITH_MKL = [*WHOLES, (mpi.MKL, (2, 2))]
 
 
-@pytest.mark.parametrize(("library", "grid"), WHOLES, ids=[f"{library.name}-{grid[0]}x{grid[1]}" for library, grid in WHOLES])
+@pytest.mark.parametrize(("library", "grid"), WITH_MKL, ids=[f"{library.name}-{grid[0]}x{grid[1]}" for library, grid in WITH_MKL])
 def test_distributed_calls_are_made_as_wholes(library, grid, folder, tmp_path):
     """Random calls give what they give without Blastoff, and leave everything else as it was."""
     ranks = DistributedCalls(library, folder, tmp_path, grid, seed=sum(grid), calls=400)

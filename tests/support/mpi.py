@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,12 +31,15 @@ class Mpi:
         """The program compiled from tests/program/programs/SOURCE.c; skips the test where something is missing."""
         if shutil.which(self.compiler) is None or shutil.which(self.starter[0]) is None:
             pytest.skip(f"{self.compiler} and {self.starter[0]} are not installed (tools/install test)")
+        linked = [f"-l{library}" for library in (*libraries, "blas")]
+        if "scalapack-mkl" in libraries:
+            linked = of_mkl()
         for library in libraries:
-            if library.startswith("scalapack") and not (offload.LIBRARIES / f"lib{library}.so").exists():
+            if library.startswith("scalapack") and self is not MKL and not (offload.LIBRARIES / f"lib{library}.so").exists():
                 pytest.skip(f"lib{library} is not installed (tools/install test)")
         path = folder / f"{source}-{self.name}"
         command = [self.compiler, "-O2", "-Wall", "-Wextra", "-Werror", str(SOURCES / f"{source}.c"), "-o", str(path)]
-        subprocess.run([*command, *(f"-l{library}" for library in libraries), "-lblas", "-lm", "-ldl"], check=True)
+        subprocess.run([*command, *linked, "-lm", "-ldl"], check=True)
         return path
 
     def environment(self, folder: Path) -> dict[str, str]:
@@ -53,6 +57,17 @@ AS_ROOT = (("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "
 OPENMPI = Mpi("openmpi", "mpicc.openmpi", ("mpirun.openmpi", "--oversubscribe", "-n"), (*AS_ROOT, ("OMPI_MCA_rmaps_base_oversubscribe", "1")))
 MPICH = Mpi("mpich", "mpicc.mpich", ("mpiexec.hydra", "-n"))
 ALL = (OPENMPI, MPICH)
+MKL = Mpi("mkl", OPENMPI.compiler, OPENMPI.starter, (*OPENMPI.settings, ("MKL_NUM_THREADS", "1")))
+
+
+def of_mkl() -> list[str]:
+    """What a program is linked with that uses MKL's ScaLAPACK, over Open MPI, from the wheel; skips the test without it."""
+    folder = Path(sys.prefix) / "lib"
+    stems = ("scalapack_lp64", "blacs_openmpi_lp64", "intel_lp64", "sequential", "core")
+    files = [next(folder.glob(f"libmkl_{stem}.so*"), None) for stem in stems]
+    if None in files:
+        pytest.skip("the mkl wheel is not installed")
+    return [f"-Wl,-rpath,{folder}", *map(str, files)]
 
 
 def run(command: Sequence[str | Path], environment: dict[str, str], timeout: float = 60) -> subprocess.CompletedProcess:

@@ -1,9 +1,14 @@
 #include "intercept/lapack/enter.h"
 
 #include <bit>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "abi/reentry.h"
+#include "blas/front_end.h"
+#include "intercept/blas/enter.h"
+#include "intercept/blas/entry_points.h"
 #include "intercept/dispatch.h"
 #include "lapack/call.h"
 #include "lapack/host_routine.h"
@@ -74,9 +79,49 @@ struct WordsPassedOn {
   }
 };
 
+/// The original, and for the blocks of a factorization the BLAS of its caller, under names of the same spelling.
+class LapackHost final : public operation::Host {
+ public:
+  explicit LapackHost(const InterceptedCall& intercepted)
+      : intercepted_(intercepted), own_(lapack_routine(intercepted.entry.routine), intercepted.original.function) {}
+
+  bool can_compute(const operation::Operation& operation) const override {
+    if (!blas::is_blas(operation)) return own_.can_compute(operation);
+    const blas::Call call = blas::call_of(operation);
+    return of_blas(call).can_compute(call);
+  }
+
+  bool compute(const operation::Operation& operation) const override {
+    if (!blas::is_blas(operation)) return own_.compute(operation);
+    const blas::Call call = blas::call_of(operation);
+    of_blas(call).compute(call);
+    return true;
+  }
+
+ private:
+  abi::OriginalRoutine of_blas(const blas::Call& call) const {
+    for (const EntryPoint& entry : entry_points_of(call.routine)) {
+      if (entry.convention.style != abi::Style::fortran ||
+          std::string_view(entry.prefix) != intercepted_.entry.prefix ||
+          std::string_view(entry.suffix) != intercepted_.entry.suffix)
+        continue;
+      const Original original = original_for(entry, intercepted_.caller);
+      if (original.function != nullptr && original.intercepted) return original_routine(entry, original);
+    }
+    return {call.routine, {}, {}};
+  }
+
+  static std::span<const EntryPoint> entry_points_of(blas::Routine routine) {
+    const std::size_t count = blas_routines.spellings.size();
+    return entry_points().subspan(static_cast<std::size_t>(routine) * count, count);
+  }
+
+  const InterceptedCall& intercepted_;
+  const lapack::HostRoutine own_;
+};
+
 std::unique_ptr<operation::Host> host_of(const InterceptedCall& intercepted) {
-  return std::make_unique<lapack::HostRoutine>(lapack_routine(intercepted.entry.routine),
-                                               intercepted.original.function);
+  return std::make_unique<LapackHost>(intercepted);
 }
 
 operation::Operation operation_of(const void* call) {
