@@ -566,6 +566,13 @@ def test_a_finding_without_system_memory_says_why():
     assert {finding["verdict"] for finding in found} == {"cannot tell"} and found[0]["here"] == "neither ATS nor HMM"
 
 
+def test_a_finding_names_the_memory_that_was_not_measured():
+    alone = [round_row("system", 1, 1.0) | {"application": "bfs", "problem": "4 nodes", "total": 1.0, "initialised_by": "cpu"}]
+    assert findings.whole_times(alone, "managed", "system", "all") == ("managed memory was not measured", "cannot tell")
+    assert findings.slow_touch(alone) == ("system memory with prefetch was not measured", "cannot tell")
+    assert findings.staying_against_moving([], few=True) == (findings.NO_SYSTEM, "cannot tell")
+
+
 def test_a_container_limits_host_memory(tmp_path):
     from blastoff.lab import host
 

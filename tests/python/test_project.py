@@ -63,6 +63,12 @@ def test_links_lead_somewhere(page):
         assert not part or part in anchors(file), target
 
 
+def test_scripts_can_be_run():
+    """As pages name them: bench/applications.py, without python3 before it."""
+    scripts = [file for folder in ("bench", "tests", "tools", "python") for file in (ROOT / folder).rglob("*.py") if file.read_bytes()[:2] == b"#!"]
+    assert scripts and [str(file) for file in scripts if not os.access(file, os.X_OK)] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_that_are_named_exist(page):
     missing = [name for name in named_files(page.read_text()) if not any(ROOT.glob(name.rstrip("/")))]

@@ -50,6 +50,16 @@ def largest(rows: Rows, first: str, second: str, **fixed: Any) -> tuple[dict[str
     return (by_mode[first][max(shared)], by_mode[second][max(shared)]) if shared else None
 
 
+def not_measured(rows: Rows, *modes: str) -> str:
+    """Which of the modes that a claim compares (those of system and managed memory) is missing."""
+    measured = {row["mode"] for row in rows}
+    for mode in modes or ("system", "managed"):
+        if mode not in measured:
+            kind, *prefetched = mode.split()
+            return NO_SYSTEM if mode == "system" else f"{kind} memory{' with prefetch' if prefetched else ''} was not measured"
+    return "no size was measured in both kinds of memory"
+
+
 def staying(rows: Rows, inner: int) -> tuple[str, dict[str, Any], dict[str, Any]] | None:
     """A mode whose memory stays where the CPU put it, its row, and the row of managed memory, which moves."""
     for mode in ("system", "managed remote"):
@@ -64,7 +74,7 @@ def staying_against_moving(rows: Rows, few: bool) -> Verdict:
     inner = (min if few else max)((row["inner"] for row in rows), default=0)
     found = staying(rows, inner)
     if found is None:
-        return NO_SYSTEM, UNKNOWN
+        return not_measured(rows), UNKNOWN
     mode, stays, moves = found
     launches = f"{inner} launch{'es' if inner > 1 else ''} per touch"
     if few:
@@ -101,7 +111,7 @@ def slow_touch(rows: Rows) -> Verdict:
     """Compares the CPU's next touch of system memory with and without prefetch: only a prefetch is certain to move the data away from the CPU."""
     pair = largest(rows, "system prefetch", "system")
     if pair is None:
-        return NO_SYSTEM, UNKNOWN
+        return not_measured(rows, "system", "system prefetch"), UNKNOWN
     return compare("the CPU's next touch of system memory, with against without prefetch", pair, "touch_later")
 
 
@@ -115,7 +125,7 @@ def fastest_back(rows: Rows) -> Verdict:
     managed = {mode: seconds for mode, seconds in back.items() if mode.startswith("managed prefetch")}
     others = {mode: back[mode] for mode in (name + end for name, ends in kinds.items() for end in ends) if mode in back and mode not in managed}
     if not managed or not any(mode.startswith("system") for mode in others):
-        return NO_SYSTEM, UNKNOWN
+        return not_measured(rows, "system", "managed prefetch"), UNKNOWN
     best, other = min(managed, key=managed.__getitem__), min(others, key=others.__getitem__)
     times = f"{quantities.duration(others[other])} against {quantities.duration(managed[best])}"
     here = f"back to the CPU and its touch, {other} against {best}, {quantities.size(size)}: {times}"
@@ -129,7 +139,7 @@ def whole_times(rows: Rows, slower: str, faster: str, which: str) -> Verdict:
         totals.setdefault((row["application"], row["problem"]), {})[row["mode"]] = row["total"]
     ratios = [modes[slower] / modes[faster] for modes in totals.values() if slower in modes and faster in modes]
     if not ratios:
-        return NO_SYSTEM, UNKNOWN
+        return not_measured(rows), UNKNOWN
     mean = prod(ratios) ** (1 / len(ratios))
     here = f"{slower} memory takes {mean:.3g} times as long as {faster} memory, {which} (geometric mean)"
     return here, AGREES if mean > CLEAR else DIFFERS
@@ -156,7 +166,7 @@ def gpu_first_touch(rows: Rows) -> Verdict:
     chosen = [row for row in rows if row["experiment"] == "first touch" and row["by"] == "gpu"]
     pair = largest(chosen, "system", "managed")
     if pair is None:
-        return NO_SYSTEM, UNKNOWN
+        return not_measured(chosen), UNKNOWN
     return compare("first touch by the GPU, system against managed memory", pair, "first")
 
 
