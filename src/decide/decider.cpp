@@ -78,9 +78,13 @@ class SizeAndDepthDecider : public Decider {
   }
 
   double seconds_on_cpu_alone(const operation::Operation& operation) const override {
-    const bool large = !operation.work.memory_bound && operation.shape == 0;
-    return large ? seconds_on_cpu_alone_of_large(operation) : cpu_seconds(operation, 0);
+    if (operation.work.memory_bound) return cpu_seconds(operation, 0);
+    return operation.shape != 0 ? measured_times_.seconds_on_cpu_alone(operation)
+                                : seconds_on_cpu_alone_of_large(operation);
   }
+
+  std::vector<CpuRate> cpu_rates() const override { return measured_times_.cpu_rates(); }
+  void recall(const std::vector<CpuRate>& rates) override { measured_times_.recall(rates); }
 
   void use(const MachineModel& model) override {
     link_.assume(model);
@@ -91,7 +95,7 @@ class SizeAndDepthDecider : public Decider {
     link_.learn(observation);
     if (observation.on_device) matrices_.device_is_open();
     if (belongs_to_matrix(operation)) return;
-    if (operation.shape != 0) return measured_times_.learn(operation.shape, observation.on_device, observation.seconds);
+    if (operation.shape != 0) return measured_times_.learn(operation, observation);
     if (operation.work.memory_bound) {
       if (!takes_all_ && operation.work.volume >= floor_volume()) matrices_.observe(operation, observation);
     } else {
@@ -163,8 +167,15 @@ class TimeDecider final : public SizeAndDepthDecider {
     if (floor_by_model_) set_floor(model.floor_volume());
   }
 
-  std::vector<CpuRate> cpu_rates() const override { return times_.cpu_rates(); }
-  void recall(const std::vector<CpuRate>& rates) override { times_.recall(rates); }
+  std::vector<CpuRate> cpu_rates() const override {
+    std::vector<CpuRate> rates = times_.cpu_rates();
+    for (const CpuRate& each : SizeAndDepthDecider::cpu_rates()) rates.push_back(each);
+    return rates;
+  }
+  void recall(const std::vector<CpuRate>& rates) override {
+    SizeAndDepthDecider::recall(rates);
+    times_.recall(rates);
+  }
 
   std::uint32_t settled_calls(const operation::Operation& operation) override {
     const bool judged_by_time = !takes_all() && !operation.work.memory_bound && operation.shape == 0;

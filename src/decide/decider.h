@@ -43,9 +43,9 @@ struct PredictedSeconds {
 
 struct MachineModel;
 
-/// The CPU's time for operations of a class (see PredictedTimes).
+/// The CPU's time for operations of a class (see PredictedTimes) or a shape (see MeasuredTimes).
 struct CpuRate {
-  std::uint64_t key = 0;  ///< identifies the class
+  std::uint64_t key = 0;  ///< identifies the class or the shape
   double seconds_per_flop = 0;
 };
 

@@ -47,20 +47,56 @@ Refusal MeasuredTimes::judge(std::uint64_t shape, std::uint64_t bytes) {
   return times->backoff.may_try() ? Refusal::none : Refusal::cpu_faster;
 }
 
-double MeasuredTimes::cpu_seconds(std::uint64_t shape) const {
+const MeasuredTimes::Times* MeasuredTimes::known_times_of(std::uint64_t shape) const {
   for (std::size_t probe = 0; probe < probes; ++probe) {
     const Times& times = times_[(shape + probe) % max_shapes];
-    if (times.shape.load(std::memory_order_relaxed) == shape) return times.cpu_seconds.load(std::memory_order_relaxed);
+    if (times.shape.load(std::memory_order_relaxed) == shape) return &times;
   }
-  return 0;
+  return nullptr;
 }
 
-void MeasuredTimes::learn(std::uint64_t shape, bool on_device, double seconds) {
-  Times* const times = times_of(shape);
+double MeasuredTimes::cpu_seconds(std::uint64_t shape) const {
+  const Times* const times = known_times_of(shape);
+  return times != nullptr ? times->cpu_seconds.load(std::memory_order_relaxed) : 0;
+}
+
+double MeasuredTimes::seconds_on_cpu_alone(const operation::Operation& operation) const {
+  const Times* const times = known_times_of(operation.shape);
+  return times != nullptr ? rate_on_cpu_alone(*times) * operation.work.flops : 0;
+}
+
+/// Seconds per operation; 0: unknown.
+double MeasuredTimes::rate_on_cpu_alone(const Times& times) const {
+  const double flops = times.flops.load(std::memory_order_relaxed);
+  if (flops <= 0) return 0;
+  const int calls = times.alone_calls.load(std::memory_order_relaxed) - 1;
+  const double sum = calls > 0 ? times.alone_seconds.load(std::memory_order_relaxed) : 0;
+  const double mean =
+      earlier_.mean_with(times.shape.load(std::memory_order_relaxed), sum / (flops * std::max(1, calls)), calls);
+  if (mean > 0 || times.beside_device.load(std::memory_order_relaxed)) return mean;
+  return times.cpu_seconds.load(std::memory_order_relaxed) / flops;
+}
+
+std::vector<CpuRate> MeasuredTimes::cpu_rates() const {
+  std::vector<CpuRate> rates;
+  for (const Times& each : times_) {
+    const bool timed = each.alone_calls.load(std::memory_order_relaxed) > 1;
+    if (timed) rates.push_back({each.shape.load(std::memory_order_relaxed), rate_on_cpu_alone(each)});
+  }
+  return rates;
+}
+
+void MeasuredTimes::learn(const operation::Operation& operation, const Observation& observation) {
+  Times* const times = times_of(operation.shape);
   if (times == nullptr) return;
-  if (!on_device) {
+  const double seconds = observation.seconds;
+  times->flops.store(operation.work.flops, std::memory_order_relaxed);
+  if (!observation.on_device) {
     lower(times->cpu_seconds, seconds);
     times->cpu_calls.fetch_add(1, std::memory_order_relaxed);
+    if (observation.beside_device) times->beside_device.store(true, std::memory_order_relaxed);
+    if (!observation.typical || observation.beside_device) return;
+    if (times->alone_calls.fetch_add(1, std::memory_order_relaxed) > 0) add(times->alone_seconds, seconds);
     return;
   }
   const int calls = times->device_calls.fetch_add(1, std::memory_order_relaxed) + 1;

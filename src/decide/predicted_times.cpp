@@ -127,7 +127,7 @@ const PredictedTimes::Class* PredictedTimes::known_class_at(const Place& place) 
 
 /// Fills in the guesses of a class. Called once, when the class is new.
 void PredictedTimes::ask_neighbours(Class& times, const Place& place) const {
-  const double earlier = rate_of_earlier_run(place.key());
+  const double earlier = earlier_.of(place.key());
   const double cpu = earlier > 0 ? earlier : rate_of_neighbours(place, &PredictedTimes::latest_cpu_rate);
   times.cpu_guess.store(static_cast<float>(cpu), relaxed);
   const double device = rate_of_neighbours(place, &PredictedTimes::latest_device_rate);
@@ -191,22 +191,12 @@ std::vector<CpuRate> PredictedTimes::cpu_rates() const {
 }
 
 void PredictedTimes::recall(const std::vector<CpuRate>& rates) {
-  auto* const sorted = new std::vector<CpuRate>(rates);
-  std::ranges::sort(*sorted, {}, &CpuRate::key);
-  earlier_.store(sorted, std::memory_order_release);
+  earlier_.recall(rates);
   for (Class& each : classes_) {
     const std::uint64_t key = each.key.load(relaxed);
-    const double rate = key == 0 ? 0 : rate_of_earlier_run(key);
+    const double rate = key == 0 ? 0 : earlier_.of(key);
     if (rate > 0) each.cpu_guess.store(static_cast<float>(rate), relaxed);
   }
-}
-
-/// Returns 0 if the earlier run has no rate for the class.
-double PredictedTimes::rate_of_earlier_run(std::uint64_t key) const {
-  const std::vector<CpuRate>* const earlier = earlier_.load(std::memory_order_acquire);
-  if (earlier == nullptr) return 0;
-  const auto found = std::ranges::lower_bound(*earlier, key, {}, &CpuRate::key);
-  return found != earlier->end() && found->key == key ? found->seconds_per_flop : 0;
 }
 
 /// Seconds on the device without transfers.
@@ -355,7 +345,7 @@ void PredictedTimes::learn_cpu(Class& times, double flops, const Observation& ob
   // Calls that we have disturbed count only as long as there are no others.
   const bool timed = times.cpu.number.load(relaxed) > 0;
   if (observation.typical && !timed) times.cpu_per_flop.store(0, relaxed);
-  const bool known = timed || rate_of_earlier_run(times.key.load(relaxed)) > 0;
+  const bool known = timed || earlier_.of(times.key.load(relaxed)) > 0;
   if (observation.typical || !known) average(times.cpu_per_flop, observation.seconds / flops);
   // The calls that were not timed are assumed to have taken the usual time: this one may have been interrupted.
   const float rate = times.cpu_per_flop.load(relaxed);
@@ -395,16 +385,11 @@ double PredictedTimes::rate_on_cpu_alone(const Class& times) const {
   return mean > 0 || times.cpu.number.load(relaxed) > 0 ? mean : latest_cpu_rate(times);
 }
 
-/// An earlier run counts as some calls: a few trials between calls on the device find threads asleep and pages that
-/// have to be faulted in. 0: there was none, and no calls.
+/// 0: there was no earlier run, and there were no calls.
 double PredictedTimes::mean_with_earlier_run(const Class& times, const CpuCalls& calls) const {
-  constexpr double calls_of_earlier_run = 16;
-  const double earlier = rate_of_earlier_run(times.key.load(relaxed));
   const double flops = calls.flops.load(relaxed);
-  if (flops <= 0) return earlier;
-  const double own = calls.seconds.load(relaxed) / flops;
-  const double number = calls.number.load(relaxed);
-  return earlier > 0 ? (earlier * calls_of_earlier_run + own * number) / (calls_of_earlier_run + number) : own;
+  const double own = flops > 0 ? calls.seconds.load(relaxed) / flops : 0;
+  return earlier_.mean_with(times.key.load(relaxed), own, flops > 0 ? calls.number.load(relaxed) : 0);
 }
 
 std::uint32_t PredictedTimes::settled_calls(const operation::Operation& operation) {

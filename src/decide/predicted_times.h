@@ -12,6 +12,7 @@
 #include "decide/link_rate.h"
 #include "decide/machine_model.h"
 #include "decide/matrix_regions.h"
+#include "decide/recalled_rates.h"
 #include "decide/ski_rental.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
@@ -117,7 +118,6 @@ class PredictedTimes {
   Class* class_of(const operation::Operation& operation);
   const Class* known_class_at(const Place& place) const;
   void ask_neighbours(Class& times, const Place& place) const;
-  double rate_of_earlier_run(std::uint64_t key) const;
   double rate_of_neighbours(const Place& place, Rate rate) const;
   Neighbour nearest(const Place& place, int direction, Rate rate) const;
   double expected_work(const Class& times, const operation::Operation& operation) const;
@@ -150,7 +150,7 @@ class PredictedTimes {
   static constexpr std::int64_t farthest = 4;  ///< distance of a neighbour, in half octaves
   std::atomic<const MachineModel*> model_;
   const LinkRate& link_;
-  std::atomic<const std::vector<CpuRate>*> earlier_{nullptr};  ///< sorted by key; never freed
+  RecalledRates earlier_;
   std::atomic<float> for_cpu_{0};     ///< seconds that may be spent to time the CPU for classes known from neighbours
                                       ///< only
   std::atomic<float> for_device_{0};  ///< seconds that may be spent to time the device for classes known from

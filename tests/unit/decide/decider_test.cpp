@@ -281,6 +281,23 @@ TEST(DeciderByTime, AsksForNoTimeWhereEverythingIsOffloaded) {
   EXPECT_EQ(by_size_and_depth(1001)->judge(with_shape(5), not_asked), Refusal::below_min_size);
 }
 
+TEST(DeciderByTime, OnTheCpuAloneAShapeTakesTheMeanWithoutTheFirstAndWithoutThoseBesideADevice) {
+  const operation::Operation operation = with_shape(5);
+  const auto decider = by_size_and_depth(250);
+  for (const double seconds : {0.5, 0.1, 0.14}) decider->observe(operation, {.seconds = seconds});
+  decider->observe(operation, {.beside_device = true, .seconds = 0.05});
+  decider->observe(operation, {.typical = false, .seconds = 0.7});
+  EXPECT_NEAR(decider->seconds_on_cpu_alone(operation), 0.12, 1e-6);
+  const auto later = by_size_and_depth(250);
+  later->recall(decider->cpu_rates());
+  for (int i = 0; i < 3; ++i) later->observe(operation, {.beside_device = true, .seconds = 0.05});
+  EXPECT_NEAR(later->seconds_on_cpu_alone(operation), 0.12, 1e-6) << "by the earlier run";
+  EXPECT_TRUE(later->cpu_rates().empty());
+  const auto beside = by_size_and_depth(250);
+  beside->observe(operation, {.beside_device = true, .seconds = 0.05});
+  EXPECT_EQ(beside->seconds_on_cpu_alone(operation), 0) << "not known";
+}
+
 TEST(DeciderByTime, LeavesShapesToTheCpuForWhichThereIsNoRoom) {
   const auto decider = by_size_and_depth(250);
   int untimed = 0;
