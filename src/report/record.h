@@ -33,7 +33,7 @@ struct Record {
   bool verified = false;          ///< compared with the CPU
   double relative_error = 0;      ///< found by the comparison, scaled as in blas/verification.h
   bool violated = false;          ///< the error is above its bound, or there are stale pages
-  std::string* places = nullptr;  ///< where the matrices were, before > after the call; only for a line of --log calls
+  std::string* places = nullptr;  ///< where the matrices were, before > after the call; for --log calls and --trace
 };
 
 }  // namespace blastoff::report

@@ -141,10 +141,11 @@ void time_on_cpu(report::Record& record, const report::CallTime& time, std::opti
 
 // Makes the call where it was placed. If that refuses, record.refusal says why.
 void run_on(Placement& placement, const InterceptedCall& intercepted, const Operation& operation,
-            report::Record& record, const report::CallBegin& begin, CallStopwatch& stopwatch, bool& done) {
+            report::Record& record, Traced& traced, const report::CallBegin& begin, CallStopwatch& stopwatch,
+            bool& done) {
   Process& process = Process::instance();
   std::string places;
-  record.places = report::logs_calls() ? &places : nullptr;
+  record.places = report::logs_calls() || traced.is_recorded() ? &places : nullptr;
   stopwatch.restart();
   double seconds = 0;
   double measured = 0;
@@ -179,6 +180,7 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
   report::recorded_since(time.ended);
   report::log_call(record, &operation);
   record.places = nullptr;
+  traced.set_places(std::move(places));
 }
 
 // Makes the call on a device. If there is none, or it refuses, record.refusal says why. A lost device leaves the
@@ -186,12 +188,12 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
 // blocked: a handler in the middle would meet the locks of this call, and a handler that never returns would leave them
 // taken for ever.
 [[gnu::noinline]] void run_undisturbed(const InterceptedCall& intercepted, const Operation& operation,
-                                       report::Record& record, const report::CallBegin& begin, CallStopwatch& stopwatch,
-                                       bool& done) {
+                                       report::Record& record, Traced& traced, const report::CallBegin& begin,
+                                       CallStopwatch& stopwatch, bool& done) {
   for (;;) {
     Placement placement = place_for_call(operation, record);
     if (!placement.context) return;
-    run_on(placement, intercepted, operation, record, begin, stopwatch, done);
+    run_on(placement, intercepted, operation, record, traced, begin, stopwatch, done);
     if (done) return;
     const bool lost = !placement.context->working() ||
                       std::ranges::any_of(placement.parts, [](const Part& part) { return !part.context->working(); });
@@ -277,7 +279,8 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   CallStopwatch stopwatch;
   bool done = false;
   if (record.refusal == Refusal::none)
-    if (!platform::undisturbed([&] { run_undisturbed(intercepted, operation, record, begin, stopwatch, done); }) &&
+    if (!platform::undisturbed(
+            [&] { run_undisturbed(intercepted, operation, record, traced, begin, stopwatch, done); }) &&
         !done)
       record.refusal = out_of_memory();
   if (done) {

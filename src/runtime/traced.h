@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "operation/operation.h"
 #include "platform/threads.h"
@@ -20,6 +22,12 @@ class Traced {
       tracer_ = process->tracer();
       if (tracer_ != nullptr) call_ = tracer_->begin(operation_, caller);
     });
+  }
+
+  bool is_recorded() const { return call_ != nullptr; }
+  /// Where the matrices of a call on the device were. To be called while nothing can interrupt the thread.
+  void set_places(std::string places) {
+    if (call_ != nullptr) call_->places = std::move(places);
   }
 
   /// `seconds` and `elapsed` as in Tracer::end().

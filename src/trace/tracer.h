@@ -45,6 +45,7 @@ class Tracer {
     double start = 0;              ///< seconds since the start of the process
     std::uint64_t weight = 1;      ///< number of calls that it stands for
     const void* caller = nullptr;  ///< return address of the call
+    std::string places;            ///< where its matrices were, before > after; "" if the CPU made the call
     Found found;
   };
   /// The result is to be passed to end(); nullptr for a call that is not recorded.

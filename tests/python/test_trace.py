@@ -229,11 +229,12 @@ def test_where_none_can_be_written(tmp_path):
 
 
 def test_on_a_device(tmp_path):
-    """Calls on the device have no seconds of the CPU."""
+    """Calls on the device have no seconds of the CPU, and tell where their matrices were."""
     path = tmp_path / "device.trace"
     trace(path, PRODUCTS, 100, 2, settings=["--device=simulated"])
     header, *calls, _ = lines_of(path)
     assert header["writes"] == "samples" and [call["seconds"] for call in calls] == [None] * 4
+    assert calls[0]["places"].startswith("host > both, ") and calls[-1]["places"].startswith("both, ")
 
 
 GUESTS = [
