@@ -169,7 +169,7 @@ def test_a_library_that_runs_old_kernels_is_told_the_processor(monkeypatch):
     assert kernels.own(kernels.of_library(library)) == {kernels.VARIABLE: kernels.processor()}
 
 
-@pytest.mark.parametrize("name", ["application_runs", "modes", "lapack", "level2", "never_slower", "ranks", "scalapack", "sparse"])
+@pytest.mark.parametrize("name", ["application_runs", "calls", "modes", "lapack", "level2", "never_slower", "ranks", "scalapack", "sparse"])
 def test_every_comparison_with_a_cpu_has_its_kernels(name):
     assert "kernels.own(" in (BENCH / f"{name}.py").read_text()
 

@@ -3,7 +3,7 @@
 import offload
 import pytest
 
-NOT_THERE = "a product with a vector, a row exchange or a copy, whose matrix is not on the device"
+NOT_THERE = "a product with a vector, a row exchange, a copy or a norm, whose matrix is not on the device"
 
 
 def products(mode: str, calls: int, device: str, policy: str = "first-use", **options) -> tuple[offload.Outcome, dict]:
