@@ -198,3 +198,17 @@ def test_top_of_another_directory(tmp_path, capsys):
 def test_a_wheel_without_its_packages(tmp_path):
     done = subprocess.run([sys.executable, "-S", offload.ROOT / "tools" / "wheel", tmp_path], capture_output=True, text=True)
     assert done.returncode == 1 and "lacks pip, wheel, pyelftools" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_home_that_cannot_be_read(monkeypatch, tmp_path):
+    """After `su`, HOME may be somebody else's. The machines that came with Blastoff are still known."""
+
+    def closed(folder: Path):
+        if str(folder).startswith(str(tmp_path)):
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+        return real(folder)
+
+    real = Path.iterdir
+    monkeypatch.setattr(Path, "iterdir", closed)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert machines.find("h200").label == "h200-pcie5"

@@ -54,11 +54,19 @@ def shipped() -> Path:
     return library.PACKAGE.parent.parent / "share" / "machines"
 
 
+def _models_in(folder: Path) -> list[Path]:
+    """The models in a folder, if there is one that can be read: the home directory may be somebody else's."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == ".json")
+    except OSError:
+        return []
+
+
 def known() -> dict[str, Path]:
     """The files of all models that have a name, by name: those that came with the library, the site's and the user's (src/runtime/model_search.h)."""
     cache = files.user_cache()
     folders = [shipped(), Path("/etc/blastoff/machines"), *([cache / "machines"] if cache is not None else [])]
-    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.json"))}
+    return {path.stem: path for folder in folders for path in _models_in(folder)}
 
 
 def read(path: Path) -> str:
