@@ -124,9 +124,9 @@ def device(document: Document) -> Figure | None:
         if nvml:
             axes.plot(times, used, color=DEVICE, linewidth=1.6, label=nvml[1])
 
-    explanation = (
-        "Areas: what Blastoff holds. The line has everything: other users of the device, and what the driver and its libraries take for themselves."
-    )
+    explanation = "Areas: what Blastoff holds."
+    if nvml:
+        explanation += " The line has everything: other users of the device, and what the driver and its libraries take for themselves."
     return "Device memory", explanation, time_figure(document, fill, quantities.size)
 
 
@@ -147,7 +147,9 @@ def moved(document: Document) -> Figure | None:
             if any(values):
                 axes.plot(times, values, color=colour, linewidth=1, linestyle=(0, (2, 2)), label=label)
 
-    explanation = "What a call has moved counts when the call is over. The link's traffic is that of all programs, averaged by the driver over 20 ms."
+    explanation = "What a call has moved counts when the call is over."
+    if any(map(any, links)):
+        explanation += " The link's traffic is that of all programs, averaged by the driver over 20 ms."
     return "Moved per second", explanation, time_figure(document, fill, lambda value: f"{quantities.size(value)}/s")
 
 
