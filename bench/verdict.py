@@ -7,7 +7,8 @@
 Each program is a separate process, and its time is wall time from start to exit. The claim is the verdict of `blastoff report`: the job's
 wall time saved. The measured saving is the difference of the medians. Before the turns, each program runs once on the CPU, so that the files
 and the memory of the machine are warm; once with Blastoff but without a device, so that the CPU's times are known; and once with a device, so
-that earlier runs are known.
+that earlier runs are known. Each turn has another run without a device: the CPU's speed differs from run to run, so claim and measurement rest on
+as many runs.
 
 --program runs any command (which /bin/sh reads) under this name, besides the programs of `--only`: most of never_slower.py, the
 examples, and some of its own. If the command contains "blastoff run", as for MPI, the command itself must send reports to
@@ -175,6 +176,7 @@ def measured(program: Program, repeats: int) -> dict[str, list] | None:
         for way in ("cpu", "blastoff")[:: 1 if repeat % 2 == 0 else -1]:
             if way == "cpu":
                 taken[way] = program.seconds(program.cpu)
+                program.with_blastoff(BLASTOFF_DEVICE="none")
             else:
                 taken[way], verdict = program.with_blastoff()
             if taken[way] is None:

@@ -47,6 +47,7 @@ struct MachineModel;
 struct CpuRate {
   std::uint64_t key = 0;  ///< identifies the class or the shape
   double seconds_per_flop = 0;
+  std::uint32_t calls = 0;  ///< number of calls of which this is the mean; 0: all of them were disturbed
 };
 
 /// Decides for calls that could run on the CPU or on the device. Thread-safe.
@@ -81,8 +82,8 @@ class Decider {
     return measured_cpu_seconds(operation);
   }
 
-  /// cpu_rates() returns what this run's calls have shown of a run on the CPU alone, for later runs. recall() takes the
-  /// rates of an earlier run, and is called once.
+  /// cpu_rates() returns what this run's own calls have shown of a run on the CPU alone, for later runs. recall() takes
+  /// the rates of an earlier run, and is called once.
   virtual std::vector<CpuRate> cpu_rates() const { return {}; }
   virtual void recall(const std::vector<CpuRate>&) {}
 

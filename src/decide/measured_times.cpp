@@ -80,8 +80,11 @@ double MeasuredTimes::rate_on_cpu_alone(const Times& times) const {
 std::vector<CpuRate> MeasuredTimes::cpu_rates() const {
   std::vector<CpuRate> rates;
   for (const Times& each : times_) {
-    const bool timed = each.alone_calls.load(std::memory_order_relaxed) > 1;
-    if (timed) rates.push_back({each.shape.load(std::memory_order_relaxed), rate_on_cpu_alone(each)});
+    const int calls = each.alone_calls.load(std::memory_order_relaxed) - 1;
+    const double flops = calls * each.flops.load(std::memory_order_relaxed);
+    if (calls <= 0 || flops <= 0) continue;
+    rates.push_back({each.shape.load(std::memory_order_relaxed),
+                     each.alone_seconds.load(std::memory_order_relaxed) / flops, static_cast<std::uint32_t>(calls)});
   }
   return rates;
 }

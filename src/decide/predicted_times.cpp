@@ -184,8 +184,12 @@ double PredictedTimes::seconds_on_cpu_alone(const operation::Operation& operatio
 std::vector<CpuRate> PredictedTimes::cpu_rates() const {
   std::vector<CpuRate> rates;
   for (const Class& each : classes_) {
-    const double rate = latest_cpu_rate(each) > 0 ? rate_on_cpu_alone(each) : 0;
-    if (rate > 0) rates.push_back({each.key.load(relaxed), rate});
+    const std::uint64_t key = each.key.load(relaxed);
+    const double flops = each.cpu_alone.flops.load(relaxed);
+    const bool disturbed = each.cpu.number.load(relaxed) == 0 && latest_cpu_rate(each) > 0;
+    if (flops > 0)
+      rates.push_back({key, each.cpu_alone.seconds.load(relaxed) / flops, each.cpu_alone.number.load(relaxed)});
+    if (disturbed) rates.push_back({key, latest_cpu_rate(each), 0});
   }
   return rates;
 }

@@ -21,9 +21,31 @@ using Json = nlohmann::json;
 using decide::CpuRate;
 
 /// Version of the files' format.
-constexpr int version = 1;
+constexpr int version = 2;
 
 constexpr std::chrono::seconds max_age = std::chrono::hours(24 * 30);
+
+/// A run counts as this many calls at most, all earlier ones together as four such runs: the speed of a CPU differs
+/// from run to run, however many calls each makes.
+constexpr std::uint32_t most_calls_of_a_run = 16;
+constexpr std::uint32_t most_calls = 4 * most_calls_of_a_run;
+/// A smaller change of a rate is not worth writing, once it is the mean of `most_calls`.
+constexpr double clear_change = 1.01;
+
+bool differ_clearly(double one, double other) {
+  return std::max(one, other) > clear_change * std::min(one, other);
+}
+
+/// Adds what a later run has shown. Returns whether that is worth keeping.
+bool merge(CpuRate& known, const CpuRate& latest) {
+  const std::uint32_t calls = std::min(latest.calls, most_calls_of_a_run);
+  if (calls == 0) return false;
+  const CpuRate before = known;
+  const double sum = before.seconds_per_flop * before.calls + latest.seconds_per_flop * calls;
+  known.calls = std::min(before.calls + calls, most_calls);
+  known.seconds_per_flop = sum / (before.calls + calls);
+  return known.calls != before.calls || differ_clearly(known.seconds_per_flop, before.seconds_per_flop);
+}
 
 std::vector<CpuRate> parse(const std::string& text, std::uint64_t command) {
   const platform::FromReserve for_json;
@@ -34,10 +56,11 @@ std::vector<CpuRate> parse(const std::string& text, std::uint64_t command) {
   const Json list = file.value("cpu", Json());
   if (!list.is_array() || list.size() > EarlierRates::max_rates) return {};
   for (const Json& each : list) {
-    const bool right = each.is_array() && each.size() == 2 && each[0].is_number_unsigned() && each[1].is_number();
+    const bool right = each.is_array() && each.size() == 3 && each[0].is_number_unsigned() && each[1].is_number() &&
+                       each[2].is_number_unsigned() && each[2] <= most_calls;
     const double rate = right ? each[1].get<double>() : 0;
     if (!std::isfinite(rate) || rate <= 0) return {};
-    rates.push_back({each[0].get<std::uint64_t>(), rate});
+    rates.push_back({each[0].get<std::uint64_t>(), rate, each[2].get<std::uint32_t>()});
   }
   return rates;
 }
@@ -45,7 +68,7 @@ std::vector<CpuRate> parse(const std::string& text, std::uint64_t command) {
 std::string text_of(std::uint64_t command, const std::vector<CpuRate>& rates) {
   const platform::FromReserve for_json;
   Json list = Json::array();
-  for (const CpuRate& each : rates) list.push_back({each.key, each.seconds_per_flop});
+  for (const CpuRate& each : rates) list.push_back({each.key, each.seconds_per_flop, each.calls});
   const Json file = {{"version", version}, {"command", fmt::format("{:016x}", command)}, {"cpu", list}};
   return file.dump() + "\n";
 }
@@ -71,14 +94,11 @@ void EarlierRates::keep(const std::vector<CpuRate>& rates) const {
     const auto place = places.find(each.key);
     if (place == places.end()) {
       if (known.size() == max_rates) continue;
-      known.push_back(each);
+      known.push_back({each.key, each.seconds_per_flop, std::min(each.calls, most_calls_of_a_run)});
       tells = true;
-      continue;
+    } else if (merge(known[place->second], each)) {
+      tells = true;
     }
-    double& before = known[place->second].seconds_per_flop;
-    const double now = each.seconds_per_flop;
-    tells = tells || std::max(now, before) > OpenPolicy::scatter * std::min(now, before);
-    before = (before + now) / 2;
   }
   if (tells) report::replace_file(path_, text_of(command_, known));
 }

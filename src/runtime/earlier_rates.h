@@ -19,8 +19,8 @@ class EarlierRates {
 
   const std::vector<decide::CpuRate>& rates() const { return rates_; }
 
-  /// Writes the file if this run has rates that are not known yet, or that differ clearly from those known. A known
-  /// rate becomes the mean of both. Silent if writing fails. Changes errno.
+  /// Writes the file if this run has rates that are not known yet, or that change those known. They become the mean
+  /// over the latest runs. Silent if writing fails. Changes errno.
   void keep(const std::vector<decide::CpuRate>& rates) const;
 
   static constexpr std::size_t max_rates = 512;
