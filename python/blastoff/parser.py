@@ -8,12 +8,23 @@ from typing import Any, ClassVar, NoReturn
 from blastoff.errors import CommandError
 
 
+LONGEST_ID = 18
+"""More digits than any id has."""
+
+
 def hint(word: str, known: Iterable[str], otherwise: str) -> str:
     """The hint after "unknown ...": a known word that resembles it, else where to look."""
     import difflib  # only for a wrong command line
 
     near = difflib.get_close_matches(word, list(known), n=1)
     return f" (did you mean {near[0]}?)" if near else f"; {otherwise}"
+
+
+def process_id(text: str) -> int:
+    """The id of a process, as an option's value."""
+    if not text.isascii() or not text.isdecimal() or len(text) > LONGEST_ID or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no id of a process")
+    return int(text)
 
 
 class Parser(argparse.ArgumentParser):

@@ -116,6 +116,20 @@ def test_a_simulated_machine_without_rates(capsys, tmp_path):
     assert "machine simulated: has no rates; accepted: simulated:NAME=NUMBER" in told
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("top --interval=nan", "'nan' is no number of seconds from 0.05 to 86400"),
+        ("top --interval fast", "'fast' is no number of seconds"),
+        ("top --pid x", "'x' is no id of a process"),
+        ("inspect --pid 0", "'0' is no id of a process"),
+        ("inspect --pid " + "9" * 30, " is no id of a process"),
+    ],
+)
+def test_values_that_are_none(capsys, line, told):
+    assert told in said(capsys, *line.split())
+
+
 def test_words_too_many_and_a_blas_that_is_none(capsys):
     assert said(capsys, "doctor", "x") == "blastoff: doctor: unexpected argument x; blastoff doctor --help shows the usage\n"
     assert said(capsys, "calibrate", "--blas", "/etc/passwd") == "blastoff: calibrate: /etc/passwd is not a library\n"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from blastoff import printable
 from blastoff.errors import USAGE, CommandError
 from blastoff.inspect import inspection
-from blastoff.parser import Parser
+from blastoff.parser import Parser, process_id
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -21,7 +21,7 @@ def run(arguments: Sequence[str]) -> int:
         epilog="Exit status: 0 if BLAS was found that can be intercepted, 1 if not, 2 if there is nothing to inspect.",
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON (share/inspect.schema.json)")
-    parser.add_argument("--pid", type=int, metavar="PID", help="inspect a running process, read only")
+    parser.add_argument("--pid", type=process_id, metavar="PID", help="inspect a running process, read only")
     parser.add_argument("command", metavar="PROGRAM", nargs=argparse.REMAINDER, help="inspect a program before it runs")
     parsed = parser.parse_args(arguments)
     command = parsed.command[1:] if parsed.command[:1] == ["--"] else parsed.command

@@ -1,6 +1,7 @@
 """`blastoff lab`: measures how memory behaves between the CPU and the GPU of this machine."""
 
 import json
+import math
 import os
 import re
 import sys
@@ -37,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("set", metavar="SET", nargs="?", default="all", choices=[*SHARES, "all"], help=f"{', '.join(SHARES)} or all (the default)")
     parser.add_argument("--device", default="cuda", help="cuda (the default), cuda:N or simulated")
     parser.add_argument("--quick", action="store_true", help="few and small cases: some seconds")
-    parser.add_argument("--minutes", type=float, default=10.0, help="the time for everything; larger cases are left out (default 10)")
+    parser.add_argument("--minutes", type=minutes, default=10.0, help="the time for everything; larger cases are left out (default 10)")
     parser.add_argument("--output", metavar="DIRECTORY", default="blastoff-lab", help="where the results go (default blastoff-lab)")
     parser.add_argument("--inner", metavar="LIST", type=counts, default=(), help="daxpy: launches per touch, as 1-10 or 1,4,16")
     parser.add_argument("--outer", metavar="N", type=count, default=0, help="daxpy: rounds of a touch and its launches")
@@ -50,8 +51,6 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--cuda-path", metavar="DIRECTORY", default="", help="a CUDA installation, for NVRTC")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parsed = parser.parse_args(arguments)
-    if not parsed.minutes > 0:
-        raise CommandError("lab: --minutes takes a number above 0")
     if (parsed.inner or parsed.outer) and parsed.set not in ("daxpy", "all"):
         raise CommandError(f"lab: --inner and --outer are of daxpy, not of {parsed.set}")
     if parsed.only and parsed.set not in ("applications", "oversubscribed", "all"):
@@ -71,6 +70,17 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("blastoff lab: interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+def minutes(text: str) -> float:
+    """A number above 0, as an option's value."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise ArgumentTypeError(f"{text!r} is no number above 0")
+    return number
 
 
 def count(text: str) -> int:

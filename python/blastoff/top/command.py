@@ -4,25 +4,30 @@ import json
 import shutil
 import sys
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from pathlib import Path
 
 from blastoff import columns
 from blastoff.errors import CommandError
 from blastoff.job import runs
-from blastoff.parser import Parser
+from blastoff.parser import Parser, process_id
 from blastoff.top import frame, view
 
 IN_PLACE = "\x1b[H"
 REST_OF_LINE = "\x1b[K"
 REST_OF_SCREEN = "\x1b[J"
-SHORTEST = 0.05
+SHORTEST, LONGEST = 0.05, 86400.0
 
 
 def interval(text: str) -> float:
-    seconds = float(text)
-    if not SHORTEST <= seconds < 86400:
-        raise ValueError(text)
+    """Seconds between two looks, as an option's value."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not SHORTEST <= seconds <= LONGEST:
+        raise ArgumentTypeError(f"{text!r} is no number of seconds from {SHORTEST:g} to {LONGEST:g}")
     return seconds
 
 
@@ -34,7 +39,7 @@ def parser() -> Parser:
     )
     which = result.add_mutually_exclusive_group()
     which.add_argument("run", metavar="RUN", nargs="?", help="directory of the run. Default: the latest run on this machine")
-    which.add_argument("--pid", type=int, metavar="PID", help="the run to which this process belongs")
+    which.add_argument("--pid", type=process_id, metavar="PID", help="the run to which this process belongs")
     result.add_argument("--interval", type=interval, default=1.0, metavar="SECONDS", help="time between two looks. Default: 1")
     result.add_argument("--once", action="store_true", help="look twice, print once, and end")
     result.add_argument("--json", action="store_true", help="print one JSON object for each look")
