@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NoReturn
 
 from blastoff.errors import CommandError
 
-
 LONGEST_ID = 18
 """More digits than any id has."""
 
