@@ -5,7 +5,7 @@
 
 namespace blastoff::report {
 
-/// The file in the directory of a run that holds what its processes have said, as hash values of 8 bytes.
+/// The file in the directory of a run that holds what its processes have said.
 inline constexpr char said_file[] = "said";
 
 /// Prints a line, unless another process of this run has printed it on this node.
