@@ -99,10 +99,13 @@ def test_same_verdicts(what, precision, device, tmp_path):
     tester = LAPACK / f"{program}{precision}"
     if not tester.exists():
         pytest.skip(f"{tester} is missing (Debian, Ubuntu: liblapack-test)")
-    text = given.text(precision, everything=os.environ.get("BLASTOFF_TEST_EVERYTHING") == "1")
+    everything = os.environ.get("BLASTOFF_TEST_EVERYTHING") == "1"
+    text = given.text(precision, everything)
+    # A third of all calls are norms, in each type alike.
+    settings = [] if everything or precision == "d" else ["--routines=-*lange,-*lansy,-*lanhe"]
     env = offload.environment(LD_LIBRARY_PATH=f"{LAPACK}:{offload.REFERENCE_BLAS}")
     plain = offload.plain([tester], cwd=tmp_path, stdin=text, env=env, timeout=600)
-    outcome = offload.offloaded([tester], device=device, cwd=tmp_path, stdin=text, env=env, timeout=600)
+    outcome = offload.offloaded([tester], device=device, cwd=tmp_path, stdin=text, env=env, settings=settings, timeout=600)
     assert outcome.status == plain.status == 0, outcome.stderr
     assert any("passed" in line for line in verdicts(plain.stdout))
     if device == "simulated" or what not in DIGITS:
@@ -113,4 +116,6 @@ def test_same_verdicts(what, precision, device, tmp_path):
     made = {routine: outcome.routine(name_of(routine, precision))["offloaded"] for routine in given.routines}
     # With a GPU, matrices of extreme range stay on the CPU, and some routines get only such matrices here.
     assert all(made.values()) if device == "simulated" else any(made.values()), (made, outcome.refused())
+    norms = outcome.routine(f"{precision}lange")["offloaded"]
+    assert (norms > 0) == (settings == [])
     assert outcome.report["verification"]["stale_pages"] == 0
