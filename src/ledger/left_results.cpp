@@ -21,6 +21,18 @@ void LeftResults::note(const LeftResult& result) {
   results_[noted_++ % capacity] = result;
 }
 
+Span LeftResults::part_for(Span page, Span window) const {
+  const std::lock_guard lock(mutex_);
+  const auto within = [&](std::uintptr_t address) { return page.begin < address && address < page.end; };
+  for (std::size_t i = 0; i < std::min(noted_, capacity); ++i) {
+    const Span bounds = results_[i].bounds;
+    if (within(bounds.begin) || within(bounds.end)) return page;
+    if (bounds.end <= page.begin) window.begin = std::max(window.begin, platform::outward_to_pages(bounds).end);
+    if (bounds.begin >= page.end) window.end = std::min(window.end, platform::outward_to_pages(bounds).begin);
+  }
+  return window;
+}
+
 std::string LeftResults::names(const std::vector<Span>& runs) const {
   constexpr std::size_t max_names = 8;  // for one line
   platform::IntervalSet rest;

@@ -28,6 +28,10 @@ class LeftResults {
 
   void note(const LeftResult& result);
 
+  /// What of the window is to be brought for one of its pages: nothing of other results, which may still be computed,
+  /// and only the page if a result begins or ends within it, since it may hold what the allocator reads to free that.
+  Span part_for(Span page, Span window) const;
+
   /// Names those that have bytes of the runs, the latest first, and gives the addresses of other runs:
   /// "192 x 192 of dgemm at 0x7f0000000000 (295 kB)".
   std::string names(const std::vector<Span>& runs) const;

@@ -313,7 +313,7 @@ void Pager::fill_touched(std::uintptr_t address, std::vector<Span>& touched) {
   const Span page{address & ~(size - 1), (address & ~(size - 1)) + size};
   for (;;) {
     if (states_.any_newest(page)) {
-      const Span window = window_at(page.begin);
+      const Span window = window_at(page);
       gauge_.load()->touched += states_.newest_bytes(window);
       bring_home(window);
       platform::contained([&] { touched.push_back(window); });
@@ -327,7 +327,11 @@ void Pager::fill_touched(std::uintptr_t address, std::vector<Span>& touched) {
   }
 }
 
-Span Pager::window_at(std::uintptr_t page) {
+Span Pager::window_at(Span page) {
+  return results_.part_for(page, next_window_at(page.begin));
+}
+
+Span Pager::next_window_at(std::uintptr_t page) {
   ++touches_;
   const auto block = [&](std::size_t bytes) {
     const std::uintptr_t begin = page / bytes * bytes;

@@ -120,7 +120,8 @@ class Pager final : private tracking::AbsentPages::Filler {
                 const platform::IntervalSet& lacking, const OtherBytes& others);
   void free_memory(const platform::OwnedMapping& memory);
   void fill_touched(std::uintptr_t address, std::vector<Span>& touched);
-  Span window_at(std::uintptr_t page);
+  Span window_at(Span page);
+  Span next_window_at(std::uintptr_t page);
 
   States& states_;
   LeftResults results_;

@@ -259,6 +259,23 @@ bool FirstUseLease::may_run_on() const {
          means_.coherence.may_run_on(acquisition_);
 }
 
+std::vector<mirror::RunningCalls::Use> FirstUseLease::device_memory() const {
+  std::vector<mirror::RunningCalls::Use> uses;
+  mirror::each_mirrored(acquisition_, [&](std::size_t i, const operation::Operand& operand) {
+    uses.push_back({acquisition_.addresses[i], operand.span_bytes(), mirror::scribbles(operand.intent)});
+  });
+  return uses;
+}
+
+/// Waits for the arithmetic unless the call returns before.
+Status FirstUseLease::compute_or_run_on() {
+  if (may_run_on()) {
+    if (auto added = means_.coherence.running().add(*queues_.compute, device_memory()); !added) return added;
+    traffic_.runs_on = means_.coherence.alone();
+  }
+  return traffic_.runs_on ? Status{} : queues_.compute->synchronize();
+}
+
 Status FirstUseLease::finish() {
   if (path(mirror::Return::direct)) means_.coherence.prepare_finish(acquisition_);
   if (upload_.pinned()) {
@@ -266,9 +283,7 @@ Status FirstUseLease::finish() {
     if (auto arrived = tools_->uploaded->synchronize(); !arrived) return arrived;
     traffic_.transfer_seconds += waiting.seconds();
   }
-  traffic_.runs_on = may_run_on();
-  auto computed = traffic_.runs_on ? means_.coherence.running().add(*queues_.compute) : queues_.compute->synchronize();
-  if (!computed) return computed;
+  if (auto computed = compute_or_run_on(); !computed) return computed;
   const platform::Stopwatch stopwatch;
   for (const mirror::Return way : {mirror::Return::staged, mirror::Return::direct, mirror::Return::none})
     if (path(way))

@@ -89,6 +89,8 @@ class FirstUseLease final : public Lease {
   device::Status uploads_arrived();
   bool needs_no_panels() const;
   bool may_run_on() const;
+  std::vector<mirror::RunningCalls::Use> device_memory() const;
+  device::Status compute_or_run_on();
   void abandon();
 
   const LeaseMeans means_;

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
+#include <future>
 #include <memory>
 #include <random>
 #include <string>
@@ -13,6 +15,8 @@
 
 #include "blas/call.h"
 #include "guarded_matrix.h"
+#include "held_device.h"
+#include "mapped_memory.h"
 #include "platform/malloc_arenas.h"
 #include "platform/span.h"
 #include "reference_blas.h"
@@ -83,6 +87,20 @@ blas::Call product(void* a, void* b, void* c, double beta) {
   return call;
 }
 
+/// Waits until the test lets it go on.
+class HeldRoutine final : public blas::HostRoutine {
+ public:
+  explicit HeldRoutine(support::HeldCall& call) : call_(call) {}
+  bool can_compute(const blas::Call&) const override { return true; }
+  void compute(const blas::Call& call) const override {
+    call_.pass();
+    reference::compute(call);
+  }
+
+ private:
+  support::HeldCall& call_;
+};
+
 class RunningCalls : public testing::TestWithParam<Flavour> {
  protected:
   // Blocks of this size keep mappings of their own, whatever has been freed.
@@ -100,8 +118,8 @@ class RunningCalls : public testing::TestWithParam<Flavour> {
 
   /// c = a b + beta c, by one of two threads' queues. Returns whether the call ran on.
   bool multiply(Matrix& a, Matrix& b, Matrix& c, double beta, std::size_t queues = 0) {
-    const Outcome outcome =
-        support::run_call(rig_->policy(), queues_[queues], product(a.data(), b.data(), c.data(), beta));
+    const Outcome outcome = support::run_operation(rig_->policy(), queues_[queues],
+                                                   product(a.data(), b.data(), c.data(), beta), held_routine_);
     EXPECT_FALSE(outcome.error) << outcome.error->message;
     reference::compute(product(a.wanted().data(), b.wanted().data(), c.wanted().data(), beta));
     c.set_largest(static_cast<double>(depth) * a.largest() * b.largest() + beta * c.largest());
@@ -114,6 +132,8 @@ class RunningCalls : public testing::TestWithParam<Flavour> {
     ASSERT_TRUE(runs_on);
   }
 
+  support::HeldCall held_;
+  const HeldRoutine held_routine_{held_};
   std::unique_ptr<Rig> rig_;
   std::array<device::CallQueues, 2> queues_;
 };
@@ -127,7 +147,7 @@ TEST_P(RunningCalls, AreThoseWhoseResultsHaveStayedBefore) {
   Matrix a, b, c;
   a.fill(1);
   b.fill(2);
-  EXPECT_FALSE(multiply(a, b, c, 0)) << "its pages are given up at the end of this call";
+  EXPECT_FALSE(multiply(a, b, c, 1)) << "its pages are given up at the end of this call";
   EXPECT_FALSE(multiply(a, b, c, 1)) << "so are the first and the last";
   for (int call = 0; call < 20; ++call) EXPECT_TRUE(multiply(a, b, c, 1));
   EXPECT_TRUE(c.right());
@@ -135,10 +155,41 @@ TEST_P(RunningCalls, AreThoseWhoseResultsHaveStayedBefore) {
   EXPECT_TRUE(c.right());
 }
 
+// As `x = x @ a` in NumPy.
+TEST_P(RunningCalls, MayReadNothingOfTheirResult) {
+  START();
+  Matrix a, b;
+  a.fill(1);
+  b.fill(2);
+  for (int call = 0; call < 8; ++call) {
+    Matrix c;
+    EXPECT_TRUE(multiply(a, b, c, 0)) << "call " << call;
+    EXPECT_TRUE(call % 4 != 3 || c.right());
+    std::swap(a, c);
+  }
+  EXPECT_TRUE(a.right());
+  EXPECT_TRUE(multiply(b, b, a, 0)) << "the program has looked at what is overwritten";
+  EXPECT_TRUE(a.right());
+}
+
+// What cannot be given up goes home, when it has been computed.
+TEST_P(RunningCalls, WaitWhereMemoryIsLocked) {
+  START();
+  Matrix a, b, c;
+  a.fill(1);
+  b.fill(2);
+  test::Memory locked(1);
+  ASSERT_EQ(mlock(locked.page(0), platform::page_size()), 0);
+  multiply(a, b, c, 0);
+  EXPECT_TRUE(c.right());
+}
+
 TEST_P(RunningCalls, KeepTheBlockOfTheirResult) {
   START();
   Matrix a, b, c;
   const std::size_t usable = malloc_usable_size(c.data());
+  multiply(a, b, c, 0);
+  EXPECT_EQ(malloc_usable_size(c.data()), usable);
   settle(a, b, c);
   EXPECT_EQ(malloc_usable_size(c.data()), usable);
   settle(a, b, c);
@@ -272,6 +323,124 @@ TEST_P(RunningCalls, AtRandom) {
   }
 }
 
+/// Square matrices that fill whole pages, as the sanitizers know them, too.
+class Pages {
+ public:
+  static constexpr std::int64_t order = 128;
+  double* data() const { return reinterpret_cast<double*>(memory_.page(0)); }
+  void fill(int seed) const {
+    for (int at = 0; at < order * order; ++at) data()[at] = (at * (seed + 3)) % 7 - 3;
+  }
+
+ private:
+  test::Memory memory_{order * order * sizeof(double) / platform::page_size()};
+};
+
+blas::Call product(const Pages& a, const Pages& b, const Pages& c) {
+  blas::Call call = support::options_of(blas::Routine::dgemm, Pages::order, Pages::order, depth, 0);
+  void* const addresses[3] = {a.data(), b.data(), c.data()};
+  const std::int64_t leading[3] = {Pages::order, Pages::order, Pages::order};
+  blas::shape_operands(call, addresses, leading);
+  return call;
+}
+
+// Their memory is unmapped, and mapped anew, while they run.
+TEST(RunningCallsThatWorkLate, MayHaveTheirMatricesUnmapped) {
+  std::string reason;
+  const auto rig = Rig::create(Flavour{"stay", "delayed"}, {}, reason);
+  if (!rig) GTEST_SKIP() << reason;
+  device::CallQueues queues = rig->queues();
+  Pages b;
+  b.fill(2);
+  auto x = std::make_unique<Pages>();
+  x->fill(1);
+  std::vector<double> wanted(x->data(), x->data() + Pages::order * Pages::order);
+  for (int call = 0; call < 9; ++call) {
+    auto y = std::make_unique<Pages>();
+    const Outcome outcome = support::run_call(rig->policy(), queues, product(*x, b, *y));
+    ASSERT_FALSE(outcome.error) << outcome.error->message;
+    EXPECT_TRUE(outcome.traffic.runs_on);
+    std::vector<double> next(wanted.size());
+    blas::Call expected = product(*x, b, *y);
+    expected.operands()[0].address = wanted.data();
+    expected.operands()[2].address = next.data();
+    reference::compute(expected);
+    wanted = std::move(next);
+    x = std::move(y);
+  }
+  EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), x->data()));
+}
+
+class HeldCalls : public RunningCalls {
+ protected:
+  template <class Work>
+  void expect_to_go_on(Work work) {
+    auto others = std::async(std::launch::async, work);
+    const bool gone_on = others.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    EXPECT_TRUE(gone_on);
+    if (!gone_on) held_.let_go();
+  }
+};
+
+TEST_P(HeldCalls, DelayNobodyWhoReadsOtherResults) {
+  START();
+  Matrix a, b, c, d;
+  a.fill(1);
+  b.fill(2);
+  EXPECT_TRUE(multiply(a, b, c, 0));
+  held_.hold_next();
+  EXPECT_TRUE(multiply(c, b, d, 0));
+  held_.wait_until_held();
+  expect_to_go_on([&] { EXPECT_TRUE(c.right()); });
+  auto reader = std::async(std::launch::async, [&] { return d.right(); });
+  EXPECT_EQ(reader.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  held_.let_go();
+  EXPECT_TRUE(reader.get());
+}
+
+// To free a block, the allocator reads its header, which lies on the result's first page. The next result may lie right
+// before that.
+TEST_P(HeldCalls, DelayNobodyWhoFreesTheirOperands) {
+  START();
+  Matrix a, b, c, d;
+  a.fill(1);
+  b.fill(2);
+  EXPECT_TRUE(multiply(a, b, c, 0));
+  held_.hold_next();
+  EXPECT_TRUE(multiply(c, b, d, 0));
+  held_.wait_until_held();
+  expect_to_go_on([&] { c.allocate(); });
+  held_.let_go();
+  EXPECT_TRUE(d.right());
+}
+
+// Another call that has begun by then need not follow it.
+TEST(RunningCallsOfThreads, WaitForWhatHasBegunBeforeTheyReturn) {
+  const auto held = std::make_shared<support::HeldCalls>();
+  RigOptions options;
+  options.held = held;
+  std::string reason;
+  const auto rig = Rig::create(Flavour{"stay", "simulated"}, options, reason);
+  if (!rig) GTEST_SKIP() << reason;
+  device::CallQueues queues = rig->queues();
+  device::CallQueues others = rig->queues();
+  Pages a, b, c, d, e, f;
+  for (const Pages* const operand : {&a, &b, &d, &e}) operand->fill(1);
+  const auto begin_other = [&] { return rig->policy().begin(product(d, e, f), others); };
+  {
+    const auto first = rig->policy().begin(product(a, b, c), queues);
+    const auto second = begin_other();  // there are events for two calls
+  }
+  held->event.hold_next();
+  auto call = std::async(std::launch::async,
+                         [&] { return support::run_call(rig->policy(), queues, product(a, b, c)).traffic.runs_on; });
+  held->event.wait_until_held();
+  const auto other = begin_other();
+  EXPECT_TRUE(other);
+  held->event.let_go();
+  EXPECT_FALSE(call.get());
+}
+
 std::string name_of(const testing::TestParamInfo<Flavour>& info) {
   return info.param.device;
 }
@@ -280,6 +449,7 @@ INSTANTIATE_TEST_SUITE_P(AllDevices, RunningCalls,
                          testing::Values(Flavour{"stay", "simulated"}, Flavour{"stay", "delayed"},
                                          Flavour{"stay", "pinning"}, Flavour{"stay", "cuda"}),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(AllDevices, HeldCalls, testing::Values(Flavour{"stay", "delayed"}), name_of);
 
 }  // namespace
 }  // namespace blastoff

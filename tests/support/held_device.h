@@ -1,4 +1,5 @@
-// A device on which a test can hold one call of the driver: page-locking, unlocking, mapping or unmapping memory.
+// A device on which a test can hold one call of the driver: page-locking, unlocking, mapping or unmapping memory,
+// creating an event.
 #pragma once
 
 #include <atomic>
@@ -39,6 +40,7 @@ struct HeldCalls {
   HeldCall back;
   HeldCall unback;
   HeldCall reserve;
+  HeldCall event;
   std::atomic<int> pins{0};  ///< how many there are
 };
 
@@ -62,6 +64,10 @@ class HeldDevice final : public ForwardingDevice {
   device::Result<device::Address> reserve(std::size_t bytes) override {
     calls_->reserve.pass();
     return ForwardingDevice::reserve(bytes);
+  }
+  device::Result<std::unique_ptr<device::Event>> create_event() override {
+    calls_->event.pass();
+    return ForwardingDevice::create_event();
   }
   device::Status pin(void*, std::size_t) override {
     calls_->pin.pass();

@@ -62,10 +62,12 @@ class Coherence {
 
   /// Work of calls that have returned. To precede all that a call does on the device.
   RunningCalls& running() { return running_; }
-  /// Whether a call that holds this acquisition may return once it has been queued: all its results are on the device
-  /// alone, and will be. No other call is in flight: calls of several threads overlap anyway, and would be put in
-  /// order.
-  bool may_run_on(const PageAcquisition& acquisition) const;
+  /// Whether a call that holds this acquisition may return once it has been queued, if it is alone(): all its results
+  /// are on the device alone, and will be, or their pages can be given up before they are computed.
+  bool may_run_on(const PageAcquisition& acquisition);
+  /// Whether no other call is in flight: calls of several threads overlap anyway, and would be put in order. To be
+  /// asked after running() has the call: others that begin by then follow it.
+  bool alone() const { return in_flight_ == 1; }
 
   /// Waits for conflicting calls, protects the pages that are to be tracked, and takes hold. For a call that would
   /// copy nearly all that it reads, nothing is held (PageAcquisition::past_mirrors): copies go on while the device
@@ -109,9 +111,9 @@ class Coherence {
   /// What not_to_stay() names is to be in host memory before. False: it cannot stay, and is to be returned through
   /// staging.
   bool leave(PageAcquisition& acquisition, std::size_t operand);
-  /// The same for the first and the last page of a result that has stayed before, if the program has nothing else
-  /// there. False: what lies there is to go home.
-  bool leave_edges(const PageAcquisition& acquisition, std::size_t operand);
+  /// The same for the first and the last page of a result, if the program has nothing else there, and if the result has
+  /// stayed before or, with `runs_on`, is still being computed. False: what lies there is to go home.
+  bool leave_edges(const PageAcquisition& acquisition, std::size_t operand, bool runs_on);
   /// The bytes of such a result on pages that cannot be given up.
   std::vector<platform::Span> not_to_stay(const operation::Operand& result) const;
 
@@ -214,6 +216,8 @@ class Coherence {
   bool leave_region(const PageAcquisition& acquisition, const operation::Operand& result, platform::Span region);
   std::uintptr_t find_end_of_block(platform::Span result);
   bool all_left_here(const operation::Operand& result) const;
+  bool can_be_given_up_early(const operation::Operation& call, const operation::Operand& result);
+  bool fills_its_block(const operation::Operand& result);
   void leave_probes(PageAcquisition& acquisition);
   bool has_memory(const operation::Operand& operand) const;
   bool may_copy(const PageAcquisition& acquisition, const operation::Operand& operand) const;

@@ -31,7 +31,7 @@ MirrorSource::Slot& MirrorSource::take_slot() {
 }
 
 const void* MirrorSource::read(std::span<const ledger::PagesOnDevice> runs) {
-  running_.finish();
+  running_.finish_writers(runs);
   const Slot& slot = take_slot();
   auto* at = static_cast<std::byte*>(slot.buffer);
   device::Status read;
@@ -47,7 +47,7 @@ const void* MirrorSource::read(std::span<const ledger::PagesOnDevice> runs) {
 }
 
 bool MirrorSource::write(std::span<const device::Run> runs) {
-  running_.finish();
+  running_.finish_users(runs);
   std::vector<device::Run> staged(runs.begin(), runs.end());
   const Slot& slot = take_slot();
   auto* at = static_cast<std::byte*>(slot.buffer);

@@ -21,9 +21,10 @@ class MirrorSource final : public ledger::PageSource {
   MirrorSource(const MirrorSource&) = delete;
   MirrorSource& operator=(const MirrorSource&) = delete;
 
-  /// Waits for running calls, which may still compute what is to be read.
+  /// Waits for the running calls that compute what is to be read.
   const void* read(std::span<const ledger::PagesOnDevice> runs) override;
   void release(const void* buffer) override;
+  /// Waits for the running calls that use what is to be written.
   bool write(std::span<const device::Run> runs) override;
 
  private:

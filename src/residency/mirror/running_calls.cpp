@@ -12,21 +12,30 @@ namespace {
 // One call runs, and the next one is ready. Some more even out calls of different lengths.
 constexpr std::size_t max_calls = 4;
 
+bool overlap(const RunningCalls::Use& use, device::Address begin, std::size_t bytes) {
+  return use.begin < begin + bytes && begin < use.begin + use.bytes;
+}
+
 }  // namespace
 
-Status RunningCalls::add(device::Queue& queue) {
+Status RunningCalls::add(device::Queue& queue, std::vector<Use> uses) {
   auto point = points_.record(queue);
   if (!point) return tl::unexpected(std::move(point.error()));
   device::Point oldest;
   {
     const std::lock_guard lock(mutex_);
-    calls_.push_back({&queue, std::move(*point)});
-    if (calls_.size() > max_calls) {
-      oldest = std::move(calls_.front().point);
-      calls_.pop_front();
-    }
+    calls_.push_back({&queue, std::move(*point), std::move(uses)});
+    if (calls_.size() > max_calls) oldest = calls_.front().point;
   }
-  return oldest ? oldest->synchronize() : Status{};
+  return oldest ? finish(oldest) : Status{};
+}
+
+/// It is known to others until it is over.
+Status RunningCalls::finish(const device::Point& point) {
+  auto finished = point->synchronize();
+  const std::lock_guard lock(mutex_);
+  std::erase_if(calls_, [&](const Call& call) { return call.point == point; });
+  return finished;
 }
 
 /// The work of a queue runs in order.
@@ -54,10 +63,34 @@ void RunningCalls::finish() {
       if (calls_.empty()) return;
       oldest = calls_.front().point;
     }
-    (void)oldest->synchronize();
-    const std::lock_guard lock(mutex_);
-    if (!calls_.empty() && calls_.front().point == oldest) calls_.pop_front();
+    (void)finish(oldest);
   }
+}
+
+// Others may add calls meanwhile. They do not concern the caller, whose pages are as they were when it asked.
+template <class Predicate>
+void RunningCalls::finish_those(Predicate&& predicate) {
+  std::vector<device::Point> points;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Call& call : calls_)
+      if (std::ranges::any_of(call.uses, predicate)) points.push_back(call.point);
+  }
+  for (const device::Point& point : points) (void)finish(point);
+}
+
+void RunningCalls::finish_writers(std::span<const ledger::PagesOnDevice> memory) {
+  finish_those([&](const Use& use) {
+    return use.writes && std::ranges::any_of(memory, [&](const ledger::PagesOnDevice& run) {
+             return overlap(use, run.device, run.host.bytes());
+           });
+  });
+}
+
+void RunningCalls::finish_users(std::span<const device::Run> memory) {
+  finish_those([&](const Use& use) {
+    return std::ranges::any_of(memory, [&](const device::Run& run) { return overlap(use, run.device, run.bytes); });
+  });
 }
 
 }  // namespace blastoff::residency::mirror

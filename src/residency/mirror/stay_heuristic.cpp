@@ -127,7 +127,8 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
   if (!known) {
     known = &regions_.use(span.begin);
     *known = {.begin = span.begin, .end = span.end, .is_new = left > 0};
-    if (Kind* const kind = kinds_.find(kind_of(call, index)); kind && left == 0) ++kind->refused;
+    const std::uint64_t number = kind_of(call, index);
+    if (Kind* const kind = kinds_.find(number); kind && judge_new(number) == Stay::no) ++kind->refused;
   }
   Region& region = *known;
   if (is_small_part(call.operands()[index], region)) {

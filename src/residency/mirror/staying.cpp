@@ -200,16 +200,19 @@ bool Coherence::leave_region(const PageAcquisition& acquisition, const operation
 // Other data on the same page may be in use all the time, or be what the allocator needs to let the pager work. At the
 // ends of a block of malloc's with a mapping of its own lies only its header, which is read when the program frees it.
 // A result's edges are left where all else of it has stayed before.
-bool Coherence::leave_edges(const PageAcquisition& acquisition, std::size_t operand) {
+bool Coherence::leave_edges(const PageAcquisition& acquisition, std::size_t operand, bool runs_on) {
   const operation::Operand& result = acquisition.call.operands()[operand];
   if (all_left_here(result)) return true;
-  if (!has_a_region(acquisition.call, result) || !place_.all_left_here(region_of(result))) return false;
-  const Span pages = platform::outward_to_pages(bounds(result));
-  if (find_end_of_block(bounds(result)) != pages.end) return false;
+  if (!has_a_region(acquisition.call, result) || !(runs_on || place_.all_left_here(region_of(result)))) return false;
+  if (!fills_its_block(result)) return false;
   bool left = true;
   each_edge(result,
             [&](Span edge) { left = left && leave_region(acquisition, result, platform::outward_to_pages(edge)); });
   return left;
+}
+
+bool Coherence::fills_its_block(const operation::Operand& result) {
+  return find_end_of_block(bounds(result)) == platform::outward_to_pages(bounds(result)).end;
 }
 
 /// Where the allocator's block ends that begins with the span. The answer is remembered, since reading the block's
@@ -232,11 +235,19 @@ bool Coherence::all_left_here(const operation::Operand& result) const {
   return left;
 }
 
-bool Coherence::may_run_on(const PageAcquisition& acquisition) const {
-  if (place_.shared() || in_flight_ != 1 || !acquisition.call.outlives_call) return false;
+/// Whether nothing is lost with the host's pages of a result but what the call overwrites: it reads none of it, and
+/// beside it lies nothing, or what the device is given.
+bool Coherence::can_be_given_up_early(const operation::Operation& call, const operation::Operand& result) {
+  if (operation::reads(result.intent) || result.part != operation::Part::full || !result.contiguous()) return false;
+  if (!has_its_own_pages(result) || !has_a_region(call, result)) return false;
+  return region_of(result) == platform::outward_to_pages(bounds(result)) || fills_its_block(result);
+}
+
+bool Coherence::may_run_on(const PageAcquisition& acquisition) {
+  if (place_.shared() || !alone() || !acquisition.call.outlives_call) return false;
   bool stay = true;
   acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    stay = stay && acquisition.stays[i] && all_left_here(result);
+    stay = stay && acquisition.stays[i] && (all_left_here(result) || can_be_given_up_early(acquisition.call, result));
   });
   return stay;
 }

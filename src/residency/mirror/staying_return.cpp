@@ -33,7 +33,7 @@ class StayingReturn final : public ReturnPath {
 
  private:
   Status leave(std::size_t index) {
-    coherence_.leave_edges(acquisition_, index);
+    coherence_.leave_edges(acquisition_, index, traffic_.runs_on);
     std::vector<Transfer> pieces;
     for (const platform::Span span : coherence_.not_to_stay(acquisition_.call.operands()[index])) {
       const std::size_t bytes = span.bytes();

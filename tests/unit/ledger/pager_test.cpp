@@ -146,7 +146,7 @@ TEST_F(PagerTest, BringsHomeWhatWasLeft) {
   EXPECT_EQ(gauge_.brought_home, 6 * page);
 }
 
-// Of what is brought home without being touched, nothing counts as touched.
+// What is brought home without being touched does not count as touched.
 TEST_F(PagerTest, ShowsWhatBecomesOfPages) {
   pager_.show_in(gauge_);
   leave(pages(4, 4));
@@ -174,6 +174,19 @@ TEST_F(PagerTest, FillsMoreForWhomGoesOn) {
   EXPECT_LE(first, std::size_t{256} << 10);
   EXPECT_GE(first + second, std::size_t{512} << 10);
   EXPECT_LE(bytes(touch({begin + 7 * chunk_bytes})), std::size_t{256} << 10) << "somebody else";
+}
+
+// The allocator reads its header there when a result is freed. What lies before it may belong to a result that is still
+// being computed.
+TEST_F(PagerTest, FillsOnlyThePageOnWhichAResultBegins) {
+  const std::uintptr_t second = begin + chunk_bytes + 4 * page;
+  leave({begin, begin + 8 * chunk_bytes});
+  pager_.note({{begin, second - page / 2}, "dgemm", 1, 1});
+  pager_.note({{second + 16, begin + 2 * chunk_bytes}, "dgemm", 1, 1});
+  EXPECT_THAT(touch({second}), ElementsAre(Span{second, second + page}));
+  const std::vector<Span> others = touch({second + page});
+  EXPECT_EQ(others.front().begin, second + page);
+  EXPECT_GT(others.front().bytes(), std::size_t{128} << 10) << "who goes on wants the rest";
 }
 
 // Pages 2 and 3 hold bytes of the result alone, page 4 some of them.
