@@ -77,6 +77,13 @@ std::optional<operation::Operation> operation_of(const scalapack::GatheredProble
   return blas::operation_of(call);
 }
 
+/// Whether a device with so much room also makes the call if it does not fit.
+bool runs_in_blocks(const operation::Operation& operation, std::size_t room) {
+  if (operation.cutting != operation::Cutting::none) return true;
+  const auto series = operation::blocks(operation, room);
+  return series.size() > 1 || series.front().size() > 1;
+}
+
 /// The process of a grid that makes a call for all (its root).
 class SolvingProcess final : public scalapack::Root {
  public:
@@ -272,7 +279,8 @@ class SolvingProcess final : public scalapack::Root {
         scalapack::is_eigensolver(problem.call().kind()) || problem.call().kind() == scalapack::Kind::gesvd
             ? 3 * problem.matrix_bytes()
             : problem.matrix_bytes() / 4;
-    if (problem.bytes() + work_space > placement.context->budget()) refusal = Refusal::out_of_memory;
+    const bool fits = problem.bytes() + work_space <= placement.context->budget();
+    if (!fits && !runs_in_blocks(*judged_, placement.context->room_for_copies())) refusal = Refusal::out_of_memory;
     process.give_back(placement, *judged_);
     return refusal;
   }

@@ -119,14 +119,15 @@ NO_LARGE_FILES = ("prlimit", "--fsize=200000000:200000000")
 class DistributedCalls:
     """A job that makes random distributed calls, and compares its memory with that of a job without Blastoff."""
 
-    def __init__(self, library, folder, path, grid, seed, calls, routine="", starter=()):
+    def __init__(self, library, folder, path, grid, seed, calls, routine="", starter=(), settings=()):
         program = library.compiled("distributed_calls", folder, f"scalapack-{library.name}")
         ranks = library.ranks(grid[0] * grid[1])
         words = [*grid, seed, calls, 60]
         only = [routine] if routine else []
         plain = mpi.run([*ranks, program, *words, "record", path / "memory", *only], library.environment(folder))
         assert plain.returncode == 0, plain.stdout + plain.stderr
-        launched = [*starter, *LAUNCHER, "--gather=always", f"--report={path}/reports/", program, *words, "compare", path / "memory", *only]
+        launcher = [*starter, *LAUNCHER, "--gather=always", *settings, f"--report={path}/reports/"]
+        launched = [*launcher, program, *words, "compare", path / "memory", *only]
         self.done = mpi.run([*ranks, *launched], library.environment(folder))
         assert (self.done.stdout, self.done.returncode) == ("same\n", 0), self.done.stdout + self.done.stderr
         self.reports = {report["process"]["rank"]: report for report in reports(path / "reports")}
@@ -234,6 +235,15 @@ def test_what_was_copied_for_a_call_that_nobody_made_for_all_goes_to_the_device(
 def test_ranks_other_than_the_first_open_no_device(folder, tmp_path):
     ranks = DistributedCalls(mpi.OPENMPI, folder, tmp_path, (2, 2), seed=3, calls=100, routine="gemm")
     assert [ranks.reports[rank]["device"]["used"] for rank in range(4)] == [True, False, False, False]
+
+
+def test_what_does_not_fit_the_device_is_made_block_by_block(folder, tmp_path):
+    """Most of the matrices are larger than the device's memory."""
+    settings = ["--simulated-memory=24K"]
+    ranks = DistributedCalls(mpi.OPENMPI, folder, tmp_path, (2, 2), seed=5, calls=700, routine="potrf", settings=settings)
+    gathered = ranks.because(0, GATHERED)
+    assert gathered >= 10 and ranks.because(0, "not enough device memory") == 0
+    assert all(ranks.because(rank, GATHERED) == gathered for rank in ranks.reports)
 
 
 def test_distributed_calls_by_messages(folder, tmp_path):
