@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "blas/front_end.h"
 #include "held_device.h"
 #include "ledger/page_bitmap.h"
 #include "mapped_memory.h"
@@ -137,6 +138,27 @@ TEST_F(DriverCalls, OthersGoOnWhileMemoryIsUnlocked) {
         EXPECT_GE(held_->pins, 2);
       },
       held_->unpin);
+  unlocking.join();
+}
+
+// The driver copies vectors itself, and its lists may still name what it is unlocking there.
+TEST_F(DriverCalls, ACallWaitsUntilTheMemoryOfItsVectorsIsUnlocked) {
+  make(0, 1, 2);
+  make(0, 3, 4);
+  auto unmapped = std::make_unique<test::Memory>(elements * sizeof(double) / platform::page_size());
+  for (int twice = 0; twice < 2; ++twice) make(matrix(0), matrix(1), reinterpret_cast<double*>(unmapped->page(0)));
+  ASSERT_EQ(held_->pins, 1);
+  operation::Operation call = blas::operation_of(product(matrix(0), matrix(3), matrix(4)));
+  call.add({.address = unmapped->page(0), .bytes = 64});
+  held_->unpin.hold_next();
+  unmapped.reset();
+  std::thread unlocking([&] { make(0, 1, 2); });  // unless the thread that tidies up is faster
+  held_->unpin.wait_until_held();
+  device::CallQueues queues = rig_->queues();
+  auto begun = std::async(std::launch::async, [&] { return rig_->policy().begin(call, queues).has_value(); });
+  EXPECT_EQ(begun.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  held_->unpin.let_go();
+  EXPECT_TRUE(begun.get());
   unlocking.join();
 }
 
