@@ -17,6 +17,7 @@
 #include "guarded_matrix.h"
 #include "held_device.h"
 #include "mapped_memory.h"
+#include "platform/exit_status.h"
 #include "platform/malloc_arenas.h"
 #include "platform/span.h"
 #include "reference_blas.h"
@@ -369,6 +370,25 @@ TEST(RunningCallsThatWorkLate, MayHaveTheirMatricesUnmapped) {
     x = std::move(y);
   }
   EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), x->data()));
+}
+
+// The call has returned, and nobody else has its result.
+TEST(RunningCallsThatWorkLate, EndTheProcessIfTheDeviceIsLostWithTheirResult) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  RigOptions options;
+  options.fault = "execute:1:lost";
+  std::string reason;
+  if (!Rig::create(Flavour{"stay", "delayed"}, options, reason)) GTEST_SKIP() << reason;
+  const auto look_at_a_lost_result = [&] {
+    const auto rig = Rig::create(Flavour{"stay", "delayed"}, options, reason);
+    device::CallQueues queues = rig->queues();
+    Pages a, b, c;
+    a.fill(1);
+    b.fill(2);
+    const Outcome outcome = support::run_call(rig->policy(), queues, product(a, b, c));
+    std::_Exit(outcome.error || !outcome.traffic.runs_on ? 1 : static_cast<int>(c.data()[5]));
+  };
+  EXPECT_EXIT(look_at_a_lost_result(), testing::ExitedWithCode(platform::software_error), "128 x 128 of dgemm");
 }
 
 class HeldCalls : public RunningCalls {
