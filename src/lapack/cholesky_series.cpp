@@ -137,8 +137,8 @@ std::vector<Operation> cholesky_series(const Operation& whole, std::int64_t orde
 
 std::vector<std::vector<Operation>> cholesky_blocks(const Operation& whole, std::size_t bytes) {
   const Operand& a = whole.operands().front();
-  const auto most = std::max<std::int64_t>(
-      static_cast<std::int64_t>(std::sqrt(static_cast<double>(bytes / 2) / static_cast<double>(a.element_size))), 1);
+  const double elements = static_cast<double>(bytes) / 2 / static_cast<double>(a.element_size);
+  const auto most = std::max<std::int64_t>(static_cast<std::int64_t>(std::sqrt(elements)), 1);
   if (a.columns <= most) return {{whole}};
   constexpr std::int64_t even = 16;  // devices are faster on multiples of it
   const std::int64_t count = (a.columns - 1) / most + 1;
