@@ -121,7 +121,7 @@ def test_reasons_are_ranked_by_seconds(report):
     [
         ("python3.11", "/usr/bin/python3 -u train.py --epochs 3", "train.py"),
         ("python3", "python3 -X dev -m pyscf.scf x", "pyscf.scf"),
-        ("python3", "python3 -c import(numpy)", "python3"),
+        ("python3", "python3 -c import(numpy)", "python3 -c"),
         ("python3", "python3", "python3"),
         ("python3", "python3 'first steps/my fit.py' --name \"it's\"", "my fit.py"),
         ("python3", "python3 it's.py", "it's.py"),

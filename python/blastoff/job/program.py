@@ -10,10 +10,12 @@ INTERPRETER = re.compile(r"(python|pypy)[\d.]*|R|julia|octave(-cli)?|perl", re.A
 WITH_VALUE = {"-X", "-W", "-J", "-t", "-p"}
 """Options of interpreters whose value is a word of its own."""
 R_SCRIPT = "--file="
+IN_A_WORD = ("-c", "-e")
+"""Options of interpreters whose value is the program."""
 
 
 def script_of(words: Sequence[str]) -> str:
-    """The script or the module in the arguments of an interpreter; "" where there is none."""
+    """The script or the module in the arguments of an interpreter, or the option whose value is the program; "" where there is none of these."""
     skipped = False
     for place, word in enumerate(words):
         if skipped:
@@ -22,7 +24,9 @@ def script_of(words: Sequence[str]) -> str:
             return PurePath(word.removeprefix(R_SCRIPT)).name
         elif word == "-m":
             return " ".join(words[place + 1 : place + 2])
-        elif word in ("-c", "-e", "-"):
+        elif word in IN_A_WORD:
+            return word
+        elif word == "-":
             return ""
         elif word in WITH_VALUE:
             skipped = True
@@ -42,4 +46,5 @@ def words_of(command_line: str) -> list[str]:
 def name(process: Mapping[str, Any]) -> str:
     """The name for a report's `process`: that of the script if an interpreter runs one, else the program's."""
     program = PurePath(process["program"]).name
-    return (script_of(words_of(process["command_line"])[1:]) if INTERPRETER.fullmatch(program) else "") or program
+    script = script_of(words_of(process["command_line"])[1:]) if INTERPRETER.fullmatch(program) else ""
+    return f"{program} {script}" if script in IN_A_WORD else script or program
