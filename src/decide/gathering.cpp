@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
-#include "decide/family.h"
-
 namespace blastoff::decide {
 
 bool knows_device(const MachineModel& model, const operation::Operation& solve) {
-  const auto key = rate_key_of(solve.name());
-  return key && model.device_rates.rate(*key, solve.work.flops) > 0;
+  return model.max_device_seconds_of(solve) > 0;
 }
 
 // A program has few problems; the limit is for one that never repeats a size.
@@ -44,7 +41,7 @@ int TimesTogether::count(const operation::Operation& solve, int ranks) const {
 }
 
 double gathered_seconds(const MachineModel& model, const operation::Operation& solve, double moving) {
-  double gathered = moving + model.device_seconds_of(solve);
+  double gathered = moving + model.max_device_seconds_of(solve);
   for (const operation::Operand& operand : solve.operands()) {
     const auto bytes = static_cast<double>(operand.part_bytes());
     if (operation::reads(operand.intent)) gathered += bytes / model.to_device;

@@ -51,8 +51,8 @@ class TimesTogether {
   std::map<Problem, Measured> measured_;
 };
 
-/// Expected seconds of a gathered call. `solve`: the whole problem on one device. `moving`: seconds in which the
-/// matrices go from rank to rank, there and back.
+/// Expected seconds of a gathered call, if the model knows the device. `solve`: the whole problem on one device.
+/// `moving`: seconds in which the matrices go from rank to rank, there and back.
 double gathered_seconds(const MachineModel& model, const operation::Operation& solve, double moving);
 
 /// The least time that all ranks may take together, each as fast as MachineModel::min_cpu_seconds_of() says.

@@ -33,6 +33,27 @@ double max_efficiency(Family family) {
   }
 }
 
+/// A family's share of the rate of products is known from so many operations on.
+constexpr double min_known_share_flops = 3e10;
+
+/// The least share of the rate of products that a GPU reaches in this family, with min_known_share_flops: half of what
+/// an H200 reaches (share/machines/h200-pcie5.json). 0: the rate of products tells nothing.
+double min_share_of_products(Family family) {
+  switch (family) {
+    case Family::gemm: return 1;
+    case Family::syrk: return 0.45;
+    case Family::trsm: return 0.13;
+    case Family::potrf: return 0.1;
+    case Family::getrf: return 0.02;
+    case Family::geqrf: return 0.016;
+    case Family::syevd: return 0.014;
+    case Family::gesdd: return 0.008;
+    case Family::gemv:
+    case Family::fft: return 0;
+  }
+  return 0;
+}
+
 Precision with_other_length(Precision precision) {
   switch (precision) {
     case Precision::s: return Precision::d;
@@ -138,6 +159,17 @@ double MachineModel::device_seconds_of(const operation::Operation& operation) co
   const double known = seconds_by(device_rates, device_memory_rate, operation);
   const double looking = page_seconds > 0 ? page_seconds * operand_bytes(operation) / page_bytes : 0;
   return device_seconds + looking + (known > 0 ? known : operation.work.flops / device_flops);
+}
+
+// The share grows with the order, which is proportional to the cube root of the operations.
+double MachineModel::max_device_seconds_of(const operation::Operation& operation) const {
+  if (seconds_by(device_rates, device_memory_rate, operation) > 0) return device_seconds_of(operation);
+  const double flops = operation.work.flops;
+  const auto key = key_of(operation);
+  if (!key || flops < min_known_share_flops) return 0;
+  const double share = std::min(1.0, min_share_of_products(key->family) * std::cbrt(flops / min_known_share_flops));
+  const double rate = share * device_rates.rate({Family::gemm, key->precision}, flops);
+  return rate > 0 ? device_seconds + flops / rate : 0;
 }
 
 double MachineModel::cpu_seconds_of(const operation::Operation& operation) const {

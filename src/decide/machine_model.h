@@ -85,6 +85,9 @@ struct MachineModel {
 
   /// Seconds on the device with all matrices there, without the copy of the results to the host.
   double device_seconds_of(const operation::Operation& operation) const;
+  /// Seconds that the device should not exceed. For a family without rates, these come from the rate of products, if
+  /// the operation is large. 0: unknown.
+  double max_device_seconds_of(const operation::Operation& operation) const;
   /// Seconds on the CPU; 0: unknown.
   double cpu_seconds_of(const operation::Operation& operation) const;
   /// Seconds that no CPU of this machine falls below.

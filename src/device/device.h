@@ -41,6 +41,8 @@ struct Properties {
   int sharers = 1;                      ///< processes of this run that use it or are going to, including this one
   std::string software;                 ///< the driver's version, one line; see Device::software()
   std::size_t total_memory = 0;         ///< bytes
+  double peak_single = 0;               ///< operations per second in single precision, without tensor cores; 0: unknown
+  double peak_double = 0;               ///< the same in double precision
   bool can_reserve = false;             ///< reserve/back/unback work (virtual memory management)
   std::size_t backing_granularity = 0;  ///< bytes; spans of back() are multiples of it
   std::size_t largest_reservation = 0;  ///< the most bytes that one reserve() may ask for

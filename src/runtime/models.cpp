@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -101,6 +102,23 @@ const decide::MachineModel& Models::of_devices() const {
   return found ? *complete_model(assumed_, &*found, nullptr) : *in_force_;
 }
 
+/// Where no model has a rate of the GPU, its products count with what they usually reach of the GPU's peak.
+void Models::use_peak_of(const device::Properties& gpu) {
+  constexpr double usual_share = 0.7;
+  const std::lock_guard lock(mutex_);
+  const decide::MachineModel& known = *in_force_;
+  if (!decides_by_time(settings_) || settings_.model == "none" || !known.device_rates.empty()) return;
+  if (gpu.peak_single <= 0 || gpu.peak_double <= 0) return;
+  auto* const model = new decide::MachineModel(known);
+  const auto set = [&](decide::Precision precision, double peak) {
+    model->device_rates.set({decide::Family::gemm, precision}, std::array{decide::RatePoint{1, usual_share * peak}});
+  };
+  set(decide::Precision::s, gpu.peak_single);
+  set(decide::Precision::d, gpu.peak_double);
+  description_ += ", products by the peak of the GPU";
+  in_force_ = model;
+}
+
 /// `device`: nullptr if no model describes it. Requires the lock.
 void Models::use(const FoundModel* device) {
   const decide::MachineModel* const model = complete_model(assumed_, device, host_model_ ? &*host_model_ : nullptr);
@@ -125,6 +143,7 @@ void Models::decide_by_own_share() {
 
 void Models::serve(DeviceSet& devices) {
   devices_ = &devices;
+  platform::contained([&] { use_peak_of(devices.front().device().properties()); });
   platform::contained([&] { devices.use(of_devices()); });
   platform::contained([&] {
     const std::lock_guard lock(mutex_);

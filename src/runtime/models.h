@@ -47,6 +47,7 @@ class Models {
 
  private:
   bool find_host_model();
+  void use_peak_of(const device::Properties& gpu);
   void use(const FoundModel* device);
   const decide::MachineModel& of_devices() const;
   void decide_by_own_share();

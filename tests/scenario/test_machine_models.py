@@ -64,6 +64,16 @@ def test_the_model_says_which_calls_cannot_gain(tmp_path, seconds, small):
     assert outcome.report["settings"]["min-size"] == ""
 
 
+@pytest.mark.parametrize(("multiprocessors", "known"), [(0, ""), (100, ", products by the peak of the GPU")])
+def test_products_of_a_gpu_without_a_model_count_by_its_peak(tmp_path, gpu, multiprocessors, known):
+    if "BLASTOFF_CUDA_PATH" not in gpu:
+        pytest.skip("a GPU has a shipped model")
+    env = gpu | {"FAKE_GPU_MULTIPROCESSORS": str(multiprocessors), "XDG_CACHE_HOME": str(tmp_path), "BLASTOFF_DECIDE": "time"}
+    outcome = offload.offloaded(offload.program("products"), device="cuda", min_size=1, settings=["--start=now", "--explain"], env=env)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.report["device"]["model"] == "assumed rates" + known
+
+
 @pytest.mark.parametrize("min_size", [1, 100000])
 def test_a_least_size_leaves_the_decision_to_time(gpu, min_size):
     outcome = offload.offloaded(offload.program("products"), device="cuda", min_size=min_size, env=gpu | {"BLASTOFF_DECIDE": "auto"})

@@ -28,6 +28,8 @@ constexpr CUresult error_peer_access_already_enabled = 704;
 constexpr CUresult error_not_supported = 801;
 
 constexpr int attribute_max_pitch = 11;
+constexpr int attribute_clock_rate = 13;  // kHz
+constexpr int attribute_multiprocessor_count = 16;
 constexpr int attribute_integrated = 18;
 constexpr int attribute_compute_mode = 20;
 constexpr int attribute_compute_capability_major = 75;

@@ -85,6 +85,33 @@ std::size_t probe_largest_reservation(const api::Driver& driver, std::size_t gra
   return 0;
 }
 
+/// How many multiplications with an addition a multiprocessor does in a cycle (CUDA C++ Programming Guide, "Throughput
+/// of Native Arithmetic Instructions"). Later GPUs count like the last that is known.
+struct Arithmetic {
+  int in_single = 128;
+  int in_double = 2;
+};
+Arithmetic arithmetic_of(int major, int minor) {
+  switch (10 * major + minor) {
+    case 70: return {64, 32};
+    case 72:
+    case 75: return {64, 2};
+    case 80: return {64, 32};
+    case 90: return {128, 64};
+    case 100: return {128, 64};
+    default: return {};
+  }
+}
+
+void inspect_peak_rates(const api::Driver& driver, api::CUdevice device, Properties& properties) {
+  const auto [in_single, in_double] = arithmetic_of(attribute(driver, device, api::attribute_compute_capability_major),
+                                                    attribute(driver, device, api::attribute_compute_capability_minor));
+  const double cycles = 1e3 * attribute(driver, device, api::attribute_clock_rate) *
+                        attribute(driver, device, api::attribute_multiprocessor_count);
+  properties.peak_single = 2 * cycles * in_single;
+  properties.peak_double = 2 * cycles * in_double;
+}
+
 void inspect_virtual_memory(const api::Driver& driver, api::CUdevice device, Properties& properties) {
   if (attribute(driver, device, api::attribute_virtual_memory_management) == 0) return;
   const auto allocation = allocation_properties(device);
@@ -242,6 +269,7 @@ Gpu inspect(Context& context, const Choice& choice, int ordinal) {
   properties.exclusive = attribute(driver, device, api::attribute_compute_mode) == api::compute_mode_exclusive_process;
   properties.software = describe_driver(context);
   driver.cuDeviceTotalMem_v2(&properties.total_memory, device);
+  inspect_peak_rates(driver, device, properties);
   properties.can_pin = attribute(driver, device, api::attribute_host_register_supported) != 0;
   properties.host_access = inspect_host_access(driver, device);
   properties.memory_node =

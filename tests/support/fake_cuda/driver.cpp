@@ -110,6 +110,12 @@ int number_of_gpus() {
   return count == nullptr ? 1 : std::atoi(count);
 }
 
+/// FAKE_GPU_MULTIPROCESSORS: their number; 0 without it, so that nobody knows the GPU's peak.
+int multiprocessors() {
+  const char* const count = std::getenv("FAKE_GPU_MULTIPROCESSORS");
+  return count == nullptr ? 0 : std::atoi(count);
+}
+
 /// FAKE_GPU_INIT_MS, FAKE_GPU_CONTEXT_MS: the time that the start of the driver takes, and the creation of a context.
 void take_time(const char* variable) {
   if (const char* const milliseconds = std::getenv(variable))
@@ -449,6 +455,8 @@ CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice) {
   switch (attribute) {
     case attribute_max_pitch: *value = 0x7fffffff; break;
     case attribute_compute_capability_major: *value = 9; break;
+    case attribute_clock_rate: *value = 1'000'000; break;
+    case attribute_multiprocessor_count: *value = multiprocessors(); break;
     case attribute_compute_mode: *value = exclusive_to() == nullptr ? 0 : compute_mode_exclusive_process; break;
     case attribute_can_use_host_pointer:
     case attribute_host_register_supported:

@@ -162,6 +162,22 @@ TEST(MachineModel, KnowsThatCpusReduceMatricesSlowly) {
             3 * model.min_cpu_seconds_of(product) / product.work.flops);
 }
 
+TEST(MachineModel, KnowsOtherFamiliesFromTheProducts) {
+  MachineModel model;
+  test::Example example(lapack::Routine::dgetrf, {.m = 10, .n = 10});
+  auto factorization = example.call().operation();
+  factorization.work.flops = 3.4e11;
+  EXPECT_EQ(model.max_device_seconds_of(factorization), 0) << "no rate is known";
+  model.device_rates.set({Family::gemm, Precision::d}, std::array{RatePoint{1, 10e12}});
+  const double seconds = model.max_device_seconds_of(factorization);
+  EXPECT_GT(seconds, factorization.work.flops / 1e12) << "its rate is a twentieth of that of products";
+  EXPECT_LT(seconds, factorization.work.flops / 0.2e12) << "but a fiftieth at least";
+  factorization.work.flops = 2e10;
+  EXPECT_EQ(model.max_device_seconds_of(factorization), 0) << "its share is smaller and not known";
+  const auto product = product_of(Routine::dgemm, 1000, 1000, 1000);
+  EXPECT_EQ(model.max_device_seconds_of(product), model.device_seconds_of(product));
+}
+
 /// The contents of the device's memory are unknown.
 class Unknown final : public operation::Estimator {
  public:
