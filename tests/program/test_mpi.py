@@ -246,6 +246,14 @@ def test_what_does_not_fit_the_device_is_made_block_by_block(folder, tmp_path):
     assert all(ranks.because(rank, GATHERED) == gathered for rank in ranks.reports)
 
 
+def test_ranks_whose_calls_run_in_different_places_make_calls_together(folder, tmp_path):
+    """A rank's calls fit its part of a small device more often than another's."""
+    settings = ["--gather=never", "--simulated-memory=32K"]
+    ranks = DistributedCalls(mpi.OPENMPI, folder, tmp_path, (2, 2), seed=4, calls=100, routine="reliable", settings=settings)
+    assert all(report["totals"]["offloaded"] > 500 for report in ranks.reports.values())
+    assert len({ranks.because(rank, "not enough device memory") for rank in ranks.reports}) == 4
+
+
 def test_distributed_calls_by_messages(folder, tmp_path):
     ranks = DistributedCalls(mpi.OPENMPI, folder, tmp_path, (2, 2), seed=3, calls=80, starter=NO_LARGE_FILES)
     assert ranks.because(0, GATHERED) > 40
