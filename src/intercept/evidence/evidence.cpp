@@ -107,9 +107,11 @@ Evidence::Evidence(const ObjectFile& object, const std::vector<SpelledFunction>&
   marked_ =
       std::any_of(renamed.begin(), renamed.end(), defines) || std::any_of(std::begin(marks), std::end(marks), defines);
   whole_ = object.linkage() == Linkage::shared_object && has_all_families(all);
+  has_xerbla_ = !marked_ && object.names_exactly("xerbla_");
 }
 
 bool Evidence::has_family(const SpelledFunction& function) const {
+  if (!has_xerbla_) return false;
   const RoutineTable& table = *function.name.routine.table;
   bool any = false;
   const auto count = static_cast<std::uint16_t>(table.names.size());
@@ -123,7 +125,7 @@ bool Evidence::has_family(const SpelledFunction& function) const {
     });
     if (!there) return false;
   }
-  return any && object_.names_exactly("xerbla_");
+  return any;
 }
 
 Fit Evidence::fit_of(const Signature& signature, std::uint64_t address, std::uint64_t size) const {

@@ -61,8 +61,9 @@ class Evidence {
   const ObjectFile& object_;
   const std::vector<SpelledFunction>& all_;
   const bool trusted_;
-  bool marked_ = false;  ///< it has functions that only one known library has
-  bool whole_ = false;   ///< it is a complete BLAS or LAPACK, so none of its routines is somebody's own function
+  bool marked_ = false;      ///< it has functions that only one known library has
+  bool whole_ = false;       ///< it is a complete BLAS or LAPACK, so none of its routines is somebody's own function
+  bool has_xerbla_ = false;  ///< it names BLAS's function for invalid arguments; not looked up if marked_
 };
 
 }  // namespace blastoff::intercept
