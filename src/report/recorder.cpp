@@ -36,6 +36,16 @@ void add_verification(VerificationCounters& counters, const Record& record) {
   counters.worst_relative_error.raise_to(finite ? record.relative_error : std::numeric_limits<double>::max());
 }
 
+/// Returns the seconds of each call that a sample stands for beside itself. A sample that took much longer than the
+/// routine usually does for so many operations was interrupted, and the other calls were not. (A process waits for a
+/// processor for a millisecond or more, and most of these calls take some microseconds.)
+double seconds_of_others(double sample, double operations, const RoutineCounters& routine) {
+  constexpr double shortest_interruption = 1e-4;
+  constexpr double much = 10;
+  const double usual = routine.small_seconds.get() / std::max(routine.timed_flops.get(), 1.0) * operations;
+  return usual > 0 && sample > std::max(shortest_interruption, much * usual) ? usual : sample;
+}
+
 /// Adds each counter of calls that is also a counter of the report, by its name.
 template <class Counters>
 void add_by_name(RoutineTotals& sums, const Counters& counters) {
@@ -145,8 +155,10 @@ void end_small(operation::RoutineId routine, const void* caller, const SmallCall
   RoutineCounters& sums = counters.routines[static_cast<std::size_t>(routine)];
   sums.count_small(flops);
   if (small.weight == 0) return;
-  const double seconds = own_seconds(elapsed, small.recorded_before) * small.weight;
+  const double sample = own_seconds(elapsed, small.recorded_before);
+  const double seconds = sample + (small.weight - 1) * seconds_of_others(sample, flops, sums);
   sums.small_seconds.add(seconds);
+  sums.timed_flops.add(small.weight * flops);
   counters.recorded_seconds.add(seconds);
   counters.count_moment(elapsed);
   RoutineTotals counted;

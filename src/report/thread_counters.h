@@ -30,11 +30,12 @@ class Counter {
 
 #define BLASTOFF_COUNTER(name, type, ...) Counter<type> name;
 /// RoutineTotals, as counters. Calls of the small-call path have counters of their own, which also count their
-/// refusals. That path changes the first two or three counters and nothing else.
+/// refusals. That path changes the first two or four counters and nothing else.
 struct RoutineCounters {
   Counter<std::uint64_t> small_calls;
   Counter<double> small_flops;
   Counter<double> small_seconds;
+  Counter<double> timed_flops;  ///< of the calls for which small_seconds stands
   BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_COUNTER)
 
   void count_small(double operations) {

@@ -265,6 +265,28 @@ TEST_F(RecorderTest, CountsCallsBySize) {
   EXPECT_GT(small.cpu_seconds, 0.0);
 }
 
+TEST_F(RecorderTest, ASampleThatWasInterruptedStandsForItselfOnly) {
+  const auto count = [](double operations, double seconds) {
+    end_small(dgemm, nullptr, {.weight = 64, .volume = 8.0 * 8 * 8, .recorded_before = recorded_seconds()}, operations,
+              seconds);
+    return totals().routines[dgemm].cpu_seconds;
+  };
+  const double usual = 1e-6;
+  const double before = count(1024, usual);
+  EXPECT_DOUBLE_EQ(before, 64 * usual);
+  const double interrupted = count(1024, 0.01) - before;
+  EXPECT_GE(interrupted, 0.01) << "the thread was in the call so long";
+  EXPECT_LE(interrupted, 0.01 + 64 * 64 * usual) << "the others took no longer than before";
+}
+
+TEST_F(RecorderTest, ASampleOfALargerCallStandsForAllItsCalls) {
+  const SmallCall sampled{.weight = 64, .volume = 8.0 * 8 * 8};
+  end_small(dgemm, nullptr, sampled, 1024, 1e-6);
+  const double before = recorded_seconds();
+  end_small(dgemm, nullptr, {.weight = 64, .volume = 64, .recorded_before = before}, 1024e3, 1e-3);
+  EXPECT_DOUBLE_EQ(recorded_seconds() - before, 64e-3);
+}
+
 TEST_F(RecorderTest, RanksThatFollowWaitWhereAnotherMakesTheCallForAll) {
   Record record;
   record.routine = dgemm;
