@@ -136,6 +136,13 @@ def exponential(n: int) -> None:
     expm(np.random.default_rng(1).random((n, n)) / n)
 
 
+def sparse_factors(side: int, times: int) -> None:
+    """Factors of a sparse matrix: SciPy is imported, and nearly all calls are small."""
+    import sparse
+
+    sparse.splu(side, times)
+
+
 def no_algebra() -> None:
     import numpy as np
 
@@ -181,6 +188,7 @@ PROGRAMS: dict[str, tuple[Callable[[], None], dict[str, str]]] = {
     "self-consistent 1000 x 20": (lambda: self_consistent(1000, 20), {}),
     "solve 2000 x 10": (lambda: solve(2000, 10), {}),
     "expm 1500": (lambda: exponential(1500), {}),
+    "sparse LU 22^3 x 3": (lambda: sparse_factors(22, 3), {}),
     "k-means": (lambda: learning("k-means"), {}),
     "PCA": (lambda: learning("pca"), {}),
     "Gaussian process": (lambda: learning("gaussian process"), {}),
