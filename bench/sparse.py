@@ -77,7 +77,10 @@ def one_run(options: argparse.Namespace, name: str, settings: dict[str, str], fo
     own = [sys.executable, str(pathlib.Path(__file__).resolve()), "--splu"]
     command = [*(own if name == "splu" else [str(options.program), name]), *sizes]
     begin = time.perf_counter()
-    done = subprocess.run(command, cwd=folder, env=os.environ | settings, capture_output=True, text=True, timeout=LIMIT, check=False)
+    try:
+        done = subprocess.run(command, cwd=folder, env=os.environ | settings, capture_output=True, text=True, timeout=LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        raise SystemExit(f"{name}, side {sizes[0]}: longer than {LIMIT} s") from None
     wall = time.perf_counter() - begin
     if done.returncode != 0:
         raise SystemExit(f"{name}: {(done.stderr.strip() or done.stdout.strip() or 'no output').splitlines()[-1]}")
