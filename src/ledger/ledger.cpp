@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "platform/contained.h"
+#include "platform/thread_ends.h"
 #include "platform/threads.h"
 
 namespace blastoff::ledger {
@@ -106,6 +107,7 @@ void Ledger::fill_pages() {
       if (place && place->touched_.size() + touched.size() <= max_untold)
         platform::contained([&] { place->touched_.insert(place->touched_.end(), touched.begin(), touched.end()); });
   });
+  platform::announce_end();
   const std::lock_guard lock(memory_mutex_);
   handing_out_ = false;
   events_arrived_.notify_all();

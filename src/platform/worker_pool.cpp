@@ -7,6 +7,7 @@
 #include <new>
 
 #include "platform/contained.h"
+#include "platform/thread_ends.h"
 #include "platform/threads.h"
 
 namespace blastoff::platform {
@@ -52,6 +53,7 @@ void work(Shared& shared) {
     if (shared.batches.empty()) break;
     run_one(shared, lock, *shared.batches.front());
   }
+  announce_end();
   --shared.running;
   shared.progress.notify_all();
 }

@@ -9,6 +9,7 @@
 
 #include "platform/background.h"
 #include "platform/contained.h"
+#include "platform/thread_ends.h"
 #include "residency/copy_policy.h"
 #include "residency/first_use_lease.h"
 #include "residency/mirror/coherence.h"
@@ -44,6 +45,7 @@ class FirstUsePolicy final : public Policy {
           while (coherence_.tidy(dead_seconds) && !stops_soon()) {
           }
         });
+      platform::announce_end();
       tidying_ = false;
       tidying_.notify_all();
     });

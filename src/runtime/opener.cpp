@@ -22,6 +22,7 @@
 #include "platform/log.h"
 #include "platform/peers.h"
 #include "platform/process.h"
+#include "platform/thread_ends.h"
 #include "platform/threads.h"
 #include "report/counter_file.h"
 #include "report/recorder.h"
@@ -349,6 +350,7 @@ bool Opener::run_in_background(const std::function<void()>& body, const std::fun
         platform::say_out_of_memory();
         failed();
       }
+      platform::announce_end();
       --in_background_;
     });
   });
@@ -360,6 +362,7 @@ bool Opener::end_threads() {
   unwanted_ = true;
   const auto begin = Clock::now();
   while (in_background_ > 0 && Clock::now() < begin + longest_wait) usleep(200);
+  platform::wait_for_announced_ends();
   seconds_waited_ = seconds_waited_ + std::chrono::duration<double>(Clock::now() - begin).count();
   unwanted_ = false;
   opening_begun_ = devices_ != nullptr;  // the main thread may have ended while the process goes on

@@ -16,6 +16,7 @@
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/stopwatch.h"
+#include "platform/thread_ends.h"
 #include "platform/threads.h"
 #include "report/call_log.h"
 #include "report/counter_file.h"
@@ -281,6 +282,7 @@ void Process::leave_device() {
   if (opened && opener_.devices()) {
     opener_.devices()->bring_results_home();
     if (gate.idle() && !Gate::inside_a_call()) platform::contained([&] { opener_.devices()->stop(); });
+    platform::wait_for_announced_ends();
   }
   seconds_at_end_ = seconds_at_end_ + stopwatch.seconds();
 }

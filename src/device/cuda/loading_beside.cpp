@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "platform/fork_guard.h"
+#include "platform/thread_ends.h"
 #include "platform/threads.h"
 
 namespace blastoff::device::cuda {
@@ -18,6 +19,7 @@ LoadingBeside::LoadingBeside(std::shared_ptr<ExecutorLibraries> libraries) {
     State expected = State::waiting;
     if (!state->compare_exchange_strong(expected, State::loading)) return;
     (void)libraries->require_any();
+    platform::announce_end();
     state->store(State::over);
     state->notify_all();
   });

@@ -137,6 +137,24 @@ const char* exclusive_to() {
   return std::getenv("FAKE_GPU_EXCLUSIVE");
 }
 
+/// The exit handler has run, which destroys the driver's state.
+std::atomic<bool> gone{false};
+std::atomic<int> threads_that_end{0};
+
+/// What the driver keeps for each thread that uses it. FAKE_GPU_THREAD_END_MS: its end takes this time, during which
+/// the driver's state must be there.
+struct OwnState {
+  bool used = false;
+  ~OwnState() {
+    if (!used || std::getenv("FAKE_GPU_THREAD_END_MS") == nullptr) return;
+    if (gone) __builtin_trap();
+    ++threads_that_end;
+    take_time("FAKE_GPU_THREAD_END_MS");
+    --threads_that_end;
+  }
+};
+thread_local OwnState own_state;
+
 /// Whether this process may use the GPU.
 bool is_ours() {
   static const bool ours = [] {
@@ -412,8 +430,11 @@ const Services* fake_cuda_services() {
 
 CUresult cuInit(unsigned) {
   // A driver is slow to start, and has an exit handler that destroys its state.
-  static std::atomic<bool> gone{false};
-  std::atexit([] { gone = true; });
+  own_state.used = true;
+  std::atexit([] {
+    gone = true;
+    if (threads_that_end > 0) __builtin_trap();
+  });
   note_opening('+');
   take_time("FAKE_GPU_INIT_MS");
   note_opening('-');
@@ -488,6 +509,7 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
   return success;
 }
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  own_state.used = true;
   context_stack.push_back(context);
   return success;
 }
