@@ -17,7 +17,7 @@ def place(program: str) -> str:
     """The folder in which a build puts this program (tests/machine/CMakeLists.txt)."""
     if program.startswith(("unit_", "contract_")):
         return f"tests/{program}"
-    of_scenarios = ("factorise", "random_coherence")
+    of_scenarios = ("factorise", "random_coherence", "results")
     return f"tests/scenario/{program}" if program in of_scenarios else f"tests/machine/{program}"
 
 

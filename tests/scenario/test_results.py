@@ -98,6 +98,16 @@ def test_results_go_home_where_the_process_is_traced(unharmed, tmp_path):
         assert (outcome.total("offloaded"), outcome.total("bytes_left")) == (12, 0)
 
 
+@pytest.mark.parametrize("tracker", ["soft-dirty", "none"])
+def test_results_go_home_where_no_missing_page_can_be_filled(unharmed, tmp_path, tracker):
+    """As on older kernels: those have soft-dirty bits, or no tracking."""
+    outcome = unharmed("results", "thread", tmp_path / "result", settings=["--results=stay", f"--tracker={tracker}"], verify="off")
+    assert outcome.total("offloaded") == 6
+    assert outcome.total("bytes_left") == 0
+    assert outcome.total("bytes_from_device") >= 6 * 192 * 192 * 8
+    assert outcome.report["policy"]["tracker"] in (tracker, "none")  # none: where this kernel lacks the bits, too
+
+
 def test_what_was_computed_on_a_stack_goes_home(unharmed):
     """Frames of the program's allocator may lie there later, while the pager waits for its lock."""
     outcome = unharmed("results_stack", settings=["--results=stay"], verify="off", timeout=20)
@@ -165,6 +175,36 @@ def test_norms_are_computed_where_their_matrix_is(unharmed):
     assert (triangles["calls"], triangles["offloaded"]) == (2, 2)
     assert norms["bytes_to_device"] == norms["bytes_from_device"] == triangles["bytes_to_device"] == triangles["bytes_from_device"] == 0
     assert (never_there["calls"], never_there["offloaded"]) == (1, 0)
+
+
+def test_transforms_stay(unharmed):
+    if not pathlib.Path(offload.program("transforms_stay")[0]).exists():
+        pytest.skip("FFTW is not installed")
+    matrix = 64 * 96 * 16
+    outcome = unharmed("transforms_stay", settings=["--results=stay"], verify="off", env=offload.environment(blas=offload.FFTW))
+    skip_where_none_stays(outcome)
+    transforms = outcome.routine("fftw_execute_dft")
+    assert (transforms["calls"], transforms["offloaded"]) == (5, 5)
+    assert (transforms["bytes_left"], transforms["bytes_from_device"]) == (5 * matrix, 0)
+    assert outcome.report["policy"]["bytes_touched"] == 4 * matrix
+
+
+@pytest.mark.parametrize("case", ["swap", "scal", "axpy", "copy", "rank-one"])
+def test_vectors_in_what_has_stayed_are_changed_on_the_cpu(unharmed, case):
+    """Rows of the result, and a product of vectors that is added to it. The device gets what has changed."""
+    outcome = unharmed("results_vectors", case, settings=["--results=stay"], verify="off")
+    skip_where_none_stays(outcome)
+    assert [(one["name"], one["offloaded"]) for one in outcome.report["routines"]] == [("dgemm", 12)]
+    assert outcome.total("bytes_left") > 0
+    assert outcome.report["policy"]["bytes_touched"] > 0
+
+
+def test_vectors_that_are_computed_go_home_and_their_matrix_stays(unharmed):
+    outcome = unharmed("results_vectors", "product", settings=["--results=stay"], verify="off")
+    skip_where_none_stays(outcome)
+    products, matrices = outcome.routine("dgemv"), outcome.routine("dgemm")
+    assert (products["offloaded"], products["bytes_left"], products["bytes_from_device"]) == (2, 0, 2 * 192 * 8)
+    assert (matrices["bytes_left"], matrices["bytes_from_device"]) == (12 * 192 * 192 * 8, 0)
 
 
 def test_factorizations_stay_and_one_that_fails_is_made_on_the_cpu(unharmed):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from check import BOTH_LIBRARIES, Check, Complaints, complaints_if, offloaded, offloads, program, under
+from check import BOTH_LIBRARIES, Check, Complaints, complaints_if, offloaded, offloads, program, under, unharmed
 from offload import Outcome
 
 from checks import platform
@@ -15,6 +15,23 @@ NO_TRACKING = r"soft-dirty|clear_refs"
 def reuses(outcome: Outcome) -> Complaints:
     """Also complains if nothing was reused on the device, since right results would prove nothing then."""
     return offloads(outcome) + complaints_if(nothing_reused=bool(outcome.report) and outcome.total("bytes_reused") == 0)
+
+
+def goes_home(outcome: Outcome) -> Complaints:
+    """Judges a program whose results were to stay: no page can be filled for the kernel's own accesses."""
+    if not outcome.report:
+        return [*unharmed(outcome), "no report"]
+    totals = outcome.report["totals"]
+    return unharmed(outcome) + complaints_if(
+        nothing_offloaded=totals["offloaded"] == 0,
+        results_stayed=totals["bytes_left"] != 0,
+        nothing_came_home=totals["bytes_from_device"] == 0,
+    )
+
+
+def results(**policy) -> Check:
+    settings = offloaded(results="stay", verify="off")
+    return Check("results that were to stay", program("results", "write", "/tmp/result"), under(**policy, judge=goes_home), settings)
 
 
 def memory(cases: Sequence[str], **policy) -> list[Check]:
@@ -49,6 +66,7 @@ def checks() -> Sequence[Check]:
         factorise(**tracked, judge=reuses),
         random_coherence(1, "1G", **tracked, judge=reuses),
         random_coherence(2, "10M", **tracked),
+        results(**tracked),
         *map(told_by_calls, calls),
     ]
 
@@ -56,4 +74,4 @@ def checks() -> Sequence[Check]:
 def checks_in_container() -> Sequence[Check]:
     copied = {"policy": "copy", "tracker": "none", "reason": NO_TRACKING}
     cases = memory(("free", "munmap", "read", "shared", "static"), **copied)
-    return [contained(check, "tracking") for check in [*cases, factorise(**copied), random_coherence(1, "10M", **copied)]]
+    return [contained(check, "tracking") for check in [*cases, factorise(**copied), results(**copied), random_coherence(1, "10M", **copied)]]
