@@ -207,6 +207,17 @@ def test_vectors_that_are_computed_go_home_and_their_matrix_stays(unharmed):
     assert (matrices["bytes_left"], matrices["bytes_from_device"]) == (12 * 192 * 192 * 8, 0)
 
 
+def test_norms_are_no_look_at_a_product(unharmed, gpu):
+    """Where results stay by themselves. As long as only a piece has stayed, the device has the matrix, too."""
+    settings = ["--results=auto", "--decide=size"]
+    outcome = unharmed("norms_unread", device="cuda", env=gpu, settings=settings, min_size=1, verify="off")
+    skip_where_none_stays(outcome)
+    products, norms = outcome.routine("dgemm"), outcome.routine("dlange")
+    assert (norms["calls"], norms["offloaded"], norms["bytes_from_device"]) == (8, 8, 0)
+    assert products["offloaded"] == 8
+    assert products["bytes_left"] >= 4 * 0.99 * 1450 * 1450 * 8
+
+
 def test_factorizations_stay_and_one_that_fails_is_made_on_the_cpu(unharmed):
     """The device had the only copy of what it has spoilt, and gives it back."""
     outcome = unharmed("factorizations_stay", settings=["--results=stay", "--decide=size"], min_size=100, verify="off")

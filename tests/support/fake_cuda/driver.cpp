@@ -51,7 +51,18 @@ namespace {
 constexpr std::size_t granularity = blastoff::device::simulated::granularity;
 
 std::array<ContextHandle, 16> primary_contexts;
-thread_local std::vector<CUcontext> context_stack;
+
+/// Of a thread. Nothing is destroyed, since exit handlers use the driver after the first thread's objects have gone.
+struct ContextStack {
+  std::array<CUcontext, 64> contexts;
+  std::size_t depth;
+
+  bool empty() const { return depth == 0; }
+  CUcontext back() const { return contexts.at(depth - 1); }
+  void push_back(CUcontext context) { contexts.at(depth++) = context; }
+  void pop_back() { --depth; }
+};
+constinit thread_local ContextStack context_stack = {};
 
 void* pointer(CUdeviceptr address) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
