@@ -29,6 +29,7 @@
 #include "report/said.h"
 #include "runtime/gate.h"
 #include "runtime/gathered_locks.h"
+#include "runtime/kept_operation.h"
 #include "runtime/loading.h"
 #include "runtime/process.h"
 
@@ -259,8 +260,8 @@ void Opener::note_first_call() {
 /// Returns whether the device is being opened. Everything that may run out of memory is done before the opening counts
 /// as begun.
 bool Opener::open_in_background(const operation::Operation& operation, platform::Span memory) {
-  const std::function<void()> open = [this, operation, memory] {
-    start_in_turn_or_late(&operation, longest_turn_in_background);
+  const std::function<void()> open = [this, kept = KeptOperation(operation), memory] {
+    start_in_turn_or_late(&*kept, longest_turn_in_background);
     lock_memory(memory);
   };
   const std::function<void()> failed = [this] { opening_begun_ = false; };
@@ -324,8 +325,8 @@ bool Opener::ready_for(const operation::Operation& operation, std::optional<doub
     readiness = Readiness::ready;
     return true;
   }
-  const std::function<void()> prepare = [this, operation, &readiness] {
-    if (!unwanted_) devices_.load()->make_ready(operation);
+  const std::function<void()> prepare = [this, kept = KeptOperation(operation), &readiness] {
+    if (!unwanted_) devices_.load()->make_ready(*kept);
     readiness = Readiness::ready;
   };
   const std::function<void()> failed = [&readiness] { readiness = Readiness::ready; };  // the next call loads them
