@@ -142,6 +142,7 @@ tl::expected<void, std::string> UffdAbsentPages::prepare(Span span) {
   request.mode = UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP;
   if (const int error = events_.control(UFFDIO_REGISTER, &request); error != 0)
     return tl::unexpected(std::string("UFFDIO_REGISTER: ") + std::strerror(error));
+  if (!events_.note_watched(span)) return tl::unexpected(std::string("no memory to remember what is watched"));
   registered_.add(span);
   if (!not_forked_.contains(span)) {
     if (const int error = advise(span, MADV_DONTFORK); error != 0)

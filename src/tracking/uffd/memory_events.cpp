@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "platform/contained.h"
 #include "platform/failure.h"
 #include "platform/kernel_interface.h"
 #include "platform/mappings.h"
@@ -100,13 +101,6 @@ struct Readers {
   }
 };
 
-/// The mapping at the new address. It may have grown while it moved, and ending the watch of a part would split it.
-Span whole_mapping(std::uintptr_t begin, std::size_t moved_bytes) {
-  const Span moved = {begin, begin + moved_bytes};
-  const auto mapping = platform::Mappings().covering(begin);
-  return mapping ? Span{begin, std::max(mapping->span.end, moved.end)} : moved;
-}
-
 }  // namespace
 
 bool surrender_memory(Span span) {
@@ -159,10 +153,41 @@ tl::expected<void, std::string> UffdMemoryEvents::watch(Span span) {
   request.range = {span.begin, span.bytes()};
   request.mode = UFFDIO_REGISTER_MODE_WP;
   const int error = control(UFFDIO_REGISTER, &request);
-  if (error == 0) return {};
+  if (error == 0 && note_watched(span)) return {};
+  if (error == 0) unregister_span(span);
+  if (error == 0) return tl::unexpected(std::string("no memory to remember what is watched"));
   if (error == EBADF) return tl::unexpected(std::string("the program has closed the descriptor that watches memory"));
   if (error == EBUSY) return tl::unexpected(std::string("memory with a userfaultfd of the program's own"));
   return tl::unexpected(std::string("UFFDIO_REGISTER: ") + std::strerror(error));
+}
+
+bool UffdMemoryEvents::note_watched(Span span) {
+  return platform::contained([&] {
+    const std::lock_guard lock(watched_mutex_);
+    watched_.add(span);
+  });
+}
+
+void UffdMemoryEvents::forget_watched(Span span) {
+  platform::contained([&] {
+    const std::lock_guard lock(watched_mutex_);
+    watched_.remove(span);
+  });
+}
+
+/// The memory at its new address. Its mapping may have grown while it moved, and ending the watch of a part would split
+/// it. If memory moves back to where it was, the kernel may have made one mapping of it and its neighbour, which is
+/// watched on.
+Span UffdMemoryEvents::to_unwatch(const MemoryEvent& moved) {
+  const Span now{moved.moved_to, moved.moved_to + moved.span.bytes()};
+  const auto mapping = platform::Mappings().covering(now.begin);
+  if (!mapping || mapping->span.end <= now.end) return now;
+  std::uintptr_t end = now.end;
+  const std::lock_guard lock(watched_mutex_);
+  watched_.each_gap({now.end, mapping->span.end}, [&](Span unwatched) {
+    if (unwatched.begin == now.end) end = unwatched.end;
+  });
+  return {now.begin, end};
 }
 
 bool UffdMemoryEvents::unregister_span(Span span) {
@@ -171,6 +196,7 @@ bool UffdMemoryEvents::unregister_span(Span span) {
 }
 
 void UffdMemoryEvents::unwatch(Span span) {
+  forget_watched(span);
   if (span.empty() || unregister_span(span)) return;
   // The kernel unregisters the whole span or nothing, and something else is mapped within it by now. Unregister the
   // pieces that are still ours.
@@ -191,8 +217,9 @@ bool UffdMemoryEvents::drain(std::vector<MemoryEvent>& events) {
   for (std::size_t i = before; i < events.size(); ++i) {
     if (heard_) heard_(events, i);
     const MemoryEvent event = events[i];
+    if (event.kind != MemoryEvent::Kind::dropped) forget_watched(event.span);
     // The registration moves along with the memory, but nobody asked to watch the new addresses.
-    if (event.kind == MemoryEvent::Kind::moved) unwatch(whole_mapping(event.moved_to, event.span.bytes()));
+    if (event.kind == MemoryEvent::Kind::moved) unwatch(to_unwatch(event));
   }
   return !std::exchange(lost_, false) && settled && complete;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/interval_set.h"
 #include "tracking/memory_events.h"
 #include "tracking/uffd/event_reader.h"
 
@@ -53,6 +54,9 @@ class UffdMemoryEvents final : public MemoryEvents {
   /// Whether threads also wait for pages where the kernel touches them on their behalf.
   bool serves_kernel() const { return serves_kernel_; }
 
+  /// Somebody has registered this memory through control(), so it counts as watched. False: no memory to remember it.
+  bool note_watched(Span span);
+
   /// Called by drain() for each event, the one of this index; for memory that was moved, before it is unwatched at its
   /// new address. It may append events that have come meanwhile, by take_more().
   using Heard = std::function<void(std::vector<MemoryEvent>& events, std::size_t index)>;
@@ -64,12 +68,16 @@ class UffdMemoryEvents final : public MemoryEvents {
  private:
   UffdMemoryEvents(std::unique_ptr<EventReader> reader, bool serves_kernel);
   bool unregister_span(Span span);
+  Span to_unwatch(const MemoryEvent& moved);
+  void forget_watched(Span span);
 
   std::unique_ptr<EventReader> reader_;
   const bool serves_kernel_;
   Heard heard_;
-  bool lost_ = false;       ///< of what take_more() took
-  std::mutex drain_mutex_;  ///< one drain at a time; the event reader never takes it
+  bool lost_ = false;  ///< of what take_more() took
+  std::mutex watched_mutex_;
+  platform::IntervalSet watched_;  ///< what somebody has asked to watch, and has not gone
+  std::mutex drain_mutex_;         ///< one drain at a time; the event reader never takes it
 };
 
 }  // namespace blastoff::tracking

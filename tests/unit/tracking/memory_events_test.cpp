@@ -110,6 +110,24 @@ TEST_P(MemoryEventsTest, TellsWhereMemoryMovedTo) {
   EXPECT_EQ(events[0].moved_to, target.span().begin);
 }
 
+/// The kernel makes one mapping again of what has moved back and of its neighbours.
+TEST_P(MemoryEventsTest, WatchesTheNeighboursOfMemoryThatHasMovedBack) {
+  if (GetParam() == Source::interposed) GTEST_SKIP() << "the kernel is not asked there";
+  const Memory memory(12), target(4);
+  memory.touch();
+  ASSERT_TRUE(events_->watch(memory.span()));
+  const std::size_t bytes = target.span().bytes();
+  ASSERT_EQ(mremap(memory.page(4), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target.page(0)), target.page(0));
+  ASSERT_EQ(mremap(target.page(0), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, memory.page(4)), memory.page(4));
+  drain();
+  for (const std::size_t neighbour : {0, 8}) {
+    munmap(memory.page(neighbour), platform::page_size());
+    const auto events = drain();
+    ASSERT_EQ(events.size(), 1U) << neighbour;
+    EXPECT_EQ(events[0].span, memory.pages(neighbour, 1));
+  }
+}
+
 TEST_P(MemoryEventsTest, WatchedMemoryWorksAsEver) {
   const Memory memory(64);
   ASSERT_TRUE(events_->watch(memory.span()));
