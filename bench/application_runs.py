@@ -78,48 +78,66 @@ def parsec(program: pathlib.Path, inputs: pathlib.Path) -> Application:
     return Application(f"PARSEC, {inputs.name}", program, copied(inputs), "parsec.out", energy, "", seconds, "s diagonalizing", ended)
 
 
-def hpcc(program: pathlib.Path, order: int) -> Application:
+def hpcc(program: pathlib.Path, order: int, block: int) -> Application:
     """The HPC Challenge; its HPL solves a system of this order. The program checks its own results."""
-    title, rate = f"hpcc, HPL of order {order}", r"HPL_Tflops=(\S+)"
-    return Application(title, program, lambda folder, layout: hpcc_input(folder, layout, order), "hpccoutf.txt", "", "", rate, "TFLOP/s", "Success=1")
+    title, rate = f"hpcc, HPL of order {order} in blocks of {block}", r"HPL_Tflops=(\S+)"
+
+    def prepare(folder: pathlib.Path, layout: Layout) -> None:
+        (folder / "hpccinf.txt").write_text(hpl_input(layout, order, block, HPCC_LINES))
+
+    return Application(title, program, prepare, "hpccoutf.txt", "", "", rate, "TFLOP/s", "Success=1")
 
 
-HPCC_CHOICES = {"PFACTs": "2", "NBMINs": "4", "NDIVs": "2", "RFACTs": "1", "BCASTs": "1", "DEPTHs": "0"}
-"""As in the example of the package."""
+def hpl(program: pathlib.Path, order: int, block: int) -> Application:
+    """HPL alone. Its line of a test ends with the seconds and the rate; the program checks its own results."""
+    title, rate = f"HPL of order {order} in blocks of {block}", r"^W[RC]\w+(?:\s+\d+){4}\s+\S+\s+(\S+)$"
 
-HPCC_LINES = (
+    def prepare(folder: pathlib.Path, layout: Layout) -> None:
+        (folder / "HPL.dat").write_text(hpl_input(layout, order, block))
+
+    return Application(title, program, prepare, "HPL.out", "", "", rate, "GFLOP/s", "1 tests completed and passed residual checks")
+
+
+HPL_CHOICES = {"PFACTs": "2", "NBMINs": "4", "NDIVs": "2", "RFACTs": "1", "BCASTs": "1", "DEPTHs": "0"}
+"""As in the example of Debian's package."""
+
+HPL_LINES = (
     ("HPL.out", "output file name"),
-    ("8", "device out"),
+    ("8", "device out: a file"),
     ("1", "# of problems sizes (N)"),
     ("{order}", "Ns"),
     ("1", "# of NBs"),
-    ("192", "NBs"),
+    ("{block}", "NBs"),
     ("0", "PMAP process mapping"),
     ("1", "# of process grids (P x Q)"),
     ("{rows}", "Ps"),
     ("{columns}", "Qs"),
     ("16.0", "threshold"),
-    *(line for name, value in HPCC_CHOICES.items() for line in (("1", f"# of {name}"), (value, name))),
+    *(line for name, value in HPL_CHOICES.items() for line in (("1", f"# of {name}"), (value, name))),
     ("2", "SWAP"),
     ("64", "swapping threshold"),
     ("0", "L1 in transposed form"),
     ("0", "U in transposed form"),
     ("1", "Equilibration"),
     ("8", "memory alignment in double"),
+)
+"""HPL's parameters in the order of its input: the value, and what it is."""
+
+HPCC_LINES = (
     ("#", "this line is ignored"),
     ("0", "Number of additional problem sizes for PTRANS"),
     ("1200", "values of N"),
     ("0", "number of additional blocking sizes for PTRANS"),
     ("40", "values of NB"),
 )
-"""HPL's parameters in the order of its input: the value, and what it is."""
+"""What the HPC Challenge reads besides."""
 
 
-def hpcc_input(folder: pathlib.Path, layout: Layout, order: int) -> None:
+def hpl_input(layout: Layout, order: int, block: int, further: tuple[tuple[str, str], ...] = ()) -> str:
     rows = max(part for part in range(1, layout.ranks + 1) if layout.ranks % part == 0 and part * part <= layout.ranks)
-    values = {"order": order, "rows": rows, "columns": layout.ranks // rows}
-    lines = ["HPLinpack benchmark input file", "bench/applications.py", *(f"{value.format(**values):12} {what}" for value, what in HPCC_LINES)]
-    (folder / "hpccinf.txt").write_text("\n".join(lines) + "\n")
+    values = {"order": order, "block": block, "rows": rows, "columns": layout.ranks // rows}
+    lines = ["HPLinpack benchmark input file", "bench/applications.py", *(f"{value.format(**values):12} {what}" for value, what in (*HPL_LINES, *further))]
+    return "\n".join(lines) + "\n"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,13 +3,14 @@
 
     bench/applications.py --must FILE --inputs FOLDER [--native FILE] [--layouts 16x1,4x4] [--modes cpu,copy,first-use,...]
     bench/applications.py --parsec FILE --inputs FOLDER ...
-    bench/applications.py --hpcc [FILE] [--order 20000] ...
+    bench/applications.py --hpl FILE [--order 20000] [--block 192] ...
+    bench/applications.py --hpcc [FILE] [--order 20000] [--block 192] ...
                           [--starter "mpirun --oversubscribe -n"] [--device cuda] [--command FILE] [--repeats N] [--limit N] [--seconds N]
                           [--setting NAME=VALUE]... [--quick] [--output FILE]
 
 --must is MuST's mst2, --parsec is parsec.mpi; build both yourself. --inputs is the folder of their input files; each run has a copy of it.
---hpcc is the HPC Challenge of Debian's package hpcc, whose HPL solves a system of this order. --native is a GPU port of the program, which runs
-without Blastoff. A layout is ranks x threads. MuST under Debian's Open MPI needs --starter "mpirun --mca osc ^ucx --oversubscribe -n".
+--hpl is HPL's xhpl, and --hpcc is the HPC Challenge of Debian's package hpcc, which contains HPL. Both solve a system of this order in blocks of
+this size. --native is a GPU port of the program, which runs without Blastoff. A layout is ranks x threads. MuST under Debian's Open MPI needs --starter "mpirun --mca osc ^ucx --oversubscribe -n".
 
 For each layout and mode: seconds of the whole job, and of these in BLAS and LAPACK (the busiest rank's wall time in calls) and waiting for data
 (mean of the ranks); how often a byte that came to the device was used there; the energy of processors and GPUs; the difference of the result
@@ -69,10 +70,12 @@ def parse_arguments() -> argparse.Namespace:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--must", type=arguments.program, metavar="FILE")
     which.add_argument("--parsec", type=arguments.program, metavar="FILE")
+    which.add_argument("--hpl", type=arguments.program, metavar="FILE")
     which.add_argument("--hpcc", type=arguments.program, metavar="FILE", nargs="?", const=pathlib.Path("/usr/bin/hpcc"))
     parser.add_argument("--inputs", type=existing_folder, metavar="FOLDER", help="input files of MuST or PARSEC")
     parser.add_argument("--native", type=arguments.program, metavar="FILE", help="the program's own GPU port")
-    parser.add_argument("--order", type=arguments.count, default=20000, help="of hpcc's linear system")
+    parser.add_argument("--order", type=arguments.count, default=20000, help="of HPL's linear system")
+    parser.add_argument("--block", type=arguments.count, default=192, help="of HPL's columns")
     parser.add_argument("--layouts", type=layouts, default=None, help="ranks x threads; default: a rank for each core, and one for four cores")
     parser.add_argument("--modes", type=arguments.words(MODES), default=list(MODES), help=", ".join(MODES))
     parser.add_argument("--starter", type=arguments.command, default="mpirun --oversubscribe --bind-to none -n")
@@ -82,7 +85,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=arguments.count, default=1)
     parser.add_argument("--limit", type=arguments.positive, default=600.0, help="seconds after which a run is ended")
     parser.add_argument("--seconds", type=arguments.positive, default=float("inf"), help="start no run later than that")
-    parser.add_argument("--quick", action="store_true", help="hpcc of order 400 on two ranks: tries the script")
+    parser.add_argument("--quick", action="store_true", help="HPL of order 400 on two ranks: tries the script")
     parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
     options = parser.parse_args()
     if (options.must or options.parsec) and not options.inputs:
@@ -102,7 +105,8 @@ def application(options: argparse.Namespace) -> Application:
         return application_runs.must(options.must, options.inputs)
     if options.parsec:
         return application_runs.parsec(options.parsec, options.inputs)
-    return application_runs.hpcc(options.hpcc, options.order)
+    measured = application_runs.hpl if options.hpl else application_runs.hpcc
+    return measured(options.hpl or options.hpcc, options.order, options.block)
 
 
 def number(value: float | None, digits: int = 2) -> str:

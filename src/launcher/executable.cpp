@@ -60,6 +60,14 @@ std::string why_privileged(const std::string& program) {
   return "";
 }
 
+/// It runs other programs, and the preloaded library reaches these.
+bool is_launcher(const std::string& program) {
+  struct stat status {};
+  struct stat own {};
+  return stat(program.c_str(), &status) == 0 && stat("/proc/self/exe", &own) == 0 && status.st_dev == own.st_dev &&
+         status.st_ino == own.st_ino;
+}
+
 bool read_at(int file, void* to, std::size_t bytes, std::uint64_t offset) {
   return pread(file, to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
 }
@@ -100,6 +108,7 @@ Expected<std::string> find_program(const std::string& name) {
 
 Expected<std::string> why_not_preloadable(const std::string& program) {
   if (std::string why = why_privileged(program); !why.empty()) return why;
+  if (is_launcher(program)) return "";
   const platform::Descriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
   ElfW(Ehdr) header{};
   // It may be executable without being readable.

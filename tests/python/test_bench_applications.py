@@ -138,15 +138,30 @@ def test_the_last_digit_of_a_result_may_differ(tmp_path, other, right):
 
 @pytest.mark.parametrize(("ranks", "grid"), [(1, (1, 1)), (6, (2, 3)), (7, (1, 7)), (16, (4, 4))])
 def test_hpl_gets_a_grid_of_all_ranks(tmp_path, ranks, grid):
-    application_runs.hpcc(offload.COMMAND, 5000).prepare(tmp_path, Layout(ranks, 1))
-    values = [line.split()[0] for line in (tmp_path / "hpccinf.txt").read_text().splitlines()[2:]]
-    assert values[3] == "5000" and (int(values[8]), int(values[9])) == grid and len(values) == 34
+    for program, name, length in ((application_runs.hpcc, "hpccinf.txt", 34), (application_runs.hpl, "HPL.dat", 29)):
+        program(offload.COMMAND, 5000, 192).prepare(tmp_path, Layout(ranks, 1))
+        values = [line.split()[0] for line in (tmp_path / name).read_text().splitlines()[2:]]
+        assert values[3] == "5000" and values[5] == "192" and (int(values[8]), int(values[9])) == grid and len(values) == length
+
+
+HPL_OUTPUT = """T/V                N    NB     P     Q               Time                 Gflops
+WR01C2R4        3000   256     1     1               0.35             5.1034e+01
+Finished      1 tests with the following results:
+              {passed} tests completed and passed residual checks,
+"""
+
+
+@pytest.mark.parametrize("passed", [1, 0])
+def test_the_result_of_hpl(tmp_path, passed):
+    (tmp_path / "HPL.out").write_text(HPL_OUTPUT.format(passed=passed))
+    runs = application_runs.Runs(application_runs.hpl(offload.COMMAND, 3000, 256), Layout(1, 1), None, tmp_path)
+    assert runs.outcome(tmp_path, "") == {"result": None, "reported": "51 GFLOP/s", "right": passed == 1}
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "one of the arguments --must --parsec --hpcc is required"),
+        ([], "one of the arguments --must --parsec --hpl --hpcc is required"),
         (["--must", offload.COMMAND], "--inputs is missing"),
         (["--hpcc", "/nowhere/hpcc"], "no file /nowhere/hpcc"),
         (["--hpcc", offload.COMMAND, "--layouts", "4"], "'4' is no layout: RANKSxTHREADS, as 16x1"),

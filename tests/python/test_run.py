@@ -255,6 +255,13 @@ def test_a_static_program_is_refused(blastoff, compiled, options):
     assert len(lines(done.stderr)) == 1 and "statically linked" in done.stderr
 
 
+def test_blastoff_itself_is_not(blastoff, tmp_path):
+    """It is linked statically, and starts programs that are not."""
+    report = tmp_path / "report.json"
+    done = blastoff("run", "--device=none", "--memory", f"--report={report}", offload.COMMAND, "--version")
+    assert done.returncode == 0 and done.stdout.startswith("blastoff "), done.stderr
+
+
 def test_a_dynamic_program_is_not(blastoff, compiled):
     assert blastoff("run", compiled("int main(void) { return 5; }")).returncode == 5
 

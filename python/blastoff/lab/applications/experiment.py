@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from blastoff import quantities
+from blastoff import marks, quantities
 from blastoff.lab.applications import aer
 from blastoff.lab.applications.application import Application, Buffers
 from blastoff.lab.applications.bfs import Bfs
@@ -144,42 +144,54 @@ def on_device(application: Application, device: Device, buffers: Buffers) -> Non
 
 def computed(application: Application, device: Device, buffers: Buffers) -> tuple[float, float, list[float]]:
     """Seconds of the computation, seconds on the device's clock, and of these the seconds of each iteration."""
-    marks: list[Any] = []
-    application.lap = lambda: marks.append(device.mark())  # type: ignore[method-assign]
+    times: list[Any] = []
+    application.lap = lambda: times.append(device.mark())  # type: ignore[method-assign]
     began = time.perf_counter()
     with device.span() as span:
         application.lap()
         application.compute(device, buffers)
     wall = time.perf_counter() - began
-    laps = [device.seconds_between(*pair) for pair in pairwise(marks)]
-    device.forget(marks)
+    laps = [device.seconds_between(*pair) for pair in pairwise(times)]
+    device.forget(times)
     return wall, span.seconds, laps
 
 
 def measure(session: Session, application: Application, mode: Mode) -> dict[str, Any]:
     """Measures one application in one mode. The device's own clock times its part of the computation."""
     device, arrays = session.device, application.arrays
+
+    def phase(name: str) -> None:
+        """For a memory profile of the laboratory."""
+        marks.mark(f"{application.name}, {mode.name}: {name}")
+
     with ExitStack() as stack:
+        phase("allocation")
         began = time.perf_counter()
         buffers = allocate(application, mode, device, stack)
         allocation = time.perf_counter() - began
         as_block = mode.kind == "blocks"
         initialised = [name for name, array in arrays.items() if array.initialised or (as_block and array.contents is not None)]
         read_back = [name for name, array in arrays.items() if array.read_back]
+        phase("initialisation")
         initialisation = seconds_of(lambda: initialise(application, buffers, initialised))
         moving = seconds_of(lambda: move(application, buffers, initialised, mode))
         initialisation += seconds_of(lambda: on_device(application, device, buffers))
+        phase("computation")
         computation, kernels, laps = computed(application, device, buffers)
+        phase("reading")
         moving += seconds_of(lambda: [buffers[name].after_launch() for name in read_back])
         reading = seconds_of(lambda: read(application, buffers, read_back))
+        phase("check")
         if application.needs_undo:
             application.undo(device, buffers)
             for name in read_back:
                 buffers[name].after_launch()
         error = error_of(application, buffers, read_back)
+        phase("release")
         began = time.perf_counter()
         stack.close()
         release = time.perf_counter() - began
+    marks.mark("between")
     return {
         "application": application.name,
         "problem": application.size_text,
