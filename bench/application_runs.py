@@ -136,8 +136,8 @@ HPCC_LINES = (
 def hpl_input(layout: Layout, order: int, block: int, further: tuple[tuple[str, str], ...] = ()) -> str:
     rows = max(part for part in range(1, layout.ranks + 1) if layout.ranks % part == 0 and part * part <= layout.ranks)
     values = {"order": order, "block": block, "rows": rows, "columns": layout.ranks // rows}
-    lines = ["HPLinpack benchmark input file", "bench/applications.py", *(f"{value.format(**values):12} {what}" for value, what in (*HPL_LINES, *further))]
-    return "\n".join(lines) + "\n"
+    lines = [f"{value.format(**values):12} {what}" for value, what in (*HPL_LINES, *further)]
+    return "\n".join(["HPLinpack benchmark input file", "bench/applications.py", *lines]) + "\n"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,8 @@
 
 --must is MuST's mst2, --parsec is parsec.mpi; build both yourself. --inputs is the folder of their input files; each run has a copy of it.
 --hpl is HPL's xhpl, and --hpcc is the HPC Challenge of Debian's package hpcc, which contains HPL. Both solve a system of this order in blocks of
-this size. --native is a GPU port of the program, which runs without Blastoff. A layout is ranks x threads. MuST under Debian's Open MPI needs --starter "mpirun --mca osc ^ucx --oversubscribe -n".
+this size. --native is a GPU port of the program, which runs without Blastoff. A layout is ranks x threads. MuST under Debian's Open MPI needs
+--starter "mpirun --mca osc ^ucx --oversubscribe -n".
 
 For each layout and mode: seconds of the whole job, and of these in BLAS and LAPACK (the busiest rank's wall time in calls) and waiting for data
 (mean of the ranks); how often a byte that came to the device was used there; the energy of processors and GPUs; the difference of the result
