@@ -168,6 +168,31 @@ class Block {
   blastoff_block* block_ = nullptr;
 };
 
+/// What an operation does with its blocks, declared once:
+///   const blastoff::Operation ladder{Access::read, Access::read, Access::update};
+///   auto held = ladder.acquire(0, stream, integrals, amplitudes, residual);
+///   kernel<<<..., stream>>>(held[0].as<double>(), held[1].as<double>(), held[2].as<double>());
+class Operation {
+ public:
+  Operation(std::initializer_list<Access> accesses) : accesses_(accesses) {}
+
+  /// Acquires blocks, which are in the order of the declaration: all of them, or none if that is an error.
+  template <class... Blocks>
+  std::vector<Acquired> acquire(int place, void* stream, Blocks&... blocks) const {
+    if (sizeof...(blocks) != accesses_.size())
+      throw Error(BLASTOFF_BAD_ARGUMENT, "the operation has " + std::to_string(accesses_.size()) + " blocks, not " +
+                                             std::to_string(sizeof...(blocks)));
+    std::vector<Acquired> held;
+    held.reserve(accesses_.size());
+    for (blastoff_block* const block : {blocks.handle()...})
+      held.emplace_back(block, place, accesses_[held.size()], stream);
+    return held;
+  }
+
+ private:
+  std::vector<Access> accesses_;
+};
+
 /// A block with the names and lengths of its indices, the first contiguous in memory.
 class Tensor {
  public:

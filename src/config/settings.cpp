@@ -116,6 +116,15 @@ bool is_timed(const Settings& settings) {
   return named && named->kind->timed;
 }
 
+/// The value of one option, whose default is its first choice.
+template <class Name>
+Name read_early(std::string_view name) {
+  const Option& option = *std::ranges::find(options(), name, &Option::name);
+  Name value{};
+  if (const char* const text = secure_getenv(option.environment)) assign(value, option.accepted, text);
+  return value;
+}
+
 }  // namespace
 
 Settings read_settings() {
@@ -155,10 +164,11 @@ ResultsMode results_mode(const Settings& settings) {
 }
 
 InterceptName read_intercept_mode() {
-  const Option& option = *std::ranges::find(options(), std::string_view("intercept"), &Option::name);
-  auto mode = InterceptName::automatic;
-  if (const char* const text = secure_getenv(option.environment)) assign(mode, option.accepted, text);
-  return mode;
+  return read_early<InterceptName>("intercept");
+}
+
+CountName read_counted() {
+  return read_early<CountName>("count");
 }
 
 std::string read_trusted_names() {

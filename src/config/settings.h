@@ -26,6 +26,7 @@ enum class ExchangeMode : std::uint8_t { automatic, always, never };
 enum class GatherMode : std::uint8_t { automatic, always, never };
 enum class TrackerName : std::uint8_t { automatic, uffd, soft_dirty, none };
 enum class InterceptName : std::uint8_t { automatic, patch, preload };
+enum class CountName : std::uint8_t { none, level1, pblas, all };
 enum class SimulatedSlack : std::uint8_t { on, off };
 enum class SimulatedForm : std::uint8_t { separate, coherent, unified, pageable };
 
@@ -61,6 +62,7 @@ struct Settings {
   GatherMode gather{};
   InterceptName intercept{};
   std::string trust;
+  CountName count{};
   std::string routines;                  ///< which routines are offloaded (config/routine_choice.h); "": all
   std::optional<std::int64_t> min_size;  ///< nothing: the default depends on how calls are decided
   DecideBy decide{};
@@ -100,8 +102,9 @@ DecideBy decide_by(const Settings& settings);
 StartMode start_mode(const Settings& settings);
 ResultsMode results_mode(const Settings& settings);
 
-/// The two settings that are needed when the library is loaded. Prints nothing: read_settings() reports bad values.
+/// The settings that are needed when the library is loaded. Prints nothing: read_settings() reports bad values.
 InterceptName read_intercept_mode();
+CountName read_counted();
 std::string read_trusted_names();
 
 /// Returns every option: its name as in the report ("min-size"), and its value as text.

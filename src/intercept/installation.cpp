@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "intercept/copies.h"
+#include "intercept/counted/counted.h"
 #include "intercept/evidence/judged_objects.h"
 #include "intercept/front_ends.h"
 #include "intercept/loading/library_observer.h"
@@ -77,6 +78,7 @@ void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded)
     found = patchable_functions(judged.found, *file);
     to_ask = judged.to_ask;
   }
+  if (file && file->machine() == patch::native_machine) counted::add_functions(*file, found);
   if (!found.functions.empty() && is_another_copy(object)) found = {};
   Installation& all = installation();
   const std::lock_guard lock(all.mutex);

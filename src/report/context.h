@@ -32,13 +32,23 @@ struct UnseenFamily {
   std::string object;    ///< path; "" for the program
 };
 
+/// A routine that is only counted (--count).
+struct CountedRoutine {
+  std::string family;  ///< "level 1", "level 2", "PBLAS"
+  std::string name;    ///< "dcopy"
+  std::uint64_t calls = 0;
+  double seconds = 0;      ///< wall time, summed over threads
+  double own_seconds = 0;  ///< of these, without counted and recorded calls inside it
+};
+
 /// How calls were intercepted.
 struct Interception {
   std::string mode;              ///< "auto", "patch", "preload"
   std::size_t objects_seen = 0;  ///< objects that were searched for BLAS functions
   double seconds = 0;            ///< that searching and patching took
   std::vector<PatchedObject> objects;
-  std::vector<UnseenFamily> unseen;  ///< set at the end, or if somebody asks
+  std::vector<UnseenFamily> unseen;     ///< set at the end, or if somebody asks
+  std::vector<CountedRoutine> counted;  ///< the one with most time of its own first
 };
 
 /// What the allocator library has done with large blocks (include/blastoff_allocator.h, blastoff_placement).

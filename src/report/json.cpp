@@ -199,12 +199,20 @@ Json interception_json(const Interception& interception) {
   Json unseen = Json::array();
   for (const UnseenFamily& each : interception.unseen)
     unseen.push_back({{"family", each.family}, {"function", each.function}, {"object", each.object}});
+  Json counted = Json::array();
+  for (const CountedRoutine& each : interception.counted)
+    counted.push_back({{"family", each.family},
+                       {"routine", each.name},
+                       {"calls", each.calls},
+                       {"seconds", each.seconds},
+                       {"own_seconds", each.own_seconds}});
   return {{"mode", interception.mode},
           {"objects_seen", interception.objects_seen},
           {"functions_found", functions_of(interception)},
           {"seconds", interception.seconds},
           {"objects", objects},
-          {"unseen", unseen}};
+          {"unseen", unseen},
+          {"counted", counted}};
 }
 
 /// null if nobody has asked.

@@ -249,6 +249,13 @@ void write_cpu(Text out, const std::optional<Cpu>& cpu) {
   }
 }
 
+/// Routines that are only counted. blastoff/job/view/words.py writes the same about jobs.
+void write_counted(Text out, const std::vector<CountedRoutine>& routines) {
+  for (const CountedRoutine& each : routines)
+    fmt::format_to(out, "  counted   {}: {}, {}, {} of it its own\n", each.name, counted(each.calls, "call"),
+                   format_duration(each.seconds), format_duration(each.own_seconds));
+}
+
 /// Calls that the counts lack. blastoff/job/view/words.py writes the same about jobs.
 void write_unseen(Text out, const std::vector<UnseenFamily>& unseen) {
   std::vector<std::string_view> families;
@@ -344,6 +351,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_cpu(out, context.cpu);
   if (sums.calls == 0) {
     fmt::format_to(out, "  no call of BLAS, LAPACK or FFTW was seen\n");
+    write_counted(out, context.interception.counted);
     write_unseen(out, context.interception.unseen);
     return text;
   }
@@ -355,6 +363,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_reasons(out, totals, context);
   write_verification(out, totals.verification);
   write_verdict(out, totals, sums, context.cost_seconds);
+  write_counted(out, context.interception.counted);
   write_unseen(out, context.interception.unseen);
   return text;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "../include/blastoff_allocator.h"
+#include "intercept/counted/counted.h"
 #include "intercept/installation.h"
 #include "intercept/unseen_families.h"
 #include "platform/fork_guard.h"
@@ -31,6 +33,15 @@ const std::string& value_of(const char* name, const std::vector<std::pair<std::s
       ->second;
 }
 
+const char* name_of(intercept::counted::Family family) {
+  switch (family) {
+    case intercept::counted::Family::level1: break;
+    case intercept::counted::Family::level2: return "level 2";
+    case intercept::counted::Family::pblas: return "PBLAS";
+  }
+  return "level 1";
+}
+
 void describe_interception(report::Context& context) {
   const intercept::Effort effort = intercept::patching_effort();
   context.interception.objects_seen = effort.objects;
@@ -44,6 +55,10 @@ void describe_interception(report::Context& context) {
       described.refused.emplace_back(name, intercept::patch::to_string(obstacle));
     for (const auto& [name, rule] : object.left_alone) described.left_alone.emplace_back(name, rule);
   }
+  for (const intercept::counted::Routine& each : intercept::counted::routines())
+    context.interception.counted.push_back(
+        {name_of(each.family), std::string(each.name), each.calls, each.seconds, each.own_seconds});
+  std::ranges::sort(context.interception.counted, std::greater(), &report::CountedRoutine::own_seconds);
 }
 
 /// The allocator is a separate library, which is loaded on request only.

@@ -9,6 +9,7 @@
 #include "device/driver_sharing.h"
 #include "fft/execution.h"
 #include "intercept/copies.h"
+#include "intercept/counted/counted.h"
 #include "intercept/evidence/evidence.h"
 #include "intercept/front_ends.h"
 #include "intercept/installation.h"
@@ -22,6 +23,7 @@
 #include "platform/process.h"
 #include "platform/threads.h"
 #include "report/counter_file.h"
+#include "report/recorder.h"
 #include "runtime/gathering.h"
 #include "runtime/process.h"
 #include "runtime/python_transforms.h"
@@ -41,6 +43,13 @@ intercept::Mode mode_named(config::InterceptName name) {
     case config::InterceptName::preload: return intercept::Mode::preload;
   }
   return intercept::Mode::automatic;
+}
+
+intercept::counted::Families families_named(config::CountName name) {
+  const bool all = name == config::CountName::all;
+  return {.level1 = all || name == config::CountName::level1,
+          .level2 = all,
+          .pblas = all || name == config::CountName::pblas};
 }
 
 void note_library(const intercept::ObservedLibrary& library) {
@@ -80,6 +89,7 @@ void prepare() {
   intercept::observe_searches(keep_interceptors);
   intercept::observe_libraries(note_library);
   intercept::set_trusted(config::read_trusted_names());
+  intercept::counted::begin(families_named(config::read_counted()), report::recorded_seconds);
   intercept_calls(mode_named(config::read_intercept_mode()));
   attend_distributed_calls();
   Process::open_ahead();

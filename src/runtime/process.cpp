@@ -6,6 +6,7 @@
 
 #include "device/driver_sharing.h"
 #include "device/kinds.h"
+#include "intercept/counted/counted.h"
 #include "intercept/cpu_libraries.h"
 #include "intercept/installation.h"
 #include "intercept/loading/library_observer.h"
@@ -41,7 +42,10 @@ std::atomic<Process*> the_process{nullptr};
 // A child that was forked before the first BLAS call only has to drop the counts of its parent.
 void become_forked_child() {
   platform::after_fork_in_child();
-  platform::contained([] { report::reset(); });
+  platform::contained([] {
+    report::reset();
+    intercept::counted::reset();
+  });
   begin_new_term();
   if (the_process.load() != nullptr) gate.become_forked_child();
 }
@@ -58,7 +62,10 @@ void end_without_report() {
 Process* process_to_report() {
   if (Process* const process = Process::existing()) return process;
   bool lacking = false;
-  if (report::counters_are_kept()) platform::contained([&] { lacking = !intercept::unseen_families().empty(); });
+  platform::contained([&] {
+    lacking = !intercept::counted::routines().empty() ||
+              (report::counters_are_kept() && !intercept::unseen_families().empty());
+  });
   return lacking ? Process::try_instance() : nullptr;
 }
 

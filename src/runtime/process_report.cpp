@@ -133,7 +133,8 @@ void Process::end() {
   platform::contained([&] { opener_.keep_times(totals); });
   platform::contained([&] { opener_.keep_rates(); });
   report::Context context = describe();
-  const bool worked = report::sum_over_routines(totals).calls > 0 || context.blocks;
+  const bool worked =
+      report::sum_over_routines(totals).calls > 0 || context.blocks || !context.interception.counted.empty();
   const bool kept = report::counters_are_kept();
   const bool reported = worked && (kept || !settings_.report.empty());
   const bool summed_up = wants_summary(context.device_used, worked);

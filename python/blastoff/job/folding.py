@@ -142,6 +142,8 @@ def _add_to(sums: Report, more: Report) -> None:
     _sum(sums["interception"], more["interception"], largest=("objects_seen", "functions_found", "seconds"))
     unseen = sums["interception"].setdefault("unseen", [])
     _sum_each(unseen, more["interception"].get("unseen", []), ("family", "function", "object"))
+    counted = sums["interception"].setdefault("counted", [])
+    _sum_each(counted, more["interception"].get("counted", []), ("family", "routine"))
     sums["largest_small_size"] = max(sums["largest_small_size"], more["largest_small_size"])
     for part in ("blocks", "allocation", "placement"):
         if more.get(part) and sums.get(part):

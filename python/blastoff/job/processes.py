@@ -104,9 +104,14 @@ class Process:
         return self.report.get("blocks")
 
     @property
+    def counted(self) -> list[dict[str, Any]]:
+        """The routines that were only counted (--count)."""
+        return self.report["interception"].get("counted", [])
+
+    @property
     def worked(self) -> bool:
         """Whether there is anything to report."""
-        return bool(self.totals.calls or self.blocks)
+        return bool(self.totals.calls or self.blocks or self.counted)
 
     @property
     def started(self) -> float:
@@ -264,6 +269,15 @@ class Job:
             for one in part.get("unseen", []):
                 families.setdefault(one["family"], (one["function"], one["object"].rpartition("/")[2] or "the program"))
         return families
+
+    def counted(self) -> dict[str, tuple[int, float, float]]:
+        """Routines that are only counted (--count): calls, seconds, and of these the seconds of their own; the most of these first."""
+        sums: dict[str, tuple[int, float, float]] = {}
+        for process in self.processes:
+            for one in process.counted:
+                calls, seconds, own = sums.get(one["routine"], (0, 0.0, 0.0))
+                sums[one["routine"]] = (calls + one["calls"], seconds + one["seconds"], own + one["own_seconds"])
+        return dict(sorted(sums.items(), key=lambda entry: -entry[1][2]))
 
     def allocated(self) -> tuple[int, int, int]:
         """Number of large blocks that the allocator library placed, their bytes, and how many of these bytes are bound to the device's node."""

@@ -82,7 +82,7 @@ def words(processes: Sequence[Process], command: Sequence[str], summary: str, wi
         return ""
     if not calling:
         return f"blastoff: {nothing_called(processes, command)}\n"
-    if summary == "always" or any(concerns_a_device(process) for process in calling):
+    if summary == "always" or any(concerns_a_device(process) or process.counted for process in calling):
         lines = table.text(in_order(calling), None if width is None else width - len(INDENT)).splitlines()
         return f"blastoff {library.version()}\n" + "".join(f"{INDENT}{line}".rstrip() + "\n" for line in lines)
     return f"blastoff: {nothing_offloaded(calling)}\n"

@@ -64,6 +64,27 @@ void owners_and_guards(int place) {
   CHECK(!other);
 }
 
+void operations(int place) {
+  const blastoff::Operation copy{Access::read, Access::write};
+  Block from = Block::of<double>(10);
+  Block to = Block::of<double>(10);
+  fill(from, 5.0);
+  {
+    auto held = copy.acquire(blastoff::host, nullptr, from, to);
+    CHECK(held.size() == 2);
+    for (int i = 0; i < 10; ++i) held[1].as<double>()[i] = held[0].as<double>()[i];
+    CHECK(status_of([&] { to.read(); }) == BLASTOFF_CONFLICT);
+    auto other = from.read(place);  // it is held for reading only
+  }
+  CHECK(to.read().as<double>()[9] == 5.0);
+  {
+    auto writer = to.write(place);
+    CHECK(status_of([&] { copy.acquire(place, nullptr, from, to); }) == BLASTOFF_CONFLICT);
+    CHECK(status_of([&] { from.update(); }) == BLASTOFF_OK);  // nothing is left held
+  }
+  CHECK(status_of([&] { copy.acquire(place, nullptr, from); }) == BLASTOFF_BAD_ARGUMENT);
+}
+
 /// C(a, i, b, j) = 2 sum over k, c of A(k, a, c, i) B(c, b, k, j): a ring term.
 template <class T>
 void ring(int place) {
@@ -140,6 +161,7 @@ int main() {
   const int devices = blastoff::devices();
   const int place = devices > 0 ? 0 : blastoff::host;
   owners_and_guards(place);
+  operations(place);
   ring<double>(place);
   ring<float>(place);
   ring<std::complex<double>>(place);

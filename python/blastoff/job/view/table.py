@@ -48,7 +48,8 @@ def text(job: Job, width: int | None = None) -> str:
     job = job.printable()
     lines = [*columns.pairs(words.facts(job), width), ""]
     if not job.totals.calls:
-        return "\n".join([*lines, "no call of BLAS, LAPACK or FFTW was seen", *filter(None, [words.unseen(job)]), ""])
+        counted = columns.pairs([("counted", line) for line in words.counted(job)], width)
+        return "\n".join([*lines, "no call of BLAS, LAPACK or FFTW was seen", *counted, *filter(None, [words.unseen(job)]), ""])
     lines += [*sums_table("routine", job.routines, job.totals if len(job.routines) > 1 else None, layout_of(job), width), ""]
     if len(job.processes) > 1:
         each = {process.label: process.totals for process in job.processes}

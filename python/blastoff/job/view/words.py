@@ -260,6 +260,14 @@ def unseen(job: Job) -> str:
     return f"not taken and not counted here, if called: {families}" if families else ""
 
 
+def counted(job: Job) -> list[str]:
+    """A line for each routine that is only counted. src/report/text.cpp says the same of one process."""
+    return [
+        f"{name}: {quantities.counted(calls, 'call')}, {quantities.duration(seconds)}, {quantities.duration(own)} of it its own"
+        for name, (calls, seconds, own) in job.counted().items()
+    ]
+
+
 def refusals(job: Job) -> dict[str, tuple[int, float | None]]:
     """Why calls stayed on the CPU: their number, and the seconds that they took there if call sites tell them. The most seconds come first, then
     the most calls."""
@@ -287,6 +295,7 @@ def conclusions(job: Job) -> list[tuple[str, str]]:
     lines = []
     if verdict(job):
         lines.append(("verdict", verdict(job)))
+    lines.extend(("counted", line) for line in counted(job))
     if unseen(job):
         lines.append(("unseen", unseen(job)))
     if job.totals.operand_reuse:

@@ -1,0 +1,218 @@
+#include "intercept/counted/counted.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <new>
+#include <set>
+
+#include "intercept/patch/counted_hook.h"
+#include "platform/errno_guard.h"
+
+namespace blastoff::intercept::counted {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Sums {
+  std::atomic<std::uint64_t> calls{0};
+  std::atomic<std::uint64_t> nanoseconds{0};
+  std::atomic<std::uint64_t> own_nanoseconds{0};
+};
+
+/// One for each routine. Made before the first function is patched, and never destroyed.
+Sums* sums = nullptr;
+Families counted_families;
+double (*recorded_elsewhere)() = nullptr;
+
+/// A call that has not returned.
+struct Open {
+  std::uintptr_t frame;  ///< of the hook. A deeper one lies below it
+  Clock::time_point start;
+  double recorded_before;
+  double inside;           ///< seconds of counted calls inside it
+  double recorded_inside;  ///< seconds of recorded calls inside these
+  std::uint16_t routine;
+};
+
+/// The calls of a thread that have not returned, the outermost first. Deeper ones are not counted.
+struct OpenCalls {
+  std::array<Open, 16> calls;
+  std::uint32_t number = 0;
+  std::uint32_t uncounted = 0;
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local OpenCalls* own_open_calls = nullptr;
+pthread_key_t at_thread_end;
+
+void drop_open_calls(void* open) {
+  delete static_cast<OpenCalls*>(open);
+  own_open_calls = nullptr;
+}
+
+/// nullptr: there is no memory.
+OpenCalls* open_calls() {
+  if (own_open_calls == nullptr) {
+    own_open_calls = new (std::nothrow) OpenCalls;
+    if (own_open_calls != nullptr) pthread_setspecific(at_thread_end, own_open_calls);
+  }
+  return own_open_calls;
+}
+
+void add(std::atomic<std::uint64_t>& sum, double seconds) {
+  sum.fetch_add(static_cast<std::uint64_t>(1e9 * std::max(seconds, 0.0)), std::memory_order_relaxed);
+}
+
+/// A function that hands a call on to another one with the same name (FlexiBLAS, the C interface) counts as one call.
+bool is_handed_on(const OpenCalls& open) {
+  return open.number > 1 && open.calls[open.number - 2].routine == open.calls[open.number - 1].routine;
+}
+
+void close_call(OpenCalls& open) {
+  const Open& call = open.calls[open.number - 1];
+  const double seconds = std::chrono::duration<double>(Clock::now() - call.start).count();
+  const double recorded = recorded_elsewhere() - call.recorded_before;
+  Sums& own = sums[call.routine];
+  if (!is_handed_on(open)) {
+    own.calls.fetch_add(1, std::memory_order_relaxed);
+    add(own.nanoseconds, seconds);
+  }
+  add(own.own_nanoseconds, seconds - call.inside - std::max(recorded - call.recorded_inside, 0.0));
+  --open.number;
+  if (open.number == 0) return;
+  Open& outer = open.calls[open.number - 1];
+  outer.inside += seconds;
+  outer.recorded_inside += recorded;
+}
+
+/// Forgets calls that have not returned, but left by an exception or by longjmp.
+void forget_left(OpenCalls& open, std::uintptr_t frame) {
+  while (open.number > 0 && open.calls[open.number - 1].frame <= frame) {
+    --open.number;
+    open.uncounted = 0;
+  }
+}
+
+Hook hook(abi::Style, std::uint16_t) {
+  return &blastoff_counted_hook;
+}
+
+/// The functions that are counted look to the patcher like those of a front end.
+const RoutineTable& table() {
+  static const RoutineTable& one = *[] {
+    auto* const names = new std::vector<std::string_view>;
+    for (std::uint16_t routine = 0; routine < routine_count(); ++routine) names->push_back(name_of(routine));
+    auto* const made = new RoutineTable{};
+    made->names = *names;
+    made->hook = &hook;
+    return made;
+  }();
+  return one;
+}
+
+bool is_counted(Family family) {
+  switch (family) {
+    case Family::level1: return counted_families.level1;
+    case Family::level2: return counted_families.level2;
+    case Family::pblas: return counted_families.pblas;
+  }
+  return false;
+}
+
+/// MKL's single library passes all calls on to another object, in which they are counted.
+bool hands_on_to_another(const ObjectFile& file) {
+  return file.soname().starts_with("libmkl_rt.");
+}
+
+}  // namespace
+
+void begin(Families families, double (*recorded_seconds)()) {
+  if (!families.level1 && !families.level2 && !families.pblas) return;
+  if (pthread_key_create(&at_thread_end, drop_open_calls) != 0) return;
+  recorded_elsewhere = recorded_seconds;
+  sums = new Sums[routine_count()];
+  counted_families = families;
+}
+
+void add_functions(const ObjectFile& file, BlasFunctions& found) {
+  if (sums == nullptr || hands_on_to_another(file)) return;
+  std::set<std::uint64_t> taken;
+  for (const BlasFunction& function : found.functions) taken.insert(function.address);
+  std::vector<FunctionSymbol> symbols;
+  std::vector<std::uint16_t> numbers;
+  for (const FunctionSymbol& symbol : file.functions_with("")) {
+    const auto routine = routine_of(symbol.name);
+    if (!routine || !is_counted(family_of(*routine)) || !taken.insert(symbol.address).second) continue;
+    symbols.push_back(symbol);
+    numbers.push_back(*routine);
+  }
+  const std::vector<FunctionExtent> extents = file.extents(symbols);
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    if (extents[i].size == 0) continue;
+    BlasFunction& function = found.functions.emplace_back();
+    function.names.emplace_back(symbols[i].name);
+    function.routine = {&table(), numbers[i]};
+    function.certain = true;
+    function.address = symbols[i].address;
+    function.size = extents[i].size;
+    function.room = extents[i].room;
+    function.exported = symbols[i].exported;
+    function.indirect = symbols[i].indirect;
+  }
+}
+
+std::vector<Routine> routines() {
+  std::vector<Routine> called;
+  for (std::uint16_t routine = 0; sums != nullptr && routine < routine_count(); ++routine) {
+    const Sums& own = sums[routine];
+    const std::uint64_t calls = own.calls.load(std::memory_order_relaxed);
+    const auto seconds = [](const std::atomic<std::uint64_t>& sum) {
+      return 1e-9 * static_cast<double>(sum.load(std::memory_order_relaxed));
+    };
+    if (calls > 0)
+      called.push_back(
+          {family_of(routine), name_of(routine), calls, seconds(own.nanoseconds), seconds(own.own_nanoseconds)});
+  }
+  return called;
+}
+
+void reset() {
+  for (std::uint16_t routine = 0; sums != nullptr && routine < routine_count(); ++routine) {
+    Sums& own = sums[routine];
+    own.calls = 0;
+    own.nanoseconds = 0;
+    own.own_nanoseconds = 0;
+  }
+}
+
+}  // namespace blastoff::intercept::counted
+
+extern "C" {
+
+const void* blastoff_counted_begin(const blastoff::intercept::PatchedFunction* called, std::uintptr_t frame) {
+  using namespace blastoff::intercept::counted;
+  const blastoff::platform::ErrnoGuard errno_stays;
+  if (OpenCalls* const open = open_calls()) {
+    forget_left(*open, frame);
+    if (open->number == open->calls.size()) {
+      ++open->uncounted;
+    } else {
+      open->calls[open->number] = {frame, Clock::now(), recorded_elsewhere(), 0, 0, called->entry.routine.number};
+      ++open->number;
+    }
+  }
+  return called->original.function;
+}
+
+void blastoff_counted_end() {
+  using namespace blastoff::intercept::counted;
+  OpenCalls* const open = own_open_calls;
+  if (open == nullptr) return;
+  if (open->uncounted > 0)
+    --open->uncounted;
+  else if (open->number > 0)
+    close_call(*open);
+}
+}
