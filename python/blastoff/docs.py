@@ -21,10 +21,10 @@ This page lists every setting: what it does, what it accepts, and its default. M
     $ blastoff run --policy cpy -- ./a.out
     blastoff: invalid value --policy=cpy; accepted: auto, first-use, coherent or copy
 
-Each option of `blastoff run` sets its variable. The library reads `BLASTOFF_INTERCEPT`, `BLASTOFF_TRUST` and `BLASTOFF_COUNT` when it is loaded, and
-the other variables at the first BLAS call. It reports an invalid value in one line and uses the default. It also reports variables that begin with
-`BLASTOFF_` and are not listed here. An empty variable counts as unset. Sizes take the suffixes K, M, G and T, which are powers of 1024. A site may have
-[other defaults](installing.md#defaults-of-a-site).
+Each option of `blastoff run` sets its variable. The library reads `BLASTOFF_INTERCEPT`, `BLASTOFF_TRUST` and `BLASTOFF_COUNT` when it is loaded,
+and the other variables at the first BLAS call. It reports an invalid value in one line and uses the default. It also reports variables that begin
+with `BLASTOFF_` and are not listed here. An empty variable counts as unset. Sizes take the suffixes K, M, G and T, which are powers of 1024. A
+site may have [other defaults](installing.md#defaults-of-a-site).
 """
 
 SECTIONS = (

@@ -152,4 +152,3 @@ def test_nothing_is_counted_unasked(program, tmp_path):
 def test_a_value_that_is_not_accepted(program):
     done = subprocess.run([offload.COMMAND, "run", "--count=level3", "--", program], env=offload.environment(), capture_output=True, text=True)
     assert done.returncode == 2 and "none, level1, pblas or all" in done.stderr and len(done.stderr.splitlines()) == 1
-
