@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "intercept/object_instances.h"
 #include "intercept/patch/architecture.h"
 #include "intercept/patch/patched_function.h"
+#include "intercept/symbols/quick_look.h"
 #include "platform/fork_guard.h"
 #include "platform/stopwatch.h"
 #include "platform/threads.h"
@@ -70,7 +72,10 @@ void add(std::vector<PatchedObject>& objects, PatchedObject outcome) {
 void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded) {
   tell_of_object(object);
   const platform::Stopwatch stopwatch;
-  const auto file = ObjectFile::open(file_of(object));
+  const char* const path = file_of(object);
+  std::optional<ObjectFile> file;
+  if (may_name_routine(path))
+    if (auto opened = ObjectFile::open(path)) file = std::move(*opened);
   BlasFunctions found;
   Library* to_ask = nullptr;
   if (file && file->machine() == patch::native_machine && file->may_define_blas()) {

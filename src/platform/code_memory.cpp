@@ -71,19 +71,19 @@ bool file_may_hold(std::size_t bytes) {
 }
 
 /// For systems that do not allow memory that was writable to become executable.
-bool map_file_of_code(Span place, std::span<const std::byte> content) {
+bool map_file_of_code(Span place, std::span<const std::byte> content, std::size_t offset) {
   if (!file_may_hold(place.bytes())) return false;
   const Descriptor file = open_code_file();
   if (!file || ftruncate(file.get(), static_cast<off_t>(place.bytes())) != 0) return false;
-  if (!write_all(file.get(), content, 0)) return false;
+  if (!write_all(file.get(), content, static_cast<off_t>(offset))) return false;
   void* const wanted = reinterpret_cast<void*>(place.begin);
   return mmap(wanted, place.bytes(), PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file.get(), 0) == wanted;
 }
 
-bool map_anonymous_code(Span place, std::span<const std::byte> content) {
+bool map_anonymous_code(Span place, std::span<const std::byte> content, std::size_t offset) {
   void* const memory = reinterpret_cast<void*>(place.begin);
   if (mprotect(memory, place.bytes(), PROT_READ | PROT_WRITE) != 0) return false;
-  std::memcpy(memory, content.data(), content.size());
+  std::memcpy(static_cast<std::byte*>(memory) + offset, content.data(), content.size());
   return mprotect(memory, place.bytes(), PROT_READ | PROT_EXEC) == 0;
 }
 
@@ -160,10 +160,10 @@ void release(Span reserved) {
   munmap(reinterpret_cast<void*>(reserved.begin), reserved.bytes());
 }
 
-bool map_code(Span reserved, std::span<const std::byte> content) {
-  const bool mapped = map_anonymous_code(reserved, content) || map_file_of_code(reserved, content);
+bool map_code(Span reserved, std::span<const std::byte> content, std::size_t offset) {
+  const bool mapped = map_anonymous_code(reserved, content, offset) || map_file_of_code(reserved, content, offset);
   if (!mapped) release(reserved);
-  auto* const begin = reinterpret_cast<char*>(reserved.begin);
+  auto* const begin = reinterpret_cast<char*>(reserved.begin + offset);
   if (mapped) __builtin___clear_cache(begin, begin + content.size());
   return mapped;
 }

@@ -24,9 +24,9 @@ void release(Span reserved);
 /// Whether there are threads besides the calling one, which may be running any code.
 bool has_other_threads();
 
-/// Copies `content` into a reserved range and makes it readable and executable. The memory is never writable and
-/// executable at once. On failure, the reservation is released.
-bool map_code(Span reserved, std::span<const std::byte> content);
+/// Copies `content` into a reserved range, to `offset`, and makes the range readable and executable. The memory is
+/// never writable and executable at once. On failure, the reservation is released.
+bool map_code(Span reserved, std::span<const std::byte> content, std::size_t offset = 0);
 
 /// Replaces bytes of privately mapped code. While this lives its pages are writable, and they stay executable
 /// throughout, because other threads may be running on them. If the system forbids that (SELinux, PR_SET_MDWE), it

@@ -40,9 +40,6 @@ constexpr std::string_view marks[] = {"openblas_get_config",
 constexpr const char* other_arguments = "takes other arguments than the routine of that name";
 constexpr const char* nothing_shows = "nothing shows that it is the routine of that name (--trust)";
 
-/// An object with at least this many LAPACK routines counts as the whole of LAPACK.
-constexpr std::size_t max_of_lapack = 100;
-
 struct Trusted {
   std::mutex mutex;
   std::string names;
@@ -55,23 +52,6 @@ Trusted& trusted() {
 
 bool is_decorated(const SpelledFunction& function) {
   return !function.spelling.undecorated;
-}
-
-/// Whether the object exports the standard's level 3 in all types, or LAPACK.
-bool has_all_families(const std::vector<SpelledFunction>& all) {
-  std::array<bool, blas::routine_count> blas_there{};
-  std::array<bool, lapack::routine_count> lapack_there{};
-  for (const SpelledFunction& function : all) {
-    if (!is_decorated(function) || !function.symbol.exported) continue;
-    const Routine& routine = function.name.routine;
-    if (routine.table == &blas_routines) blas_there[routine.number] = true;
-    if (routine.table == &lapack_routines) lapack_there[routine.number] = true;
-  }
-  bool level3 = true;
-  for (std::uint16_t routine = 0; routine < blas::routine_count; ++routine)
-    level3 &= blas_there[routine] || !blas_routines.accompanies(routine, routine);
-  return level3 ||
-         static_cast<std::size_t>(std::count(lapack_there.begin(), lapack_there.end(), true)) >= max_of_lapack;
 }
 
 /// Serialises the use of the disassembler, which has memory for one instruction.
@@ -101,12 +81,16 @@ bool is_trusted(std::string_view name) {
 Evidence::Evidence(const ObjectFile& object, const std::vector<SpelledFunction>& all, bool trusted)
     : object_(object), all_(all), trusted_(trusted) {
   if (all.empty()) return;
-  const auto defines = [&](std::string_view name) { return object.addresses_of(std::array{name}).front() != 0; };
   // OpenBLAS's builders may rename everything that it exports.
-  const std::vector<std::string_view> renamed = object.names_with(marks[0]);
-  marked_ =
-      std::any_of(renamed.begin(), renamed.end(), defines) || std::any_of(std::begin(marks), std::end(marks), defines);
-  whole_ = object.linkage() == Linkage::shared_object && has_all_families(all);
+  std::vector<std::string_view> telling = object.first_names_with(marks[0]);
+  telling.insert(telling.end(), std::begin(marks), std::end(marks));
+  const auto defined = [](std::uint64_t address) { return address != 0; };
+  marked_ = std::ranges::any_of(object.dynamic_addresses_of(telling), defined) ||
+            std::ranges::any_of(object.addresses_of(telling), defined);
+  const ExportedFamilies families = exported_families(all);
+  const bool shared = object.linkage() == Linkage::shared_object;
+  whole_ = shared && (families.level3 || families.lapack);
+  complete_ = shared && families.complete();
   has_xerbla_ = !marked_ && object.names_exactly("xerbla_");
 }
 
@@ -186,13 +170,14 @@ bool Evidence::fits_as_largest(std::uint64_t address, abi::Style style, blas::Sc
   return fit_of(signature, address, max_code).verdict == Fit::Verdict::fits;
 }
 
-void Evidence::add_largest(const SpelledFunction& like, Witnesses& found) const {
+void Evidence::add_largest(const SpelledFunction& like, bool exported, Witnesses& found) const {
   static constexpr std::string_view letters = "sdcz";
   std::array<std::string, letters.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i)
     names[i] = std::string(like.name.prefix) + "i" + letters[i] + "amax" + std::string(like.name.suffix);
   const std::array<std::string_view, letters.size()> wanted{names[0], names[1], names[2], names[3]};
-  const std::vector<std::uint64_t> addresses = object_.addresses_of(wanted);
+  const std::vector<std::uint64_t> addresses =
+      exported ? object_.dynamic_addresses_of(wanted) : object_.addresses_of(wanted);
   const abi::Style style = like.spelling.style;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] || addresses[i] == 0) continue;
@@ -206,14 +191,18 @@ void Evidence::add_largest(const SpelledFunction& like, Witnesses& found) const 
 Witnesses Evidence::witnesses(const std::vector<SpelledFunction>& routines) const {
   const auto is_there = [](const Witness& each) { return static_cast<bool>(each); };
   Witnesses found{};
-  std::vector<std::pair<std::string_view, std::string_view>> tried;
-  for (const SpelledFunction& function : routines) {
-    if (function.spelling.wide || function.name.capitals) continue;
-    const std::pair spelling(function.name.prefix, function.name.suffix);
-    if (std::find(tried.begin(), tried.end(), spelling) != tried.end()) continue;
-    tried.push_back(spelling);
-    add_largest(function, found);
-    if (std::all_of(found.begin(), found.end(), is_there)) return found;
+  // A search through all names takes long, so exported functions come first.
+  for (const bool exported : {true, false}) {
+    if (!exported && complete_) break;
+    std::vector<std::pair<std::string_view, std::string_view>> tried;
+    for (const SpelledFunction& function : routines) {
+      if (function.spelling.wide || function.name.capitals) continue;
+      const std::pair spelling(function.name.prefix, function.name.suffix);
+      if (std::find(tried.begin(), tried.end(), spelling) != tried.end()) continue;
+      tried.push_back(spelling);
+      add_largest(function, exported, found);
+      if (std::all_of(found.begin(), found.end(), is_there)) return found;
+    }
   }
   for (const SpelledFunction& function : routines) {
     const Routine& routine = function.name.routine;

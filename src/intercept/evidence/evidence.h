@@ -55,7 +55,7 @@ class Evidence {
   bool has_family(const SpelledFunction& function) const;
   Fit fit_of(const Signature& signature, std::uint64_t address, std::uint64_t size) const;
   /// Adds idamax_ and its like, if the object has them with the same prefix and suffix as `like`.
-  void add_largest(const SpelledFunction& like, Witnesses& found) const;
+  void add_largest(const SpelledFunction& like, bool exported, Witnesses& found) const;
   bool fits_as_largest(std::uint64_t address, abi::Style style, blas::Scalar scalar) const;
 
   const ObjectFile& object_;
@@ -63,6 +63,7 @@ class Evidence {
   const bool trusted_;
   bool marked_ = false;      ///< it has functions that only one known library has
   bool whole_ = false;       ///< it is a complete BLAS or LAPACK, so none of its routines is somebody's own function
+  bool complete_ = false;    ///< it exports all of BLAS and LAPACK
   bool has_xerbla_ = false;  ///< it names BLAS's function for invalid arguments; not looked up if marked_
 };
 

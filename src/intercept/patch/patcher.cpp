@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -31,32 +32,36 @@ class Islands {
   /// Returns room for `bytes` that begins between `first` and `last`; nullopt: there is none.
   std::optional<Span> place(std::uintptr_t first, std::uintptr_t last, std::size_t bytes) {
     for (Page& page : pages_) {
-      if (page.span.begin > last || page.span.end < first + bytes) continue;
-      const Span behind{std::max(first, page.used), std::max(first, page.used) + bytes};
-      if (behind.begin > last || !page.span.contains(behind)) continue;
-      page.used = behind.end;
-      return behind;
+      const std::uintptr_t begin = std::max(first, page.used());
+      if (page.span.begin > last || begin > last || !page.span.contains({begin, begin + bytes})) continue;
+      page.code.resize(begin + bytes - page.begin);
+      return Span{begin, begin + bytes};
     }
     const auto place = platform::reserve_between(first, last, bytes);
-    if (!place) return std::nullopt;
-    const Span span = platform::outward_to_pages(*place);
-    pages_.push_back({span, place->end, std::vector<std::byte>(span.bytes())});
+    if (place) pages_.push_back({platform::outward_to_pages(*place), place->begin, std::vector<std::byte>(bytes)});
     return place;
   }
 
+  /// Undoes the last place().
+  void give_back(Span place) {
+    const auto page = std::ranges::find(pages_, place.end, &Page::used);
+    page->code.resize(place.begin - page->begin);
+    if (!page->code.empty()) return;
+    platform::release(page->span);
+    pages_.erase(page);
+  }
+
   void put(std::uintptr_t address, const std::vector<std::byte>& code) {
-    for (Page& page : pages_) {
-      if (!page.span.contains({address, address + code.size()})) continue;
-      std::copy(code.begin(), code.end(),
-                page.content.begin() + static_cast<std::ptrdiff_t>(address - page.span.begin));
-      return;
-    }
+    const auto page = std::ranges::find_if(pages_, [&](const Page& each) {
+      return each.span.contains({address, address + code.size()});
+    });
+    std::ranges::copy(code, page->code.begin() + static_cast<std::ptrdiff_t>(address - page->begin));
   }
 
   /// Maps the pages and adds them to `code`. Returns false if the system does not allow it.
   bool map(std::vector<Span>& code) {
     for (const Page& page : std::exchange(pages_, {})) {
-      if (!platform::map_code(page.span, page.content)) return false;
+      if (!platform::map_code(page.span, page.code, page.begin - page.span.begin)) return false;
       code.push_back(page.span);
     }
     return true;
@@ -65,8 +70,10 @@ class Islands {
  private:
   struct Page {
     Span span;
-    std::uintptr_t used;  ///< address up to which the page is in use
-    std::vector<std::byte> content;
+    std::uintptr_t begin;  ///< of `code`, which may begin anywhere on the page
+    std::vector<std::byte> code;
+
+    std::uintptr_t used() const { return begin + code.size(); }
   };
   std::vector<Page> pages_;
 };
@@ -164,25 +171,33 @@ class Transaction {
     return patch::patch_function(patch::native, code, stub, trampoline);
   }
 
-  /// Uses the first place for a jump from which memory for our code can be reached.
+  /// Uses a place for a jump from which memory for our code can be reached, if possible the page of the function's
+  /// trampoline, or else one that other functions use too: so the place that reaches most comes first.
   tl::expected<patch::FunctionPatch, Obstacle> patch_running(const patch::FunctionCode& code, std::uintptr_t stub,
                                                              std::uintptr_t trampoline, std::size_t offset) {
     Obstacle obstacle = Obstacle::in_use;
-    for (const patch::JumpPlace& place : patch::jump_places(patch::native, code)) {
-      const std::uintptr_t own = trampoline + patch::longest_trampoline;
-      auto change = patch::patch_running_function(patch::native, code, place, own, trampoline);
+    std::vector<patch::JumpPlace> places = patch::jump_places(patch::native, code);
+    std::ranges::stable_sort(places, std::greater(),
+                             [](const patch::JumpPlace& place) { return place.last_target - place.first_target; });
+    const std::uintptr_t own = trampoline + patch::longest_trampoline;
+    for (const patch::JumpPlace& place : places) {
+      const bool near = place.first_target <= own && own <= place.last_target;
+      const auto island =
+          near ? std::nullopt : islands_.place(place.first_target, place.last_target, patch::longest_undo_and_jump);
+      if (!near && !island) continue;
+      const std::uintptr_t target = near ? own : island->begin;
+      auto change = patch::patch_running_function(patch::native, code, place, target, trampoline);
       if (!change) {
         obstacle = change.error();
+        if (island) islands_.give_back(*island);
         continue;
       }
-      if (place.first_target <= own && own <= place.last_target) {
-        place_code(offset + own - stub, patch::undo_and_jump(patch::native, place, own, stub));
-        return change;
-      }
-      const auto island = islands_.place(place.first_target, place.last_target, patch::longest_undo_and_jump);
-      if (!island) continue;
-      islands_.put(island->begin, patch::undo_and_jump(patch::native, place, island->begin, stub));
-      return patch::patch_running_function(patch::native, code, place, island->begin, trampoline);
+      const std::vector<std::byte> undo = patch::undo_and_jump(patch::native, place, target, stub);
+      if (near)
+        place_code(offset + own - stub, undo);
+      else
+        islands_.put(target, undo);
+      return change;
     }
     return tl::unexpected(obstacle);
   }

@@ -40,6 +40,12 @@ std::size_t gnu_hash_symbol_count(std::span<const std::byte> table) {
   }
 }
 
+std::uint32_t gnu_hash(std::string_view name) {
+  std::uint32_t hash = 5381;
+  for (const char letter : name) hash = hash * 33 + static_cast<unsigned char>(letter);
+  return hash;
+}
+
 }  // namespace
 
 std::string_view string_at(std::string_view table, std::uint64_t offset) {
@@ -135,6 +141,29 @@ ElfSymbols ElfImage::symbols_of_type(std::uint32_t type) const {
     if (section.sh_type == type && section.sh_link < sections_.size())
       return {contents(section), text(contents(sections_[section.sh_link]))};
   return {};
+}
+
+std::optional<Elf64_Sym> ElfImage::find_defined(std::string_view name) const {
+  const auto address = dynamic(DT_GNU_HASH);
+  const std::span<const std::byte> table = address ? loaded_from(*address) : std::span<const std::byte>{};
+  const auto header = value_at<std::array<std::uint32_t, 4>>(table, 0);
+  if (!header || header->front() == 0) return std::nullopt;
+  const auto [bucket_count, first_symbol, bloom_words, bloom_shift] = *header;
+  const std::uint64_t buckets = sizeof *header + std::uint64_t{bloom_words} * sizeof(std::uint64_t);
+  const std::uint64_t chains = buckets + std::uint64_t{bucket_count} * sizeof(std::uint32_t);
+  const std::uint32_t hash = gnu_hash(name);
+  const auto first = value_at<std::uint32_t>(table, buckets + hash % bucket_count * sizeof(std::uint32_t));
+  if (!first || *first < first_symbol) return std::nullopt;
+  const ElfSymbols symbols = dynamic_symbols();
+  for (std::uint64_t index = *first; index < symbols.count(); ++index) {
+    const auto entry = value_at<std::uint32_t>(table, chains + (index - first_symbol) * sizeof(std::uint32_t));
+    if (!entry) return std::nullopt;
+    const Elf64_Sym symbol = symbols[index];
+    const bool same = (*entry | 1U) == (hash | 1U) && string_at(symbols.strings, symbol.st_name) == name;
+    if (same && symbol.st_shndx != SHN_UNDEF) return symbol;
+    if ((*entry & 1U) != 0) return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 std::size_t ElfImage::hashed_symbol_count() const {

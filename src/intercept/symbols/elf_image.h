@@ -47,6 +47,9 @@ class ElfImage {
   /// Returns an empty table if the file has none. The dynamic symbols are found even without section headers.
   ElfSymbols dynamic_symbols() const;
   ElfSymbols static_symbols() const;
+  /// Returns the dynamic symbol of this name, defined by the file, by the file's GNU hash table; nullopt: it has no
+  /// such table, or the table does not know the name.
+  std::optional<Elf64_Sym> find_defined(std::string_view name) const;
   /// Returns the contents of a section; empty if no section has that name.
   std::span<const std::byte> section(std::string_view name) const;
 

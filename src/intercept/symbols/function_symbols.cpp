@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <bitset>
 #include <utility>
 
 #include "intercept/symbols/name_search.h"
@@ -15,6 +16,16 @@ constexpr std::uint64_t entry_size = 32;
 bool is_function(const Elf64_Sym& symbol) {
   const auto type = ELF64_ST_TYPE(symbol.st_info);
   return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF && symbol.st_shndx != SHN_ABS;
+}
+
+/// Whether the symbol's address is the function's, and not that of a resolver.
+bool is_plain_function(const Elf64_Sym& symbol) {
+  return is_function(symbol) && ELF64_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC;
+}
+
+/// Whether the string at the beginning of `strings`, up to its NUL, is `name`.
+bool is_string(std::string_view strings, std::string_view name) {
+  return strings.size() > name.size() && strings[name.size()] == '\0' && strings.starts_with(name);
 }
 
 bool is_exported(const Elf64_Sym& symbol) {
@@ -215,47 +226,66 @@ std::vector<FunctionSymbol> named_functions(const SymbolTables& tables, std::str
 
 std::vector<FunctionExtent> function_extents(const ElfImage& image, const SymbolTables& tables,
                                              std::span<const FunctionSymbol> functions) {
-  std::vector<std::uint64_t> entries;
-  for (const FunctionSymbol& function : functions) entries.push_back(function.address);
-  const NextPlaces behind_entries(tables, entries);
+  // One pass over all symbols for both: what comes behind each entry, and behind the last byte that each symbol tells
+  // of.
+  const auto last_byte = [](const FunctionSymbol& function) {
+    return function.address + std::max(function.size, std::uint64_t{1}) - 1;
+  };
+  std::vector<std::uint64_t> addresses;
+  addresses.reserve(2 * functions.size());
+  for (const FunctionSymbol& function : functions) {
+    addresses.push_back(function.address);
+    addresses.push_back(last_byte(function));
+  }
+  const NextPlaces next_places(tables, std::move(addresses));
 
   std::vector<FunctionExtent> extents;
-  std::vector<std::uint64_t> last_bytes;
   for (const FunctionSymbol& function : functions) {
     const std::uint64_t end = image.code_end(function.address);
-    const std::uint64_t next = std::min(end, behind_entries.behind(function.address));
+    if (end == 0) {
+      extents.push_back({});
+      continue;
+    }
+    const std::uint64_t next = std::min(end, next_places.behind(function.address));
     const bool ends_at_next = function.size == 0 || next - function.address < std::min(function.size, entry_size);
     const std::uint64_t size = ends_at_next ? next - function.address : std::min(function.size, end - function.address);
-    extents.push_back({end == 0 ? 0 : size, end});
-    last_bytes.push_back(end == 0 ? 0 : function.address + size - 1);
+    const std::uint64_t behind = ends_at_next ? next : std::min(end, next_places.behind(last_byte(function)));
+    extents.push_back({size, behind - function.address});
   }
-  const NextPlaces behind_ends(tables, last_bytes);
-  for (std::size_t i = 0; i < functions.size(); ++i)
-    if (extents[i].size != 0)
-      extents[i].room = std::min(extents[i].room, behind_ends.behind(last_bytes[i])) - functions[i].address;
   return extents;
 }
 
-std::vector<std::uint64_t> function_addresses(const SymbolTables& tables, std::span<const std::string_view> names) {
+std::vector<std::uint64_t> function_addresses(const ElfImage& image, const SymbolTables& tables,
+                                              std::span<const std::string_view> names) {
   std::vector<std::uint64_t> addresses(names.size(), 0);
-  for (const ElfSymbols& symbols : tables) {
-    // Compares symbols by the offsets of their names, which needs no reading of the names.
-    std::vector<std::pair<std::size_t, std::size_t>> places;
-    for (std::size_t i = 0; i < names.size(); ++i)
-      for (std::size_t place = find_text(symbols.strings, names[i], 0); place != std::string_view::npos;
-           place = find_text(symbols.strings, names[i], place + 1))
-        if (string_at(symbols.strings, place) == names[i]) places.emplace_back(place, i);
-    std::sort(places.begin(), places.end());
-    for (std::size_t index = 0; index < symbols.count() && !places.empty(); ++index) {
-      const Elf64_Sym symbol = symbols[index];
-      const auto place =
-          std::lower_bound(places.begin(), places.end(), std::pair(std::size_t{symbol.st_name}, std::size_t{0}));
-      if (place == places.end() || place->first != symbol.st_name) continue;
-      if (is_function(symbol) && ELF64_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC)
-        addresses[place->second] = symbol.st_value;
-    }
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::optional<Elf64_Sym> exported = image.find_defined(names[i]);
+    if (exported && is_plain_function(*exported))
+      addresses[i] = exported->st_value;
+    else
+      missing.push_back(i);
   }
+  if (missing.empty()) return addresses;
+  std::bitset<256> first_letters;
+  for (const std::size_t i : missing) first_letters.set(static_cast<unsigned char>(names[i].front()));
+  for (const ElfSymbols& symbols : tables)
+    for (std::size_t index = 0; index < symbols.count(); ++index) {
+      const Elf64_Sym symbol = symbols[index];
+      if (symbol.st_name >= symbols.strings.size() || !is_plain_function(symbol)) continue;
+      const std::string_view from = symbols.strings.substr(symbol.st_name);
+      if (!first_letters.test(static_cast<unsigned char>(from.front()))) continue;
+      for (const std::size_t i : missing)
+        if (is_string(from, names[i])) addresses[i] = symbol.st_value;
+    }
   return addresses;
+}
+
+std::size_t defined_functions(const ElfSymbols& symbols, std::size_t limit) {
+  std::size_t count = 0;
+  for (std::size_t index = 0; index < symbols.count() && count < limit; ++index)
+    count += is_function(symbols[index]) ? 1 : 0;
+  return count;
 }
 
 std::vector<std::string_view> routine_imports(const ElfSymbols& symbols) {

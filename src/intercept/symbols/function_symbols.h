@@ -23,7 +23,11 @@ std::vector<FunctionExtent> function_extents(const ElfImage& image, const Symbol
                                              std::span<const FunctionSymbol> functions);
 
 /// See ObjectFile::addresses_of().
-std::vector<std::uint64_t> function_addresses(const SymbolTables& tables, std::span<const std::string_view> names);
+std::vector<std::uint64_t> function_addresses(const ElfImage& image, const SymbolTables& tables,
+                                              std::span<const std::string_view> names);
+
+/// Counts the functions that a table defines, but no more than `limit`.
+std::size_t defined_functions(const ElfSymbols& symbols, std::size_t limit);
 
 /// See ObjectFile::blas_imports(). Sorted.
 std::vector<std::string_view> routine_imports(const ElfSymbols& symbols);

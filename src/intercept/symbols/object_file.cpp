@@ -48,6 +48,16 @@ tl::expected<MappedFile, std::string> map_file(const char* path) {
   return MappedFile(begin, size);
 }
 
+void add_strings_with(std::string_view strings, std::string_view text, std::vector<std::string_view>& found) {
+  for (std::size_t place = find_text(strings, text, 0); place != std::string_view::npos;) {
+    const std::size_t end = strings.find('\0', place);
+    if (end == std::string_view::npos) break;
+    const std::size_t begin = strings.rfind('\0', place) + 1;  // npos + 1 is 0
+    found.push_back(strings.substr(begin, end - begin));
+    place = find_text(strings, text, end);
+  }
+}
+
 }  // namespace
 
 struct ObjectFile::State {
@@ -116,17 +126,14 @@ bool ObjectFile::stripped() const {
 
 std::vector<std::string_view> ObjectFile::names_with(std::string_view text) const {
   std::vector<std::string_view> names;
-  for (const ElfSymbols& symbols : state_->tables()) {
-    const std::string_view strings = symbols.strings;
-    for (std::size_t place = find_text(strings, text, 0); place != std::string_view::npos;) {
-      const std::size_t end = strings.find('\0', place);
-      if (end == std::string_view::npos) break;
-      const std::size_t begin = strings.rfind('\0', place) + 1;  // npos + 1 is 0
-      names.push_back(strings.substr(begin, end - begin));
-      place = find_text(strings, text, end);
-    }
-  }
+  for (const ElfSymbols& symbols : state_->tables()) add_strings_with(symbols.strings, text, names);
   return names;
+}
+
+std::vector<std::string_view> ObjectFile::first_names_with(std::string_view text) const {
+  std::vector<std::string_view> names;
+  add_strings_with(state_->image.dynamic_symbols().strings, text, names);
+  return names.empty() ? names_with(text) : names;
 }
 
 std::vector<FunctionSymbol> ObjectFile::functions_with(std::string_view text) const {
@@ -148,6 +155,14 @@ std::vector<FunctionSymbol> ObjectFile::blas_candidates() const {
   return may_define_blas() ? routine_functions(state_->tables()) : std::vector<FunctionSymbol>{};
 }
 
+bool ObjectFile::exports(std::size_t count) const {
+  return defined_functions(state_->image.dynamic_symbols(), count) == count;
+}
+
+std::vector<FunctionSymbol> ObjectFile::dynamic_blas_candidates() const {
+  return routine_functions({state_->image.dynamic_symbols(), {}, {}});
+}
+
 std::vector<FunctionExtent> ObjectFile::extents(std::span<const FunctionSymbol> functions) const {
   return function_extents(state_->image, state_->tables(), functions);
 }
@@ -157,7 +172,11 @@ std::vector<std::string_view> ObjectFile::blas_imports() const {
 }
 
 std::vector<std::uint64_t> ObjectFile::addresses_of(std::span<const std::string_view> names) const {
-  return function_addresses(state_->tables(), names);
+  return function_addresses(state_->image, state_->tables(), names);
+}
+
+std::vector<std::uint64_t> ObjectFile::dynamic_addresses_of(std::span<const std::string_view> names) const {
+  return function_addresses(state_->image, {state_->image.dynamic_symbols(), {}, {}}, names);
 }
 
 bool ObjectFile::names_exactly(std::string_view name) const {

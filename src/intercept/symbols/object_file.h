@@ -63,6 +63,10 @@ class ObjectFile {
   /// capitals), from all tables, one table after the other. If an address has the same name several times, it occurs
   /// once.
   std::vector<FunctionSymbol> blas_candidates() const;
+  /// Whether .dynsym lists at least so many functions of the object.
+  bool exports(std::size_t count) const;
+  /// Returns those of blas_candidates() that .dynsym lists.
+  std::vector<FunctionSymbol> dynamic_blas_candidates() const;
 
   /// Returns the names of routines, in any spelling, that the object expects from other objects.
   std::vector<std::string_view> blas_imports() const;
@@ -73,6 +77,8 @@ class ObjectFile {
   /// Returns all symbol names that contain a text, whether the symbols are defined or not. They are valid as long as
   /// the ObjectFile lives.
   std::vector<std::string_view> names_with(std::string_view text) const;
+  /// Returns those of them that the first table with any of them has.
+  std::vector<std::string_view> first_names_with(std::string_view text) const;
 
   /// Returns the functions that the object defines and whose names contain a text, without those of compressed symbols.
   std::vector<FunctionSymbol> functions_with(std::string_view text) const;
@@ -80,6 +86,8 @@ class ObjectFile {
   /// Returns the addresses of the functions that the object defines under these names. 0: the object defines none, or
   /// the function is chosen when the object is loaded.
   std::vector<std::uint64_t> addresses_of(std::span<const std::string_view> names) const;
+  /// The same for functions in .dynsym. Much faster where the object has a hash table with these names.
+  std::vector<std::uint64_t> dynamic_addresses_of(std::span<const std::string_view> names) const;
 
   /// Whether a symbol with this name exists, defined or not.
   bool names_exactly(std::string_view name) const;

@@ -45,7 +45,7 @@ bool has_both_styles(const Renaming& renaming, const std::vector<BlasName>& name
 std::vector<Renaming> proven_renamings(const ObjectFile& object, const std::vector<BlasName>& names) {
   std::vector<Renaming> proven;
   for (const std::string_view own : {"openblas_get_config", "openblas_set_num_threads"})
-    for (const std::string_view name : object.names_with(own)) {
+    for (const std::string_view name : object.first_names_with(own)) {
       const std::size_t place = name.find(own);
       add(proven, name.substr(0, place), name.substr(place + own.size()));
     }

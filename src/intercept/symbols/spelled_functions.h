@@ -24,6 +24,17 @@ struct SpelledFunctions {
 
 SpelledFunctions spelled_functions(const ObjectFile& object);
 
+/// What of the standard's libraries an object exports under decorated names.
+struct ExportedFamilies {
+  bool level3 = false;  ///< in all types
+  bool lapack = false;  ///< so many routines that it counts as the whole
+
+  /// Whether the object hides no routine: what it has, it exports.
+  bool complete() const { return level3 && lapack; }
+};
+
+ExportedFamilies exported_families(const std::vector<SpelledFunction>& all);
+
 /// Returns why a function with a plain name is not treated as BLAS; nullptr if it is.
 const char* undecorated_rule(const BlasName& name, const std::vector<SpelledFunction>& company);
 

@@ -2,6 +2,7 @@
 #include "intercept/symbols/blas_functions.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <glob.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +13,10 @@
 
 #include "intercept/blas/entry_points.h"
 #include "intercept/fft/entry_points.h"
+#include "intercept/lapack/entry_points.h"
 #include "intercept/patch/architecture.h"
 #include "intercept/symbols/blas_name.h"
+#include "intercept/symbols/spelled_functions.h"
 #include "symbol_fixtures.h"
 
 namespace blastoff::intercept {
@@ -192,6 +195,51 @@ TEST(BlasFunctions, KnowTheirSiblings) {
     EXPECT_EQ(other->convention.style, function.convention.style);
   }
   EXPECT_EQ(sibling({}, found.functions.front(), blas_routine(blas::Routine::dgemm)), nullptr);
+}
+
+/// A table of functions, and its names.
+struct WrittenTable {
+  std::string entries = std::string(sizeof(Elf64_Sym), '\0');
+  std::string names = std::string(1, '\0');
+
+  void add(const std::string& name) {
+    Elf64_Sym symbol{};
+    symbol.st_name = static_cast<Elf64_Word>(names.size());
+    symbol.st_value = 0x1000 + entries.size();
+    symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+    symbol.st_shndx = 1;
+    entries.append(reinterpret_cast<const char*>(&symbol), sizeof symbol);
+    names += name + '\0';
+  }
+};
+
+/// The spelled functions of a library that exports level 3 and so many LAPACK routines, and has others in .symtab.
+std::set<std::string> spelled_in(std::size_t lapack, const std::vector<std::string>& inner) {
+  WrittenTable exported;
+  for (const std::string_view name : blas_routines.names) exported.add(std::string(name) + '_');
+  for (const std::string_view name : lapack_routines.names.first(lapack)) exported.add(std::string(name) + '_');
+  WrittenTable all = exported;
+  for (const std::string& name : inner) all.add(name);
+  const test::TemporaryFile file(test::elf_file({{SHT_DYNSYM, 2, exported.entries},
+                                                 {SHT_STRTAB, 0, exported.names},
+                                                 {SHT_SYMTAB, 4, all.entries},
+                                                 {SHT_STRTAB, 0, all.names},
+                                                 {SHT_STRTAB, 0, std::string(1, '\0')}}));
+  std::set<std::string> names;
+  const auto object = ObjectFile::open(file.path());
+  for (const SpelledFunction& function : spelled_functions(*object).functions) names.emplace(function.symbol.name);
+  return names;
+}
+
+TEST(SpelledFunctions, OfACompleteLibraryAreExported) {
+  const std::vector<std::string> inner{"scipy_dgemm_", "dgemm_kernel"};
+  const std::set<std::string> complete = spelled_in(100, inner);
+  EXPECT_EQ(complete.size(), blas_routines.names.size() + 100);
+  EXPECT_TRUE(complete.contains("dgemm_"));
+  EXPECT_FALSE(complete.contains("scipy_dgemm_"));
+  const std::set<std::string> of_less = spelled_in(99, inner);
+  EXPECT_EQ(of_less.size(), blas_routines.names.size() + 99 + 1);
+  EXPECT_TRUE(of_less.contains("scipy_dgemm_"));
 }
 
 struct RealLibrary {

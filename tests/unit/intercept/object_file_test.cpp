@@ -18,6 +18,7 @@
 #include "intercept/symbols/elf_image.h"
 #include "intercept/symbols/function_symbols.h"
 #include "intercept/symbols/name_search.h"
+#include "intercept/symbols/quick_look.h"
 #include "symbol_fixtures.h"
 
 namespace blastoff::intercept {
@@ -165,6 +166,59 @@ TEST(ObjectFile, NeedsNoSectionHeadersForDynamicSymbols) {
   EXPECT_TRUE(without.stripped());
 }
 
+TEST(ObjectFile, FindsFunctionsByNameWithAHashTableAndWithout) {
+  const std::string path = symbol_fixture("libsymbols_both_styles.so");
+  std::vector<char> bytes = file_bytes(path);
+  const Elf64_Sxword tag = DT_GNU_HASH, other = DT_DEBUG;
+  const auto place = std::search(bytes.begin(), bytes.end(), reinterpret_cast<const char*>(&tag),
+                                 reinterpret_cast<const char*>(&tag) + sizeof tag);
+  ASSERT_NE(place, bytes.end());
+  std::memcpy(&*place, &other, sizeof other);
+  const TemporaryFile copy(bytes);
+  const ObjectFile with = opened(path);
+  const ObjectFile without = opened(copy.path());
+  for (const FunctionSymbol& function : with.blas_candidates()) {
+    const std::array names{function.name, std::string_view("dgem"), std::string_view("strtod")};
+    const std::vector<std::uint64_t> expected{function.address, 0, 0};
+    EXPECT_EQ(with.addresses_of(names), expected);
+    EXPECT_EQ(with.dynamic_addresses_of(names), expected);
+    EXPECT_EQ(without.addresses_of(names), expected);
+  }
+  const ObjectFile program = opened(symbol_fixture("symbols_program"));
+  const std::array<std::string_view, 1> local{"dgemm_"};
+  EXPECT_EQ(program.addresses_of(local).front(), find(program.blas_candidates(), "dgemm_")->address);
+  EXPECT_EQ(program.dynamic_addresses_of(local).front(), 0u);
+}
+
+TEST(QuickLook, FindsRoutinesWhereverTheyAreNamed) {
+  const auto named = [](const std::string& name) { return may_name_routine(symbol_fixture(name).c_str()); };
+  EXPECT_TRUE(named("libsymbols_both_styles.so"));
+  EXPECT_TRUE(named("symbols_program"));  // in .symtab
+  Dl_info libc;
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(&std::strtod), &libc), 0);
+  EXPECT_FALSE(may_name_routine(libc.dli_fname));
+  if (std::filesystem::exists(symbol_fixture("symbols_debugdata"))) {
+    EXPECT_TRUE(named("symbols_debugdata"));
+  }
+  EXPECT_TRUE(may_name_routine("/no/such/file"));
+  EXPECT_TRUE(may_name_routine(TemporaryFile(std::vector<char>(1000, 'x')).path()));
+}
+
+TEST(QuickLook, ReadsALongTableToItsEnd) {
+  constexpr std::size_t piece = std::size_t{64} << 10;
+  std::string filler;
+  while (filler.size() < 3 * piece) filler += std::string("an_ordinary_name") + '\0';
+  const auto found = [](const std::string& names, std::uint32_t type = SHT_DYNSYM) {
+    const std::vector<test::Section> sections{{type, 2, ""}, {SHT_STRTAB, 0, names}, {SHT_STRTAB, 0, "\0.names\0"s}};
+    return may_name_routine(TemporaryFile(test::elf_file(sections)).path());
+  };
+  EXPECT_FALSE(found(filler));
+  EXPECT_TRUE(found(std::string(2 * piece, 'x') + '\0'));  // a name that no piece holds
+  for (std::size_t place = piece - 12; place < piece + 3; ++place)
+    EXPECT_TRUE(found(filler.substr(0, place) + '\0' + "cblas_dgemm" + '\0' + filler)) << place;
+  EXPECT_TRUE(found(filler, SHT_NOTE));  // no .dynsym
+}
+
 /// Calls all functions that read an object; the sanitizers and the borders of the mapping find reads outside it.
 void ask_everything(const std::vector<char>& bytes) {
   const TemporaryFile file(bytes);
@@ -173,6 +227,8 @@ void ask_everything(const std::vector<char>& bytes) {
     object->needed();
     object->stripped();
     object->linkage();
+    EXPECT_TRUE(may_name_routine(file.path()) || !object->may_define_blas());
+    object->addresses_of(std::array<std::string_view, 2>{"dgemm_", "no_such_function"});
     for (const BlasFunction& function : find_blas_functions(*object, file.path()).functions)
       object->bytes(function.address, function.room);
   }

@@ -279,6 +279,11 @@ TEST(RelocatorX86, CallsOfAlignedCodeNeedNoDecoding) {
   const std::string two = " e8 04 00 00 01 e8 0f 00 00 01";  // call ...10; call ...20, both a multiple of 16
   EXPECT_EQ(patch_near(moved + unknown + two + " e8 0a 00 00 01 c3"), patched);
   EXPECT_EQ(patch_near(moved + unknown + two + " e8 0b 00 00 01 c3"), refused("unknown instruction"));
+  // Through a table of functions whose address is in rax: fields at 24, 0x2d8; at a negative, odd or far place.
+  EXPECT_EQ(patch_near(moved + unknown + two + " ff 90 d8 02 00 00 c3"), patched);
+  EXPECT_EQ(patch_near(moved + unknown + " ff 90 18 00 00 00 ff 93 d8 02 00 00 ff 90 08 00 00 00 c3"), patched);
+  for (const char* const field : {"f8 ff ff ff", "d9 02 00 00", "00 00 01 00", "00 00 00 00"})
+    EXPECT_EQ(patch_near(moved + unknown + two + " ff 90 " + field + " c3"), refused("unknown instruction")) << field;
 }
 
 TEST(RelocatorX86, TheLongestTrampoline) {

@@ -93,29 +93,37 @@ class Reader {
   bool found_way_out_ = false;
 };
 
-/// Whether a call at `offset`, if there is one, leads to an address where functions usually begin.
-bool leads_to_aligned_code(const FunctionCode& function, std::size_t offset) {
+/// Whether the bytes at `offset`, if they are a call, lead where calls usually lead: to an address where functions
+/// begin, or through a field near the beginning of a table of functions.
+bool leads_to_usual_place(const FunctionCode& function, std::size_t offset) {
   constexpr std::uint64_t alignment = 16;
-  constexpr std::size_t size = 5;
-  if (function.bytes[offset] != std::byte{0xe8}) return false;
+  constexpr std::size_t size = 5, size_through_table = 6;
+  constexpr std::int32_t largest_table = 1 << 16;
+  const std::span<const std::byte> code = function.bytes.subspan(offset);
   std::int32_t displacement = 0;
-  std::memcpy(&displacement, &function.bytes[offset + 1], sizeof displacement);
-  return (function.address + offset + size + static_cast<std::uint64_t>(std::int64_t{displacement})) % alignment == 0;
+  if (code.front() == std::byte{0xe8}) {
+    std::memcpy(&displacement, &code[1], sizeof displacement);
+    return (function.address + offset + size + static_cast<std::uint64_t>(std::int64_t{displacement})) % alignment == 0;
+  }
+  constexpr std::byte address_form{0xf8}, register_and_displacement{0x90};
+  if (code.size() < size_through_table || (code[1] & address_form) != register_and_displacement) return false;
+  std::memcpy(&displacement, &code[2], sizeof displacement);
+  return displacement > 0 && displacement < largest_table && displacement % sizeof(void*) == 0;
 }
 
-/// Quick checks that show that a function calls something. Bytes that only look like a call lead to an aligned address
-/// once in sixteen times. Three of the first four do so about once in a thousand times.
+/// Quick checks that show that a function calls something. Bytes that only look like a call lead to a usual place once
+/// in sixteen times. Three of the first four do so about once in a thousand times.
 bool evidently_calls(const FunctionCode& function) {
   constexpr int candidates = 4;
   constexpr int enough = 3;
   std::array<std::size_t, candidates> offsets{};
   int count = 0;
-  int aligned = 0;
+  int usual = 0;
   for (std::size_t offset = next_call(function.bytes, 0); offset < function.bytes.size() && count < candidates;
        offset = next_call(function.bytes, offset + 1)) {
     offsets[count++] = offset;
-    aligned += leads_to_aligned_code(function, offset) ? 1 : 0;
-    if (aligned == enough) return true;
+    usual += leads_to_usual_place(function, offset) ? 1 : 0;
+    if (usual == enough) return true;
   }
   return std::any_of(offsets.begin(), offsets.begin() + count,
                      [&](std::size_t offset) { return instruction_boundary(function.bytes, offset) == Boundary::yes; });

@@ -136,7 +136,7 @@ std::vector<JumpPlace> jump_places(const FunctionCode& function) {
   std::vector<JumpPlace> places;
   std::vector<std::byte> undo;
   std::size_t offset = landing_pad(function.bytes);
-  Disassembly walk(Architecture::x86_64, function.bytes.subspan(offset), function.address + offset);
+  Disassembly walk(Architecture::x86_64, function.bytes.subspan(offset), function.address + offset, Detail::none);
   while (offset + near_jump_size <= function.bytes.size() && undo.size() <= longest_undo) {
     const cs_insn* const decoded = walk.next();
     if (decoded == nullptr) break;
