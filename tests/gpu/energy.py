@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks that the energy in a program's report on a real GPU agrees with the difference of the counters within 10 %.
 
-    tests/gpu/energy.py COMMAND DEVICE
+    tests/gpu/energy.py COMMAND DEVICE [OUTPUT]
 
-COMMAND is `blastoff`. This script reads NVML and /sys/class/powercap before and after the run, by code of its own. If a counter cannot be read,
-it says so, and the report must say so too. It ends with one line for each check. The exit status is 1 if a check fails.
+COMMAND is `blastoff`. OUTPUT gets both figures for each counter, as JSON for bench/results/. This script reads NVML and /sys/class/powercap before
+and after the run, by code of its own. If a counter cannot be read, it says so, and the report must say so too. It ends with one line for each
+check. The exit status is 1 if a check fails.
 """
 
 import ctypes
@@ -14,6 +15,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+
+import machine
 
 AGREEMENT = 0.1
 SECONDS = 20
@@ -65,12 +70,13 @@ def processors() -> dict[str, tuple[float, float]]:
     return found
 
 
-def agree(what: str, told: float, counted: float) -> tuple[str, bool]:
+def agree(what: str, told: float, counted: float, rows: list[dict]) -> tuple[str, bool]:
+    rows.append({"counter": what, "report_joules": round(told, 1), "counter_joules": round(counted, 1)})
     return f"{what}: the report tells {told:.0f} J, the counter {counted:.0f} J", abs(told - counted) <= AGREEMENT * counted
 
 
-def checks(command: str, device: str, folder: Path) -> Iterator[tuple[str, object]]:
-    """The checks: a description, and the result."""
+def checks(command: str, device: str, folder: Path, rows: list[dict]) -> Iterator[tuple[str, object]]:
+    """The checks: a description, and the result. Adds a row for each counter."""
     report = folder / "run.json"
     words = [command, "run", f"--device={device}", "--start=now", "--summary=always", f"--report={report}", "--", sys.executable, "-c", PROGRAM]
     gpus_before, processors_before = gpus(), processors()
@@ -85,9 +91,9 @@ def checks(command: str, device: str, folder: Path) -> Iterator[tuple[str, objec
     if device.startswith("cuda"):
         yield f"the GPU at {used} is one that NVML knows, or the reason is said: {unreadable.get('gpu')}", used in gpus_before or "gpu" in unreadable
         if used in gpus_before:
-            yield agree("GPU", told.get(("gpu", used), 0.0), gpus_after[used] - gpus_before[used])
+            yield agree("GPU", told.get(("gpu", used), 0.0), gpus_after[used] - gpus_before[used], rows)
     for name, (before, wraps_at) in processors_before.items():
-        yield agree(f"CPU {name}", told.get(("cpu", name), 0.0), (processors_after[name][0] - before) % wraps_at)
+        yield agree(f"CPU {name}", told.get(("cpu", name), 0.0), (processors_after[name][0] - before) % wraps_at, rows)
     if not processors_before:
         by_perf = any(kind == "cpu" for kind, _ in told)
         yield f"processors are not readable here: {unreadable.get('cpu')}", by_perf or unreadable.get("cpu")
@@ -96,16 +102,19 @@ def checks(command: str, device: str, folder: Path) -> Iterator[tuple[str, objec
     if told and device.startswith("cuda") and ("gpu", used) in told:
         place = list(told).index(("gpu", used))
         watts = {name: phase["joules"][place] / phase["seconds"] for name, phase in phases.items()}
+        rows.append({"counter": "GPU", "watts": {name: round(value, 1) for name, value in watts.items()}})
         yield f"products draw more power than waiting: {watts}", watts["products"] > 1.2 * watts["rest"]
 
 
 def main() -> int:
-    command, device = sys.argv[1:]
-    failed = 0
+    command, device, *output = sys.argv[1:]
+    failed, rows = 0, []
     with tempfile.TemporaryDirectory() as folder:
-        for what, holds in checks(command, device, Path(folder)):
+        for what, holds in checks(command, device, Path(folder), rows):
             print("check: " if holds else "FAILED: ", what, sep="", flush=True)
             failed += not holds
+    for path in output:
+        Path(path).write_text(json.dumps({"machine": machine.describe(), "seconds": SECONDS, "rows": rows}, indent=1) + "\n")
     return failed > 0
 
 

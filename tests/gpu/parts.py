@@ -308,7 +308,7 @@ def visible_steps(place: Place) -> list[Step]:
 
 def energy_steps(place: Place) -> list[Step]:
     path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, "-u", str(ROOT / "tests/gpu/energy.py"), str(place.command), place.device]
+    command = [sys.executable, "-u", str(ROOT / "tests/gpu/energy.py"), str(place.command), place.device, str(place.results / "energy.json")]
     return [Step("energy", command, {"BLASTOFF_LIBRARY": str(place.preloaded), "PYTHONPATH": path}, show=r"(check|FAILED|  energy)")]
 
 
