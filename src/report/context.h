@@ -12,6 +12,7 @@
 #include "platform/results_gauge.h"
 #include "report/cpu.h"
 #include "report/decisions.h"
+#include "report/earlier_run.h"
 #include "report/timeline.h"
 
 namespace blastoff::report {
@@ -104,7 +105,8 @@ struct Context {
   double started = 0;          ///< when the library was loaded, in seconds since 1970
   double elapsed_seconds = 0;  ///< since `started`
   double cost_seconds = 0;     ///< part of them that Blastoff has taken outside calls: patching, waiting at the end
-  std::string ended = "exit";  ///< "": the process still runs
+  std::optional<EarlierRun> cpu_run;  ///< of the same command on the CPU, if one is known
+  std::string ended = "exit";         ///< "": the process still runs
   bool device_used = false;
   std::string device_kind;        ///< a name of device/kinds.def, or "none"
   DeviceUse device;               ///< the first one

@@ -38,8 +38,13 @@ double since_1970(std::uint64_t moment) {
   return now.count() - 1e-9 * static_cast<double>(boot_nanoseconds()) + 1e-9 * static_cast<double>(moment);
 }
 
+Json cpu_run_json(const std::optional<EarlierRun>& run) {
+  if (!run) return nullptr;
+  return {{"flops", run->flops}, {"seconds", run->seconds}, {"in_calls", run->in_calls}, {"runs", run->runs}};
+}
+
 /// When there were calls, and what else counts in wall time; null if there was no call.
-Json wall_json(const Totals& totals, double cost_seconds) {
+Json wall_json(const Totals& totals, double cost_seconds, Json cpu_run) {
   if (totals.first_call == 0) return nullptr;
   const double began = since_1970(totals.first_call);
   const double seconds = 1e-9 * static_cast<double>(totals.last_call - totals.first_call);
@@ -48,7 +53,8 @@ Json wall_json(const Totals& totals, double cost_seconds) {
           {"span_seconds", seconds},
           {"small_seconds", totals.small_seconds},
           {"busiest_cpu_seconds", totals.busiest_cpu_seconds},
-          {"cost_seconds", cost_seconds}};
+          {"cost_seconds", cost_seconds},
+          {"cpu_run", std::move(cpu_run)}};
 }
 
 Json settings_json(const Context& context) {
@@ -403,7 +409,7 @@ std::string to_json(const Totals& totals, const Context& context) {
   Json report = describe_process(context);
   report["process"]["ended"] = context.ended;
   put_counts(report, totals, call_sites());
-  report["wall"] = wall_json(totals, context.cost_seconds);
+  report["wall"] = wall_json(totals, context.cost_seconds, cpu_run_json(context.cpu_run));
   if (!context.decisions.empty()) report["decisions"] = decisions_json(context);
   if (context.timeline.calls.empty()) return text_of(report);
   report["shortest_timed_seconds"] = context.timeline.shortest;
@@ -428,8 +434,10 @@ std::string to_json(const Totals& totals, const Kept& kept, const std::string& d
   Json& process = report["process"];
   const Json& described = report["wall"];
   double cost_seconds = described.is_object() ? described.value("cost_seconds", 0.0) : 0;
+  Json cpu_run = described.is_object() ? described.value("cpu_run", Json()) : Json();
   if (kept.forked && process["pid"] != kept.pid) {
     cost_seconds = 0;
+    cpu_run = nullptr;
     Context child;
     child.device_kind = report["device"]["kind"];
     child.device.state = "not started";
@@ -452,7 +460,7 @@ std::string to_json(const Totals& totals, const Kept& kept, const std::string& d
   report["interception"]["objects_seen"] = kept.objects;
   report["interception"]["functions_found"] = kept.functions;
   put_counts(report, totals, kept.call_sites);
-  report["wall"] = wall_json(totals, cost_seconds);
+  report["wall"] = wall_json(totals, cost_seconds, std::move(cpu_run));
   return text_of(report);
 }
 

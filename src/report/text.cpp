@@ -311,14 +311,15 @@ void write_reasons(Text out, const Totals& totals, const Context& context) {
 }
 
 /// The time that Blastoff saved or lost, in wall time. blastoff/job/view/words.py writes the same about jobs.
-void write_verdict(Text out, const Totals& totals, const RoutineTotals& sums, double cost_seconds) {
+void write_verdict(Text out, const Totals& totals, const RoutineTotals& sums, const Context& context) {
   if (sums.offloaded == 0) return;
-  const Verdict found = verdict(totals, sums, cost_seconds);
+  const Verdict found = verdict(totals, sums, context);
   const double share = sums.flops > 0 ? 100 * sums.offloaded_flops / sums.flops : 0;
   fmt::format_to(out, "  verdict   ");
   if (found.known())
-    fmt::format_to(out, "{} {} {} of wall time; ", found.saved >= 0 ? "saved" : "lost",
-                   found.alike ? "about" : "at least", format_duration(std::abs(found.saved)));
+    fmt::format_to(out, "{} {} {} of wall time{}; ", found.saved >= 0 ? "saved" : "lost",
+                   found.alike ? "about" : "at least", format_duration(std::abs(found.saved)),
+                   found.cpu_run > 0 ? fmt::format(" (on the CPU it took {})", format_duration(found.cpu_run)) : "");
   else if (found.known_share < Verdict::min_known_share)
     fmt::format_to(out, "saved: not known (the CPU was timed for {:.0f} % of it); ", 100 * found.known_share);
   else
@@ -362,7 +363,7 @@ std::string to_text(const Totals& totals, const Context& context) {
   write_results(out, sums, context);
   write_reasons(out, totals, context);
   write_verification(out, totals.verification);
-  write_verdict(out, totals, sums, context.cost_seconds);
+  write_verdict(out, totals, sums, context);
   write_counted(out, context.interception.counted);
   write_unseen(out, context.interception.unseen);
   return text;

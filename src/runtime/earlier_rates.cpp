@@ -19,6 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 using decide::CpuRate;
+using report::EarlierRun;
 
 /// Version of the files' format.
 constexpr int version = 2;
@@ -31,9 +32,11 @@ constexpr std::uint32_t most_calls_of_a_run = 16;
 constexpr std::uint32_t most_calls = 4 * most_calls_of_a_run;
 /// A smaller change of a rate is not worth writing, once it is the mean of `most_calls`.
 constexpr double clear_change = 1.01;
+/// The same for whole runs, whose mean moves by a quarter of a difference.
+constexpr double clear_change_of_run = 1.0025;
 
-bool differ_clearly(double one, double other) {
-  return std::max(one, other) > clear_change * std::min(one, other);
+bool differ_clearly(double one, double other, double change = clear_change) {
+  return std::max(one, other) > change * std::min(one, other);
 }
 
 /// Adds what a later run has shown. Returns whether that is worth keeping.
@@ -47,11 +50,37 @@ bool merge(CpuRate& known, const CpuRate& latest) {
   return known.calls != before.calls || differ_clearly(known.seconds_per_flop, before.seconds_per_flop);
 }
 
-std::vector<CpuRate> parse(const std::string& text, std::uint64_t command) {
-  const platform::FromReserve for_json;
-  const Json file = Json::parse(text, nullptr, false);
-  if (!file.is_object() || file.value("version", Json()) != version) return {};
-  if (file.value("command", Json()) != fmt::format("{:016x}", command)) return {};
+/// A run on the CPU, as the mean with the latest ones that have done the same work.
+EarlierRun mean_with(const std::optional<EarlierRun>& known, const EarlierRun& latest) {
+  constexpr std::uint32_t most_runs = 4;
+  constexpr double same_work = 0.01;
+  EarlierRun mean = latest;
+  mean.runs = 1;
+  if (!known || std::abs(known->flops - latest.flops) > same_work * latest.flops) return mean;
+  const double weight = std::min(known->runs, most_runs - 1);
+  mean.seconds = (weight * known->seconds + latest.seconds) / (weight + 1);
+  mean.in_calls = (weight * known->in_calls + latest.in_calls) / (weight + 1);
+  mean.runs = std::min(known->runs + 1, most_runs);
+  return mean;
+}
+
+/// The file's content, if it is this command's; else an empty object.
+Json content_for(const std::string& text, std::uint64_t command) {
+  Json file = Json::parse(text, nullptr, false);
+  if (!file.is_object() || file.value("version", Json()) != version) return Json::object();
+  if (file.value("command", Json()) != fmt::format("{:016x}", command)) return Json::object();
+  return file;
+}
+
+std::optional<EarlierRun> run_in(const Json& file) {
+  const Json run = file.value("run", Json());
+  if (!run.is_array() || run.size() != 4 || !run[3].is_number_unsigned()) return std::nullopt;
+  for (const Json& each : run)
+    if (!each.is_number() || !std::isfinite(each.get<double>()) || each.get<double>() < 0) return std::nullopt;
+  return EarlierRun{run[0].get<double>(), run[1].get<double>(), run[2].get<double>(), run[3].get<std::uint32_t>()};
+}
+
+std::vector<CpuRate> rates_in(const Json& file) {
   std::vector<CpuRate> rates;
   const Json list = file.value("cpu", Json());
   if (!list.is_array() || list.size() > EarlierRates::max_rates) return {};
@@ -65,11 +94,12 @@ std::vector<CpuRate> parse(const std::string& text, std::uint64_t command) {
   return rates;
 }
 
-std::string text_of(std::uint64_t command, const std::vector<CpuRate>& rates) {
+std::string text_of(std::uint64_t command, const std::vector<CpuRate>& rates, const std::optional<EarlierRun>& run) {
   const platform::FromReserve for_json;
   Json list = Json::array();
   for (const CpuRate& each : rates) list.push_back({each.key, each.seconds_per_flop, each.calls});
-  const Json file = {{"version", version}, {"command", fmt::format("{:016x}", command)}, {"cpu", list}};
+  Json file = {{"version", version}, {"command", fmt::format("{:016x}", command)}, {"cpu", list}};
+  if (run) file["run"] = {run->flops, run->seconds, run->in_calls, run->runs};
   return file.dump() + "\n";
 }
 
@@ -81,15 +111,22 @@ EarlierRates::EarlierRates(const std::string& conditions) {
   path_ = path_in_cache("rates", text_of_command);
   const auto age = path_.empty() ? std::nullopt : age_of(path_);
   if (!age || *age > max_age) return;
-  if (const auto text = content_of(path_)) rates_ = parse(*text, command_);
+  const auto text = content_of(path_);
+  if (!text) return;
+  const platform::FromReserve for_json;
+  const Json file = content_for(*text, command_);
+  rates_ = rates_in(file);
+  cpu_run_ = run_in(file);
 }
 
-void EarlierRates::keep(const std::vector<CpuRate>& rates) const {
-  if (path_.empty() || rates.empty()) return;
+void EarlierRates::keep(const std::vector<CpuRate>& rates, const std::optional<EarlierRun>& cpu_run) const {
+  if (path_.empty() || (rates.empty() && !cpu_run)) return;
   std::vector<CpuRate> known = rates_;
   std::unordered_map<std::uint64_t, std::size_t> places;
   for (std::size_t i = 0; i < known.size(); ++i) places.emplace(known[i].key, i);
-  bool tells = false;
+  const std::optional<EarlierRun> run = cpu_run ? mean_with(cpu_run_, *cpu_run) : cpu_run_;
+  bool tells = cpu_run && (!cpu_run_ || differ_clearly(cpu_run_->flops, run->flops) || cpu_run_->runs != run->runs ||
+                           differ_clearly(cpu_run_->seconds, run->seconds, clear_change_of_run));
   for (const CpuRate& each : rates) {
     const auto place = places.find(each.key);
     if (place == places.end()) {
@@ -100,7 +137,7 @@ void EarlierRates::keep(const std::vector<CpuRate>& rates) const {
       tells = true;
     }
   }
-  if (tells) report::replace_file(path_, text_of(command_, known));
+  if (tells) report::replace_file(path_, text_of(command_, known, run));
 }
 
 }  // namespace blastoff::runtime

@@ -27,6 +27,7 @@
 #include "report/counter_file.h"
 #include "report/recorder.h"
 #include "report/said.h"
+#include "report/summary.h"
 #include "runtime/gate.h"
 #include "runtime/gathered_locks.h"
 #include "runtime/kept_operation.h"
@@ -390,12 +391,32 @@ void Opener::keep_times(const report::Totals& totals) const {
                 devices == nullptr || Gate::inside_a_call() ? std::nullopt : devices->used_once());
 }
 
-void Opener::keep_rates() {
+void Opener::keep_rates(const report::Totals& totals, const report::Context& context) {
   if (gate.forked() || platform::global_rank() > 0) return;
   const platform::ErrnoGuard errno_stays;
   const std::vector<decide::CpuRate> rates = models_.decider().cpu_rates();
-  if (!rates.empty()) recall_earlier_rates();
-  if (const EarlierRates* const earlier = earlier_rates_) earlier->keep(rates);
+  const std::optional<report::EarlierRun> run = as_cpu_run(totals, context);
+  if (!rates.empty() || run) recall_earlier_rates();
+  if (const EarlierRates* const earlier = earlier_rates_) earlier->keep(rates, run);
+}
+
+/// This run, if it was one on the CPU. Other ranks may have opened a device that this rank did not need.
+std::optional<report::EarlierRun> Opener::as_cpu_run(const report::Totals& totals,
+                                                     const report::Context& context) const {
+  const bool opens_none = settings_.device == "none" || !among_ranks_;
+  if (!opens_none || opening_begun_ || tried_ || simulated_rates_) return std::nullopt;
+  const report::RoutineTotals sums = report::sum_over_routines(totals);
+  if (sums.flops <= 0) return std::nullopt;
+  const double seconds = context.elapsed_seconds - context.interception.seconds;
+  return report::EarlierRun{.flops = sums.flops,
+                            .seconds = seconds,
+                            .in_calls = std::min(seconds, sums.wall_seconds + totals.small_seconds),
+                            .runs = 1};
+}
+
+std::optional<report::EarlierRun> Opener::cpu_run() const {
+  const EarlierRates* const earlier = earlier_rates_;
+  return earlier == nullptr ? std::nullopt : earlier->cpu_run();
 }
 
 }  // namespace blastoff::runtime

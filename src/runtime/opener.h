@@ -91,8 +91,11 @@ class Opener {
 
   /// Keeps the times of this run for the next run of the same command.
   void keep_times(const report::Totals& totals) const;
-  /// Keeps what the CPU took for this run's calls, for the next run of the same command, whatever device it has.
-  void keep_rates();
+  /// Keeps what the CPU took for this run's calls, for the next run of the same command, whatever device it has; for
+  /// the whole run, if no device took part in it.
+  void keep_rates(const report::Totals& totals, const report::Context& context);
+  /// Earlier runs on the CPU, if some are known.
+  std::optional<report::EarlierRun> cpu_run() const;
 
  private:
   /// A process that hangs must not hold up this one. The longest wait for its turn: while a call waits, and in the
@@ -116,6 +119,7 @@ class Opener {
   void find_devices(const operation::Operation* first);
   void recall_earlier_runs();
   void recall_earlier_rates();
+  std::optional<report::EarlierRun> as_cpu_run(const report::Totals& totals, const report::Context& context) const;
   void note_first_call();
   static double age();
   static bool has_left_cores_idle(const Moment& since);

@@ -69,6 +69,7 @@ report::Context Process::describe() {
   if (auto model = models_.try_describe()) context.machine_model = std::move(*model);
   if (report::explains_decisions()) context.decisions = report::dearest_decisions();
   if (!gate.forked()) context.device_opening = opener_.opening();
+  if (!gate.forked() && !has_own_clock()) context.cpu_run = opener_.cpu_run();
   // A child was patched with its parent. A simulated clock stands still meanwhile.
   if (!gate.forked() && !has_own_clock())
     context.cost_seconds =
@@ -131,8 +132,8 @@ void Process::end() {
   if (in_forked_child() && !gate.forked()) return;  // a guest in its parent's memory has nothing to report
   const report::Totals totals = report::totals();
   platform::contained([&] { opener_.keep_times(totals); });
-  platform::contained([&] { opener_.keep_rates(); });
   report::Context context = describe();
+  platform::contained([&] { opener_.keep_rates(totals, context); });
   const bool worked =
       report::sum_over_routines(totals).calls > 0 || context.blocks || !context.interception.counted.empty();
   const bool kept = report::counters_are_kept();

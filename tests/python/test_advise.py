@@ -14,6 +14,7 @@ from blastoff.job.call_sites import CallSite, call_sites
 from blastoff.job.places import Place
 from blastoff.job.processes import Sums
 from blastoff.job.view import words
+from blastoff.job.wall import Verdict
 
 
 def sums_of(**counters: float) -> Sums:
@@ -297,6 +298,41 @@ def test_what_blastoff_takes_outside_calls_counts(report, write):
     assert reading.read_job(write(counted)).verdict.saved == -1
 
 
+def compared(report: dict, elapsed: float, in_calls: float, rank: int | None = None, flops: float = 100.0, pid: int = 1) -> dict:
+    """The report of a process with an earlier run on the CPU, which took 30 s, 20 of them in calls, for 100 operations."""
+    wall = {"began": 10.0, "ended": 70.0, "span_seconds": 60.0, "small_seconds": 0.0, "cost_seconds": 0.5}
+    wall["cpu_run"] = {"flops": 100.0, "seconds": 30.0, "in_calls": 20.0, "runs": 1}
+    process = report["process"] | {"elapsed_seconds": elapsed, "rank": rank, "pid": pid}
+    counters = KNOWN | {"flops": flops, "known_seconds": 2, "known_cpu_seconds": 4, "wall_seconds": in_calls}
+    return of_counters(report, **counters) | {"wall": wall, "process": process}
+
+
+def test_an_earlier_run_on_the_cpu_tells_what_was_saved(report, write):
+    def verdict(*reports: dict) -> Verdict:
+        return reading.read_job(write(*reports)).verdict
+
+    assert verdict(compared(report, 15, 5)).saved == 15, "the rest of the program takes as long as on the CPU"
+    assert verdict(compared(report, 17, 5)).saved == 13, "it takes longer, because the device was opened beside it"
+    assert verdict(compared(report, 40, 5)).saved == 15 - 5.5, "it cannot take longer by more than the calls and Blastoff's own work"
+    assert verdict(compared(report, 10, 5)).saved == 15, "that it takes less is no merit of the device"
+    assert verdict(compared(report, 31, 20.0)).saved == -1
+    other = verdict(compared(report, 15, 5, flops=102.0))
+    assert (other.saved, other.cpu_run) == (1.5, 0), "a run with other work is not compared"
+    text = words.verdict(reading.read_job(write(compared(report, 15, 5))))
+    assert text.startswith("saved about 15.0 s of wall time (on the CPU it took 30.0 s); ")
+
+
+def test_the_time_of_the_first_rank_tells_what_a_job_has_saved_against_an_earlier_run(report, write):
+    def saved(*reports: dict) -> float:
+        return reading.read_job(write(*reports)).verdict.saved
+
+    ranks = [compared(report, elapsed, 5, rank, pid=rank + 1) for rank, elapsed in enumerate((12, 14, 16))]
+    assert saved(*ranks) == 15 + 3, "a rank waits for others no longer: a fifth of what the calls save, at most"
+    assert saved(*ranks[::-1]) == 15 + 3
+    alone = [compared(report, 12, 5, pid=pid) for pid in (1, 2)]
+    assert saved(*alone) < 4, "neither of two processes has the job's time"
+
+
 def test_a_job_saves_what_its_busiest_rank_saves(report, write):
     """The job does not save the sum over all ranks."""
 
@@ -333,6 +369,7 @@ def test_processes_that_are_added_up_keep_their_spans(report):
         others = {"sizes": [], "call_sites": [], "devices": [], "largest_small_size": 0}
         folding.add(folded, copy.deepcopy(calling(report, pid, pid, pid + 4) | others))
     last = folded[-1]["wall"]
+    assert last["cpu_run"] is None
     assert (last["began"], last["ended"], last["span_seconds"]) == (24, 35, 32)
 
 

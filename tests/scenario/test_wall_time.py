@@ -89,4 +89,7 @@ def test_nothing_is_claimed_where_the_cpu_was_not_timed_until_a_run_without_a_de
     assert done.status == 0, done.stderr
     later = run("later")
     assert later.totals.offloaded and later.verdict.known_share == 1 and later.verdict.saved is not None
-    assert later.processes[0].report["wall"]["cost_seconds"] > 0, "the launcher has to start, too"
+    wall = later.processes[0].report["wall"]
+    assert wall["cost_seconds"] > 0, "the launcher has to start, too"
+    assert wall["cpu_run"]["runs"] == 1 and wall["cpu_run"]["in_calls"] <= wall["cpu_run"]["seconds"] == later.verdict.cpu_run
+    assert first.processes[0].report["wall"]["cpu_run"] is None and first.verdict.cpu_run == 0

@@ -111,13 +111,14 @@ def _add_site(site: Report, more: Report) -> None:
 
 
 def _add_wall(sums: Report, more: Mapping[str, Any]) -> None:
-    """Adds up wall times. Whether the processes called at the same time or not, blastoff/job/wall.py finds out from the spans."""
-    one, other = sums.get("wall"), more.get("wall")
+    """Adds up wall times. Whether the processes called at the same time or not, blastoff/job/wall.py finds out from the spans. Earlier runs of one
+    process are none of several."""
+    one, other = ({**wall, "cpu_run": None} if wall else None for wall in (sums.get("wall"), more.get("wall")))
+    sums["wall"] = one or other
     if not one or not other:
-        sums["wall"] = one or other
         return
     began, ended = min(one["began"], other["began"]), max(one["ended"], other["ended"])
-    _sum(one, other)
+    _sum(one, {name: value for name, value in other.items() if name != "cpu_run"})
     one |= {"began": began, "ended": ended}
 
 

@@ -4,6 +4,8 @@ The sums of a process are wall time already: threads that are in calls at once s
 call at the same time share it too, by the spans in which they call. Ranks of an MPI job do not share it, because they wait for each other:
 the job takes as long as its busiest rank, and on the CPU it would take as long as the rank that is busiest there. On the CPU, a process
 would be in calls at least as long as its busiest thread.
+
+If earlier runs of the same command have computed the same on the CPU, their time tells the saving instead.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ Report = dict[str, Any]
 
 MIN_KNOWN_SHARE = 0.8
 TOLERANCE, MIN_TOLERANCE = 0.2, 0.01
+SAME_WORK, WAITS_OF_RANKS = 0.01, 0.2
 """The constants of src/report/summary.h and summary.cpp."""
 
 
@@ -29,6 +32,8 @@ class Verdict:
     """The share of the operations on the device for which the CPU's time has been measured on this machine."""
     alike: bool = True
     """Whether threads would overlap on the CPU as they do now: otherwise `saved` is a lower bound."""
+    cpu_run: float = 0.0
+    """Seconds that earlier runs on the CPU took, to which this one was compared; 0: none is known."""
 
 
 def verdict(now: float, busiest: float, as_now: float, known_flops: float, offloaded_flops: float) -> Verdict:
@@ -53,6 +58,22 @@ class Part:
         totals = self.report["totals"]
         counted = {"busiest_cpu_seconds": totals.get("known_cpu_seconds", 0.0)} | (self.report.get("wall") or {}) | totals
         return counted.get(name, 0.0)
+
+    @property
+    def cpu_run(self) -> dict[str, float] | None:
+        """Earlier runs on the CPU that did the same work."""
+        earlier, flops = (self.report.get("wall") or {}).get("cpu_run"), self.report["totals"]["flops"]
+        return earlier if earlier and abs(flops - earlier["flops"]) <= SAME_WORK * earlier["flops"] else None
+
+    def saved_against(self, earlier: dict[str, float]) -> float:
+        """Seconds saved against these runs. Blastoff can slow what the program does outside calls, but by no more than the calls take, during which
+        other ranks wait. It does not make that faster, except where a rank waits for other ranks' calls."""
+        elapsed, rank = self.report["process"]["elapsed_seconds"], self.report["process"]["rank"]
+        now = min(elapsed, self.in_calls)
+        in_calls = earlier["in_calls"] - now
+        outside = earlier["seconds"] - earlier["in_calls"] - (elapsed - now)
+        most = 0.0 if rank is None else WAITS_OF_RANKS * abs(in_calls)
+        return in_calls + min(max(outside, -(now + self.cost)), most)
 
     @property
     def cost(self) -> float:
@@ -140,8 +161,22 @@ class Wall:
         """Lower bound of the seconds outside calls."""
         return max(0.0, self.seconds - self.in_calls - self._of_job("cost"))
 
+    @property
+    def _leader(self) -> Part | None:
+        """The only process that calls, or that of the first rank, if each rank has one such process. Its time is the job's."""
+        calling = {rank: [part for part in parts if part.report.get("wall")] for rank, parts in self.parts.items()}
+        calling = {rank: parts for rank, parts in calling.items() if parts}
+        alone = all(len(parts) == 1 and parts[0].report["process"].get("count", 1) == 1 for parts in calling.values())
+        if not calling or not alone or (None in calling and len(calling) > 1):
+            return None
+        return calling[min(calling, key=lambda rank: rank or 0)][0]
+
     def verdict(self, known_flops: float, offloaded_flops: float) -> Verdict:
         """The verdict on the job, whose counters the arguments are."""
+        leader = self._leader
+        if leader and (earlier := leader.cpu_run):
+            share = known_flops / offloaded_flops if offloaded_flops else 0.0
+            return Verdict(leader.saved_against(earlier), share, cpu_run=earlier["seconds"])
         times = (self._of_job(name) for name in ("known", "busiest_on_cpu", "known_on_cpu"))
         return verdict(*times, known_flops, offloaded_flops)
 

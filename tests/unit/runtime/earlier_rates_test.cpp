@@ -27,8 +27,13 @@ class EarlierRatesTest : public testing::Test {
 
   /// A run whose calls of a class took so long.
   static void run(double seconds_per_flop, std::uint32_t calls = 100) {
-    EarlierRates("").keep({{.key = 7, .seconds_per_flop = seconds_per_flop, .calls = calls}});
+    EarlierRates("").keep({{.key = 7, .seconds_per_flop = seconds_per_flop, .calls = calls}}, std::nullopt);
   }
+  static void run_on_cpu(double seconds, double flops = 1e9) {
+    EarlierRates("").keep({},
+                          report::EarlierRun{.flops = flops, .seconds = seconds, .in_calls = seconds / 2, .runs = 1});
+  }
+  static report::EarlierRun known_run() { return EarlierRates("").cpu_run().value_or(report::EarlierRun{}); }
   static double known() {
     const EarlierRates rates("");
     return rates.rates().size() == 1 ? rates.rates().front().seconds_per_flop : 0;
@@ -65,6 +70,21 @@ TEST_F(EarlierRatesTest, OfDisturbedCallsCountUntilThereAreOthers) {
   EXPECT_DOUBLE_EQ(known(), 1);
   run(3, 0);
   EXPECT_DOUBLE_EQ(known(), 1);
+}
+
+TEST_F(EarlierRatesTest, RunsOnTheCpuAreTheMeanOverThoseWithTheSameWork) {
+  EXPECT_EQ(known_run().runs, 0U);
+  run_on_cpu(10);
+  run_on_cpu(12, 1.005e9);
+  run(1);
+  EXPECT_DOUBLE_EQ(known_run().seconds, 11) << "a run with a device leaves it as it was";
+  EXPECT_DOUBLE_EQ(known_run().in_calls, 5.5);
+  EXPECT_DOUBLE_EQ(known(), 1) << "and both are kept";
+  run_on_cpu(30, 2e9);
+  EXPECT_DOUBLE_EQ(known_run().seconds, 30);
+  EXPECT_EQ(known_run().runs, 1U);
+  for (int i = 0; i < 20; ++i) run_on_cpu(40, 2e9);
+  EXPECT_NEAR(known_run().seconds, 40, 0.4) << "runs of long ago are forgotten";
 }
 
 TEST_F(EarlierRatesTest, AreWrittenAgainOnlyWhereTheyChange) {

@@ -236,7 +236,8 @@ def saving(found: Verdict) -> str:
     """The saving in words."""
     if found.saved is not None:
         how = "about" if found.alike else "at least"
-        return f"{'saved' if found.saved >= 0 else 'lost'} {how} {quantities.duration(abs(found.saved))} of wall time"
+        against = f" (on the CPU it took {quantities.duration(found.cpu_run)})" if found.cpu_run else ""
+        return f"{'saved' if found.saved >= 0 else 'lost'} {how} {quantities.duration(abs(found.saved))} of wall time{against}"
     if found.known_share < MIN_KNOWN_SHARE:
         return f"saved: not known (the CPU was timed for {100 * found.known_share:.0f} % of it)"
     return "saved: not known (its threads may overlap otherwise on the CPU)"
