@@ -94,30 +94,17 @@ constexpr std::size_t max_blocks_along_y = 64;
   "  ret;\n"                                                                                               \
   "}\n"
 
-constexpr const char* kernel_source =
-    ".version 6.0\n"
-    ".target sm_70\n"
-    ".address_size 64\n"  //
-    BLASTOFF_MAGNITUDE_KERNEL("largest_magnitude_reals4", "2",
-                              "  ld.global.b32 %bits, [%offset];\n"
-                              "  and.b32 %bits, %bits, 0x7fffffff;\n"
-                              "  cvt.u64.u32 %value, %bits;\n")
-        BLASTOFF_MAGNITUDE_KERNEL("largest_magnitude_reals8", "3",
-                                  "  ld.global.b64 %value, [%offset];\n"
-                                  "  and.b64 %value, %value, 0x7fffffffffffffff;\n");
+constexpr const char* functions = BLASTOFF_MAGNITUDE_KERNEL("largest_magnitude_reals4", "2",
+                                                            "  ld.global.b32 %bits, [%offset];\n"
+                                                            "  and.b32 %bits, %bits, 0x7fffffff;\n"
+                                                            "  cvt.u64.u32 %value, %bits;\n")
+    BLASTOFF_MAGNITUDE_KERNEL("largest_magnitude_reals8", "3",
+                              "  ld.global.b64 %value, [%offset];\n"
+                              "  and.b64 %value, %value, 0x7fffffffffffffff;\n");
 
 }  // namespace
 
-const char* MagnitudeKernel::source() {
-  return kernel_source;
-}
-
-Result<std::unique_ptr<MagnitudeKernel>> MagnitudeKernel::load(std::shared_ptr<Context> context) {
-  auto kernels =
-      WordKernels::load(std::move(context), {kernel_source, "largest_magnitude_reals4", "largest_magnitude_reals8"});
-  if (!kernels) return tl::unexpected(kernels.error());
-  return std::unique_ptr<MagnitudeKernel>(new MagnitudeKernel(std::move(*kernels)));
-}
+const WordKernelSource MagnitudeKernel::source{functions, "largest_magnitude_reals4", "largest_magnitude_reals8"};
 
 Status MagnitudeKernel::launch(const operation::Operand& matrix, blas::Scalar scalar, api::CUdeviceptr result,
                                api::CUstream stream) const {

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <utility>
 
 #include "blas/types.h"
 #include "device/cuda/word_kernels.h"
@@ -12,10 +10,10 @@
 
 namespace blastoff::device::cuda {
 
-class MagnitudeKernel {
+class MagnitudeKernel : public LoadedKernel<MagnitudeKernel> {
  public:
-  /// Has the driver compile the kernels; the context must be current.
-  static Result<std::unique_ptr<MagnitudeKernel>> load(std::shared_ptr<Context> context);
+  using LoadedKernel::LoadedKernel;
+  static const WordKernelSource source;
 
   /// Queues the search; the context must be current. `result` is a 64-bit word in device memory that only grows: the
   /// bits of the largest magnitude so far, see value(). A matrix that is not square must have the part `full`.
@@ -24,14 +22,6 @@ class MagnitudeKernel {
 
   /// Converts the bits of a result to the real number.
   static double value(std::uint64_t bits, blas::Scalar scalar);
-
-  /// The kernels' source, for the test that has NVIDIA's assembler check it.
-  static const char* source();
-
- private:
-  explicit MagnitudeKernel(WordKernels kernels) : kernels_(std::move(kernels)) {}
-
-  WordKernels kernels_;
 };
 
 }  // namespace blastoff::device::cuda

@@ -130,16 +130,12 @@ namespace {
   "  ret;\n"                                                                                                      \
   "}\n"
 
-constexpr const char* kernel_source =
-    ".version 6.0\n"
-    ".target sm_70\n"
-    ".address_size 64\n"  //
-    BLASTOFF_NORM_KERNEL("norm_reals4",
-                         "  ld.global.f32 %single, [%at];\n"
-                         "  cvt.f64.f32 %re, %single;\n",
-                         "  ld.global.f32 %single, [%at+4];\n"
-                         "  cvt.f64.f32 %im, %single;\n")
-        BLASTOFF_NORM_KERNEL("norm_reals8", "  ld.global.f64 %re, [%at];\n", "  ld.global.f64 %im, [%at+8];\n");
+constexpr const char* functions = BLASTOFF_NORM_KERNEL("norm_reals4",
+                                                       "  ld.global.f32 %single, [%at];\n"
+                                                       "  cvt.f64.f32 %re, %single;\n",
+                                                       "  ld.global.f32 %single, [%at+4];\n"
+                                                       "  cvt.f64.f32 %im, %single;\n")
+    BLASTOFF_NORM_KERNEL("norm_reals8", "  ld.global.f64 %re, [%at];\n", "  ld.global.f64 %im, [%at+8];\n");
 
 constexpr std::int64_t lanes = 32;
 constexpr unsigned max_blocks = 4096;
@@ -160,15 +156,7 @@ struct Lines {
 
 }  // namespace
 
-const char* NormKernel::source() {
-  return kernel_source;
-}
-
-Result<std::unique_ptr<NormKernel>> NormKernel::load(std::shared_ptr<Context> context) {
-  auto kernels = WordKernels::load(std::move(context), {kernel_source, "norm_reals4", "norm_reals8"});
-  if (!kernels) return tl::unexpected(kernels.error());
-  return std::unique_ptr<NormKernel>(new NormKernel(std::move(*kernels)));
-}
+const WordKernelSource NormKernel::source{functions, "norm_reals4", "norm_reals8"};
 
 std::size_t NormKernel::result_count(const operation::Operand& matrix, const Reduction& reduction) {
   const Lines lines(matrix, reduction);

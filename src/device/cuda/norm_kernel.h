@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <utility>
 
 #include "blas/types.h"
 #include "device/cuda/word_kernels.h"
@@ -12,8 +10,11 @@
 
 namespace blastoff::device::cuda {
 
-class NormKernel {
+class NormKernel : public LoadedKernel<NormKernel> {
  public:
+  using LoadedKernel::LoadedKernel;
+  static const WordKernelSource source;
+
   enum class Quantity : std::uint32_t { magnitudes, squares, largest_magnitude };
 
   struct Reduction {
@@ -27,9 +28,6 @@ class NormKernel {
     bool real_diagonal = false;  ///< imaginary parts on the diagonal count as 0, whatever is stored there
   };
 
-  /// Has the driver compile the kernels; the context must be current.
-  static Result<std::unique_ptr<NormKernel>> load(std::shared_ptr<Context> context);
-
   /// How many doubles the result has: for each part of the columns or rows, one for each of them.
   static std::size_t result_count(const operation::Operand& matrix, const Reduction& reduction);
 
@@ -37,14 +35,6 @@ class NormKernel {
   /// result_count() doubles.
   Status launch(const operation::Operand& matrix, blas::Scalar scalar, const Reduction& reduction,
                 api::CUdeviceptr result, api::CUstream stream) const;
-
-  /// The kernels' source, for the test that has NVIDIA's assembler check it.
-  static const char* source();
-
- private:
-  explicit NormKernel(WordKernels kernels) : kernels_(std::move(kernels)) {}
-
-  WordKernels kernels_;
 };
 
 }  // namespace blastoff::device::cuda

@@ -80,23 +80,12 @@ static_assert(sizeof(KernelDimension) * Permutation::max_dimensions == 216);
   "  ret;\n"                                                                                                   \
   "}\n"
 
-constexpr const char* kernel_source =
-    ".version 6.0\n"
-    ".target sm_70\n"
-    ".address_size 64\n"  //
+constexpr const char* functions =
     BLASTOFF_PERMUTATION_KERNEL("permute_words4", ".b32") BLASTOFF_PERMUTATION_KERNEL("permute_words8", ".b64");
 
 }  // namespace
 
-const char* PermutationKernel::source() {
-  return kernel_source;
-}
-
-Result<std::unique_ptr<PermutationKernel>> PermutationKernel::load(std::shared_ptr<Context> context) {
-  auto kernels = WordKernels::load(std::move(context), {kernel_source, "permute_words4", "permute_words8"});
-  if (!kernels) return tl::unexpected(kernels.error());
-  return std::unique_ptr<PermutationKernel>(new PermutationKernel(std::move(*kernels)));
-}
+const WordKernelSource PermutationKernel::source{functions, "permute_words4", "permute_words8"};
 
 Status PermutationKernel::launch(Address destination, Address source, const Permutation& permutation,
                                  api::CUstream stream) const {

@@ -69,10 +69,7 @@ static_assert(sizeof(KernelRuns) == 3840);
   "  ret;\n"                                                                        \
   "}\n"
 
-constexpr const char* kernel_source =
-    ".version 6.0\n"
-    ".target sm_70\n"
-    ".address_size 64\n"  //
+constexpr const char* functions =
     BLASTOFF_RUN_COPY_KERNEL("copy_runs_words4", ".b32", "2") BLASTOFF_RUN_COPY_KERNEL("copy_runs_words8", ".b64", "3");
 
 std::uint64_t alignment_of(std::span<const Run> runs) {
@@ -83,9 +80,7 @@ std::uint64_t alignment_of(std::span<const Run> runs) {
 
 }  // namespace
 
-const char* RunCopyKernel::source() {
-  return kernel_source;
-}
+const WordKernelSource RunCopyKernel::source{functions, "copy_runs_words4", "copy_runs_words8"};
 
 bool RunCopyKernel::suits(std::span<const Run> runs) {
   if (runs.size() < min_runs || alignment_of(runs) % 4 != 0) return false;
@@ -97,7 +92,7 @@ bool RunCopyKernel::suits(std::span<const Run> runs) {
 Status RunCopyKernel::load() {
   const std::lock_guard lock(mutex_);
   if (!std::exchange(tried_, true)) {
-    auto loaded = WordKernels::load(context_, {kernel_source, "copy_runs_words4", "copy_runs_words8"});
+    auto loaded = WordKernels::load(context_, source);
     if (loaded) kernels_.emplace(std::move(*loaded));
   }
   if (kernels_) return {};

@@ -15,6 +15,8 @@ namespace blastoff::device::cuda {
 /// Thread-safe.
 class RunCopyKernel {
  public:
+  static const WordKernelSource source;
+
   /// Host addresses of page-locked memory must be device addresses.
   explicit RunCopyKernel(std::shared_ptr<Context> context) : context_(std::move(context)) {}
 
@@ -24,9 +26,6 @@ class RunCopyKernel {
   /// Queues the copies; the context must be current. At the first launch the driver compiles the kernels. unsupported:
   /// it cannot compile them, and nothing is queued.
   Status launch(std::span<const Run> runs, api::CUstream stream);
-
-  /// The kernels' source, for the test that has NVIDIA's assembler check it.
-  static const char* source();
 
  private:
   Status load();

@@ -59,23 +59,12 @@ constexpr std::size_t max_blocks = 1 << 16;
   "  ret;\n"                                                                                       \
   "}\n"
 
-constexpr const char* kernel_source =
-    ".version 6.0\n"
-    ".target sm_70\n"
-    ".address_size 64\n"  //
+constexpr const char* functions =
     BLASTOFF_SCALE_KERNEL("scale_reals4", "f32", "2") BLASTOFF_SCALE_KERNEL("scale_reals8", "f64", "3");
 
 }  // namespace
 
-const char* ScaleKernel::source() {
-  return kernel_source;
-}
-
-Result<std::unique_ptr<ScaleKernel>> ScaleKernel::load(std::shared_ptr<Context> context) {
-  auto kernels = WordKernels::load(std::move(context), {kernel_source, "scale_reals4", "scale_reals8"});
-  if (!kernels) return tl::unexpected(kernels.error());
-  return std::unique_ptr<ScaleKernel>(new ScaleKernel(std::move(*kernels)));
-}
+const WordKernelSource ScaleKernel::source{functions, "scale_reals4", "scale_reals8"};
 
 Status ScaleKernel::launch(const operation::Operand& matrix, std::size_t real_bytes, double factor,
                            api::CUstream stream) const {

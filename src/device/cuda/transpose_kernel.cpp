@@ -84,24 +84,12 @@ constexpr std::size_t max_blocks_along_y = 64;
   "  ret;\n"                                                                                                \
   "}\n"
 
-constexpr const char* kernel_source =
-    ".version 6.0\n"
-    ".target sm_70\n"
-    ".address_size 64\n"  //
-    BLASTOFF_TRANSPOSE_KERNEL("transpose_reals4", ".b32", "2", "4", "0x80000000")
-        BLASTOFF_TRANSPOSE_KERNEL("transpose_reals8", ".b64", "3", "8", "0x8000000000000000");
+constexpr const char* functions = BLASTOFF_TRANSPOSE_KERNEL("transpose_reals4", ".b32", "2", "4", "0x80000000")
+    BLASTOFF_TRANSPOSE_KERNEL("transpose_reals8", ".b64", "3", "8", "0x8000000000000000");
 
 }  // namespace
 
-const char* TransposeKernel::source() {
-  return kernel_source;
-}
-
-Result<std::unique_ptr<TransposeKernel>> TransposeKernel::load(std::shared_ptr<Context> context) {
-  auto kernels = WordKernels::load(std::move(context), {kernel_source, "transpose_reals4", "transpose_reals8"});
-  if (!kernels) return tl::unexpected(kernels.error());
-  return std::unique_ptr<TransposeKernel>(new TransposeKernel(std::move(*kernels)));
-}
+const WordKernelSource TransposeKernel::source{functions, "transpose_reals4", "transpose_reals8"};
 
 Status TransposeKernel::launch(const operation::Operand& to, const operation::Operand& from, blas::Scalar scalar,
                                api::CUstream stream) const {

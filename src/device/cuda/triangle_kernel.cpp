@@ -94,24 +94,12 @@ constexpr std::size_t max_blocks_along_y = 65535;
   "  ret;\n"                                                                                              \
   "}\n"
 
-constexpr const char* kernel_source =
-    ".version 6.0\n"
-    ".target sm_70\n"
-    ".address_size 64\n"  //
-    BLASTOFF_TRIANGLE_KERNEL("copy_triangle_words4", ".b32", "2")
-        BLASTOFF_TRIANGLE_KERNEL("copy_triangle_words8", ".b64", "3");
+constexpr const char* functions = BLASTOFF_TRIANGLE_KERNEL("copy_triangle_words4", ".b32", "2")
+    BLASTOFF_TRIANGLE_KERNEL("copy_triangle_words8", ".b64", "3");
 
 }  // namespace
 
-const char* TriangleKernel::source() {
-  return kernel_source;
-}
-
-Result<std::unique_ptr<TriangleKernel>> TriangleKernel::load(std::shared_ptr<Context> context) {
-  auto kernels = WordKernels::load(std::move(context), {kernel_source, "copy_triangle_words4", "copy_triangle_words8"});
-  if (!kernels) return tl::unexpected(kernels.error());
-  return std::unique_ptr<TriangleKernel>(new TriangleKernel(std::move(*kernels)));
-}
+const WordKernelSource TriangleKernel::source{functions, "copy_triangle_words4", "copy_triangle_words8"};
 
 Status TriangleKernel::launch(const TriangleCopy& copy, api::CUstream stream) const {
   if (copy.order == 0) return {};

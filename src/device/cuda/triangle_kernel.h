@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <utility>
 
 #include "device/cuda/word_kernels.h"
 #include "operation/operand.h"
@@ -22,21 +20,13 @@ struct TriangleCopy {
   operation::Part part = operation::Part::upper;
 };
 
-class TriangleKernel {
+class TriangleKernel : public LoadedKernel<TriangleKernel> {
  public:
-  /// Has the driver compile the kernels; the context must be current.
-  static Result<std::unique_ptr<TriangleKernel>> load(std::shared_ptr<Context> context);
+  using LoadedKernel::LoadedKernel;
+  static const WordKernelSource source;
 
   /// Queues the copy; the context must be current. Addresses and pitches must be multiples of 4.
   Status launch(const TriangleCopy& copy, api::CUstream stream) const;
-
-  /// The kernels' source, for the test that has NVIDIA's assembler check it.
-  static const char* source();
-
- private:
-  explicit TriangleKernel(WordKernels kernels) : kernels_(std::move(kernels)) {}
-
-  WordKernels kernels_;
 };
 
 }  // namespace blastoff::device::cuda

@@ -7,7 +7,8 @@ namespace blastoff::device::cuda {
 Result<WordKernels> WordKernels::load(std::shared_ptr<Context> context, const WordKernelSource& source) {
   const auto& driver = context->driver();
   api::CUmodule module = nullptr;
-  if (auto ok = context->check_attempt(driver.cuModuleLoadData(&module, source.text), "cuModuleLoadData"); !ok)
+  if (auto ok = context->check_attempt(driver.cuModuleLoadData(&module, source.text().c_str()), "cuModuleLoadData");
+      !ok)
     return tl::unexpected(ok.error());
   WordKernels kernels(std::move(context), module);
   auto& owner = *kernels.context_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "device/cuda/context.h"
@@ -9,9 +10,12 @@
 namespace blastoff::device::cuda {
 
 struct WordKernelSource {
-  const char* text;    ///< PTX that defines both variants
-  const char* words4;  ///< names of the entry points
+  const char* functions;  ///< PTX that defines both variants
+  const char* words4;     ///< names of the entry points
   const char* words8;
+
+  /// The whole module, for the driver or NVIDIA's assembler.
+  std::string text() const { return std::string(".version 6.0\n.target sm_70\n.address_size 64\n") + functions; }
 };
 
 class WordKernels {
@@ -41,6 +45,23 @@ class WordKernels {
   api::CUmodule module_;
   api::CUfunction words4_ = nullptr;
   api::CUfunction words8_ = nullptr;
+};
+
+/// The base of each kernel's class. `Kernel::source` is its WordKernelSource.
+template <class Kernel>
+class LoadedKernel {
+ public:
+  explicit LoadedKernel(WordKernels kernels) : kernels_(std::move(kernels)) {}
+
+  /// Has the driver compile the kernels; the context must be current.
+  static Result<std::unique_ptr<Kernel>> load(std::shared_ptr<Context> context) {
+    return WordKernels::load(std::move(context), Kernel::source).map([](WordKernels&& kernels) {
+      return std::make_unique<Kernel>(std::move(kernels));
+    });
+  }
+
+ protected:
+  WordKernels kernels_;
 };
 
 /// How many blocks cover `items` if each thread takes `items_per_thread`: at least one, at most `most`.

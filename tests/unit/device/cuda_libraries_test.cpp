@@ -158,10 +158,10 @@ TEST_F(CudaLibraries, NvidiasAssemblerTakesTheKernels) {
   const char* find = "PATH=$PATH:/usr/local/cuda/bin command -v ptxas >/dev/null 2>&1";
   if (std::system(find) != 0) GTEST_SKIP() << "no ptxas here";
   const auto source = root_ / "kernel.ptx";
-  for (const char* text :
-       {TriangleKernel::source(), MagnitudeKernel::source(), TransposeKernel::source(), PermutationKernel::source(),
-        RunCopyKernel::source(), ScaleKernel::source(), NormKernel::source()}) {
-    std::ofstream(source) << text;
+  for (const WordKernelSource& kernel :
+       {TriangleKernel::source, MagnitudeKernel::source, TransposeKernel::source, PermutationKernel::source,
+        RunCopyKernel::source, ScaleKernel::source, NormKernel::source}) {
+    std::ofstream(source) << kernel.text();
     for (const char* architecture : {"sm_75", "sm_90"}) {
       const auto command = "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=" + std::string(architecture) + " " +
                            source.string() + " -o " + (root_ / "kernel.cubin").string();
