@@ -1,10 +1,6 @@
 #include "intercept/front_ends.h"
 
 #include "fft/execution.h"
-#include "intercept/blas/entry_points.h"
-#include "intercept/fft/entry_points.h"
-#include "intercept/lapack/entry_points.h"
-#include "intercept/scalapack/entry_points.h"
 
 namespace blastoff::intercept {
 namespace {

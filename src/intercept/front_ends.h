@@ -4,11 +4,11 @@
 #include <array>
 #include <span>
 
-#include "intercept/blas/names.h"
-#include "intercept/fft/names.h"
-#include "intercept/lapack/names.h"
+#include "intercept/blas/entry_points.h"
+#include "intercept/fft/entry_points.h"
+#include "intercept/lapack/entry_points.h"
 #include "intercept/routine_table.h"
-#include "intercept/scalapack/names.h"
+#include "intercept/scalapack/entry_points.h"
 
 namespace blastoff::intercept {
 

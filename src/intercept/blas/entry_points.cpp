@@ -5,8 +5,6 @@
 #include "abi/arguments.h"
 #include "abi/original_routine.h"
 #include "blas/front_end.h"
-#include "intercept/blas/hooks.h"
-#include "intercept/blas/names.h"
 
 namespace blastoff::intercept {
 

@@ -1,7 +1,9 @@
-// The exported names of BLAS, one EntryPoint each.
+// The names of BLAS: those of its routines, those that are exported, and the hooks for patched functions.
 #pragma once
 
+#include <array>
 #include <span>
+#include <string_view>
 
 #include "blas/routine.h"
 #include "intercept/routine_table.h"
@@ -10,6 +12,16 @@
 namespace blastoff::intercept {
 
 extern const RoutineTable blas_routines;
+
+/// Indexed by the number of the routine.
+inline constexpr std::array<std::string_view, blas::routine_count> blas_names = {
+#define BLASTOFF_NAME(name, kind, scalar) #name,
+    BLASTOFF_ROUTINES(BLASTOFF_NAME)
+#undef BLASTOFF_NAME
+};
+
+/// Hooks replace patched functions: one for each routine and calling style.
+Hook blas_hook(abi::Style style, std::uint16_t routine);
 
 /// Converts a BLAS routine to a Routine, which numbers the routines of all front ends.
 constexpr Routine blas_routine(blas::Routine routine) {

@@ -1,7 +1,6 @@
-#include "intercept/blas/hooks.h"
-
-#include "intercept/blas/define_hook.h"
+// The hooks that replace patched functions.
 #include "intercept/patch/hooks.h"
+#include "intercept/blas/define_hook.h"
 
 namespace blastoff::intercept {
 namespace {

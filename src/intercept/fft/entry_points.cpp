@@ -3,8 +3,6 @@
 #include <array>
 
 #include "fft/execution.h"
-#include "intercept/fft/hooks.h"
-#include "intercept/fft/names.h"
 
 namespace blastoff::intercept {
 

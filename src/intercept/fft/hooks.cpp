@@ -1,7 +1,6 @@
-#include "intercept/fft/hooks.h"
-
-#include "intercept/fft/enter.h"
+// The hooks that replace patched functions.
 #include "intercept/patch/hooks.h"
+#include "intercept/fft/enter.h"
 #include "intercept/words.h"
 
 namespace blastoff::intercept {

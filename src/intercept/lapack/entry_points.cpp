@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "intercept/lapack/hooks.h"
-#include "intercept/lapack/names.h"
 #include "lapack/kinds.h"
 #include "lapack/problem.h"
 

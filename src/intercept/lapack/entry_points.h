@@ -1,5 +1,8 @@
-// The exported names of LAPACK, one EntryPoint each.
+// The names of LAPACK: those of its routines, those that are exported, and the hooks for patched functions.
 #pragma once
+
+#include <array>
+#include <string_view>
 
 #include "intercept/routine_table.h"
 #include "intercept/spellings.def"
@@ -8,6 +11,16 @@
 namespace blastoff::intercept {
 
 extern const RoutineTable lapack_routines;
+
+/// Indexed by the number of the routine.
+inline constexpr std::array<std::string_view, lapack::routine_count> lapack_names = {
+#define BLASTOFF_NAME(name, kind, scalar) #name,
+    BLASTOFF_LAPACK_ROUTINES(BLASTOFF_NAME)
+#undef BLASTOFF_NAME
+};
+
+/// Hooks replace patched functions: one for each routine.
+Hook lapack_hook(abi::Style style, std::uint16_t routine);
 
 /// Converts a LAPACK routine to a Routine, which numbers the routines of all front ends.
 constexpr Routine lapack_routine(lapack::Routine routine) {

@@ -1,8 +1,7 @@
-#include "intercept/lapack/hooks.h"
-
+// The hooks that replace patched functions.
+#include "intercept/patch/hooks.h"
 #include "intercept/lapack/enter.h"
 #include "intercept/lapack/words.h"
-#include "intercept/patch/hooks.h"
 
 namespace blastoff::intercept {
 namespace {

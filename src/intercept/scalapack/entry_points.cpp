@@ -1,10 +1,5 @@
 #include "intercept/scalapack/entry_points.h"
 
-#include <array>
-
-#include "intercept/scalapack/hooks.h"
-#include "intercept/scalapack/names.h"
-
 namespace blastoff::intercept {
 
 constinit const EntryPoint scalapack_entry_points[] = {

@@ -1,5 +1,4 @@
-#include "intercept/scalapack/hooks.h"
-
+// The hooks that replace patched functions.
 #include "intercept/patch/hooks.h"
 #include "intercept/scalapack/enter.h"
 #include "intercept/words.h"
