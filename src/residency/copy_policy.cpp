@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <mutex>
 #include <utility>
 
 #include "platform/contained.h"
 #include "platform/stopwatch.h"
-#include "residency/commit_log.h"
 #include "residency/copy/layout.h"
+#include "residency/toolbox.h"
 #include "residency/transfers.h"
 
 namespace blastoff::residency {
@@ -21,10 +20,14 @@ struct PanelEvents {
   std::unique_ptr<device::Event> home;
 };
 
-/// What a lease needs beside its queues; kept between calls.
-struct Tools {
-  std::array<PanelEvents, copy::panels_in_progress> events;  ///< which the panels use in turn
-  std::unique_ptr<CommitLog> log;                            ///< where results were returned directly
+struct CopyTools : LeaseTools {
+  std::array<PanelEvents, copy::panels_in_progress> of_panels;  ///< which the panels use in turn
+
+  std::vector<std::unique_ptr<device::Event>*> events() {
+    std::vector<std::unique_ptr<device::Event>*> all;
+    for (PanelEvents& panel : of_panels) all.insert(all.end(), {&panel.uploaded, &panel.computed, &panel.home});
+    return all;
+  }
 };
 
 /// Adds the life time of the object to a sum of seconds.
@@ -43,7 +46,7 @@ class TimeSum {
 class CopyPolicy : public Policy {
  public:
   CopyPolicy(device::Device& device, Staging& staging, std::shared_ptr<device::MemoryPool> buffers)
-      : device_(device), staging_(staging), buffers_(std::move(buffers)) {}
+      : device_(device), staging_(staging), buffers_(std::move(buffers)), toolbox_(device) {}
 
   const char* name() const override { return "copy"; }
   bool keeps_operands() const override { return false; }
@@ -52,9 +55,6 @@ class CopyPolicy : public Policy {
     for (const operation::Operand& operand : operation.operands())
       if (operation::reads(operand.intent) && !operand.transient) result.missing += operand.part_bytes();
     return result;
-  }
-  device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::CallQueues& queues) override {
-    return begin_shared(call, queues, {});
   }
   device::Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::CallQueues& queues,
                                                       const Shared& shared) override {
@@ -67,20 +67,13 @@ class CopyPolicy : public Policy {
   device::Device& device() { return device_; }
   Staging& staging() { return staging_; }
   device::MemoryPool& buffers() { return *buffers_; }
-  void give_back(Tools tools) {
-    const std::lock_guard lock(mutex_);
-    idle_tools_.push_back(std::move(tools));  // which has room
-  }
+  Toolbox<CopyTools>& toolbox() { return toolbox_; }
 
  private:
-  device::Result<Tools> take_tools();
-
   device::Device& device_;
   Staging& staging_;
   const std::shared_ptr<device::MemoryPool> buffers_;
-  std::mutex mutex_;
-  std::vector<Tools> idle_tools_;
-  std::size_t tools_made_ = 0;
+  Toolbox<CopyTools> toolbox_;
 };
 
 /// One call, or a series. What two neighbours of a series need whole is on the device at once, and their panels go
@@ -89,11 +82,11 @@ class CopyLease : public Lease {
  public:
   /// `locks`: null, or page locks on operands, which are copied directly then.
   CopyLease(CopyPolicy& policy, std::span<const operation::Operation> calls, device::CallQueues& queues,
-            const PageLocks* locks, Tools& tools)
+            const PageLocks* locks, std::unique_ptr<CopyTools>& tools)
       : policy_(policy), calls_(calls.begin(), calls.end()), queues_(queues), locks_(locks), tools_(std::move(tools)) {}
   ~CopyLease() override {
     if (!settled_) abandon();
-    policy_.give_back(std::move(tools_));
+    policy_.toolbox().give_back(std::move(tools_));
   }
 
   /// Allocates device memory, with smaller and smaller panels.
@@ -137,14 +130,14 @@ class CopyLease : public Lease {
   device::Status return_directly(std::size_t index, const Results& results);
   device::Status computed(std::size_t index);
   device::Status bring_home(std::size_t index);
-  PanelEvents& events(std::size_t index) { return tools_.events[index % tools_.events.size()]; }
+  PanelEvents& events(std::size_t index) { return tools_->of_panels[index % tools_->of_panels.size()]; }
   void abandon();
 
   CopyPolicy& policy_;
   const std::vector<operation::Operation> calls_;
   device::CallQueues& queues_;
   const PageLocks* const locks_;
-  Tools tools_;
+  std::unique_ptr<CopyTools> tools_;
   /// Where a call's operands go; of a series, buffers as large as any of its calls needs.
   std::array<copy::OperandLayout, operation::Operation::max_operands> operands_{};
   std::size_t buffers_per_slice_ = 1;
@@ -161,37 +154,14 @@ class CopyLease : public Lease {
   bool settled_ = false;  ///< no work of this lease is in flight
 };
 
-device::Result<Tools> CopyPolicy::take_tools() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_tools_.empty()) {
-      Tools tools = std::move(idle_tools_.back());
-      idle_tools_.pop_back();
-      return tools;
-    }
-  }
-  Tools tools;
-  for (PanelEvents& panel : tools.events) {
-    for (auto* event : {&panel.uploaded, &panel.computed, &panel.home}) {
-      auto created = device_.create_event();
-      if (!created) return tl::unexpected(created.error());
-      *event = std::move(*created);
-    }
-  }
-  const std::lock_guard lock(mutex_);
-  idle_tools_.reserve(tools_made_ + 1);
-  ++tools_made_;
-  return tools;
-}
-
 device::Result<std::unique_ptr<Lease>> CopyPolicy::begin_series(std::span<const operation::Operation> calls,
                                                                 device::CallQueues& queues, const Shared& shared) {
-  auto tools = take_tools();
+  auto tools = toolbox_.take();
   if (!tools) return tl::unexpected(tools.error());
   std::unique_ptr<CopyLease> lease;
   if (!platform::contained(
           [&] { lease = std::make_unique<CopyLease>(*this, calls, queues, shared.page_locks, *tools); })) {
-    give_back(std::move(*tools));
+    toolbox_.give_back(std::move(*tools));
     return tl::unexpected(device::no_host_memory());
   }
   auto ready = lease->find_room();
@@ -265,12 +235,8 @@ std::size_t CopyLease::bytes_needed() const {
 /// A result that is half written does harm only if the call reads it.
 device::Status CopyLease::open_log() {
   if (!locks_ || !calls_.front().updates()) return {};
-  if (!tools_.log) {
-    auto log = CommitLog::create(policy_.device(), *queues_.download);
-    if (!log) return tl::unexpected(log.error());
-    tools_.log = std::move(*log);
-  }
-  tools_.log->clear();
+  if (auto logs = tools_->need_log(policy_.device(), *queues_.download); !logs) return logs;
+  tools_->log->clear();
   return {};
 }
 
@@ -422,7 +388,7 @@ bool CopyLease::may_return_directly(const Results& results) const {
 
 device::Status CopyLease::return_directly(std::size_t index, const Results& results) {
   device::Queue& queue = *queues_.download;
-  CommitLog* const log = calls_.front().updates() ? tools_.log.get() : nullptr;
+  CommitLog* const log = calls_.front().updates() ? tools_->log.get() : nullptr;
   states_[index].direct = true;
   if (log)
     if (auto marked = log->begin(queue, index); !marked) return marked;
@@ -472,7 +438,7 @@ void CopyLease::abandon() {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     PanelState& state = states_[i];
     if (state.direct && state.host != HostState::complete && calls_.front().updates())
-      state.host = tools_.log->state(i);
+      state.host = tools_->log->state(i);
     if (state.download != nullptr && state.download->host_touched()) state.host = HostState::torn;
     state.download.reset();
   }

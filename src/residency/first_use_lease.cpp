@@ -44,32 +44,6 @@ operation::Operation mirrored(const operation::Operation& call) {
 
 }  // namespace
 
-Result<std::unique_ptr<LeaseTools>> LeaseToolbox::take() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      auto tools = std::move(idle_.back());
-      idle_.pop_back();
-      return tools;
-    }
-  }
-  auto tools = std::make_unique<LeaseTools>();
-  for (auto* event : {&tools->uploaded, &tools->computed, &tools->diagonal_home}) {
-    auto created = device_.create_event();
-    if (!created) return tl::unexpected(created.error());
-    *event = std::move(*created);
-  }
-  const std::lock_guard lock(mutex_);
-  idle_.reserve(made_ + 1);
-  ++made_;
-  return tools;
-}
-
-void LeaseToolbox::give_back(std::unique_ptr<LeaseTools> tools) {
-  const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(tools));  // which has room
-}
-
 /// What of a panel goes home on one way.
 struct FirstUseLease::Parcel {
   std::array<mirror::Returned, operation::Operation::max_operands> results;
@@ -78,7 +52,7 @@ struct FirstUseLease::Parcel {
 };
 
 FirstUseLease::FirstUseLease(const LeaseMeans& means, device::CallQueues& queues, const operation::Operation& call,
-                             const Shared& shared, std::unique_ptr<LeaseTools>& tools)
+                             const Shared& shared, std::unique_ptr<FirstUseTools>& tools)
     : means_(means),
       queues_(queues),
       call_(call),
@@ -179,11 +153,8 @@ Status FirstUseLease::open_return_path(mirror::Return way) {
   switch (way) {
     case mirror::Return::direct: {
       const bool may_tear = call_.updates();
-      if (may_tear && !tools_->log) {
-        auto log = CommitLog::create(means_.device, *queues_.download);
-        if (!log) return tl::unexpected(log.error());
-        tools_->log = std::move(*log);
-      }
+      if (may_tear)
+        if (auto logs = tools_->need_log(means_.device, *queues_.download); !logs) return logs;
       path = mirror::direct_return(queues_, *tools_->computed, *tools_->diagonal_home,
                                    may_tear ? tools_->log.get() : nullptr);
       return {};

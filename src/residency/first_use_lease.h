@@ -5,42 +5,24 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
-#include "residency/commit_log.h"
 #include "residency/first_use_policy.h"
 #include "residency/mirror/coherence.h"
 #include "residency/mirror/operand_backup.h"
 #include "residency/mirror/operand_upload.h"
 #include "residency/mirror/return_path.h"
 #include "residency/policy.h"
+#include "residency/toolbox.h"
 
 namespace blastoff::residency {
 
-/// What a lease needs beside its queues.
-struct LeaseTools {
+struct FirstUseTools : LeaseTools {
   std::unique_ptr<device::Event> uploaded;
   std::unique_ptr<device::Event> computed;
   std::unique_ptr<device::Event> diagonal_home;
-  std::unique_ptr<CommitLog> log;
-};
-
-/// Keeps tools between calls. Thread-safe.
-class LeaseToolbox {
- public:
-  explicit LeaseToolbox(device::Device& device) : device_(device) {}
-
-  device::Result<std::unique_ptr<LeaseTools>> take();
-  /// Needs no memory.
-  void give_back(std::unique_ptr<LeaseTools> tools);
-
- private:
-  device::Device& device_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<LeaseTools>> idle_;
-  std::size_t made_ = 0;
+  auto events() { return std::array{&uploaded, &computed, &diagonal_home}; }
 };
 
 /// What the leases of a policy share.
@@ -50,14 +32,14 @@ struct LeaseMeans {
   const FirstUseSettings& settings;
   mirror::Coherence& coherence;
   device::MemoryPool& buffers;
-  LeaseToolbox& toolbox;
+  Toolbox<FirstUseTools>& toolbox;
 };
 
 class FirstUseLease final : public Lease {
  public:
   /// Takes the tools, unless it throws.
   FirstUseLease(const LeaseMeans& means, device::CallQueues& queues, const operation::Operation& call,
-                const Shared& shared, std::unique_ptr<LeaseTools>& tools);
+                const Shared& shared, std::unique_ptr<FirstUseTools>& tools);
   ~FirstUseLease() override;
 
   /// Takes hold of the operands.
@@ -103,7 +85,7 @@ class FirstUseLease final : public Lease {
   mirror::OperandUpload upload_;
   std::array<device::PooledMemory, operation::Operation::max_operands> buffers_;  ///< of operands without a mirror
   std::vector<operation::Operation> panels_;
-  std::unique_ptr<LeaseTools> tools_;
+  std::unique_ptr<FirstUseTools> tools_;
   std::vector<operation::Operation> device_panels_;
   std::array<mirror::Return, operation::Operation::max_operands> ways_{};       ///< how each result goes home
   std::array<std::unique_ptr<mirror::ReturnPath>, mirror::ways.size()> paths_;  ///< by way; nullptr: no result takes it

@@ -80,15 +80,12 @@ class FirstUsePolicy final : public Policy {
   std::optional<operation::Estimate> estimate(const operation::Operation& call) override {
     return coherence_.estimate(call);
   }
-  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::CallQueues& queues) override {
-    return begin_shared(call, queues, {});
-  }
   Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::CallQueues& queues,
                                               const Shared& shared) override;
 
  private:
-  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::CallQueues& queues,
-                                       const Shared& shared, mirror::Copied may_copy);
+  Result<std::unique_ptr<Lease>> attempt(const operation::Operation& call, device::CallQueues& queues,
+                                         const Shared& shared, mirror::Copied may_copy);
 
   // Until the next look at memory that is dead. Events wait that long at most.
   bool stops_soon() {
@@ -107,7 +104,7 @@ class FirstUsePolicy final : public Policy {
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stopping_ = false;
-  LeaseToolbox toolbox_;
+  Toolbox<FirstUseTools> toolbox_;
 };
 
 Result<std::unique_ptr<Lease>> FirstUsePolicy::begin_shared(const operation::Operation& call,
@@ -115,16 +112,16 @@ Result<std::unique_ptr<Lease>> FirstUsePolicy::begin_shared(const operation::Ope
   // What parts of a call bring together, they bring to mirrors.
   Result<std::unique_ptr<Lease>> lease = tl::unexpected(device::no_host_memory());
   platform::contained(
-      [&] { lease = begin(call, queues, shared, shared.sharing ? mirror::Copied::small : mirror::Copied::any); });
+      [&] { lease = attempt(call, queues, shared, shared.sharing ? mirror::Copied::small : mirror::Copied::any); });
   // Mirrors have a budget of their own.
   const bool short_of_memory = !lease && lease.error().kind == device::ErrorKind::out_of_memory;
-  if (short_of_memory) platform::contained([&] { lease = begin(call, queues, shared, mirror::Copied::none); });
+  if (short_of_memory) platform::contained([&] { lease = attempt(call, queues, shared, mirror::Copied::none); });
   if (!lease && shared.sharing) shared.sharing->supplied(shared.part, shared.number);  // nobody is to wait for it
   return lease;
 }
 
-Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation& call, device::CallQueues& queues,
-                                                     const Shared& shared, mirror::Copied may_copy) {
+Result<std::unique_ptr<Lease>> FirstUsePolicy::attempt(const operation::Operation& call, device::CallQueues& queues,
+                                                       const Shared& shared, mirror::Copied may_copy) {
   auto tools = toolbox_.take();
   if (!tools) return tl::unexpected(tools.error());
   std::unique_ptr<FirstUseLease> lease;
@@ -137,7 +134,7 @@ Result<std::unique_ptr<Lease>> FirstUsePolicy::begin(const operation::Operation&
   if (const auto rewritten = lease->past_mirrors()) {
     auto copied = mirror::CopiedLease::begin(coherence_, *copies_, call, queues, *rewritten);
     if (copied || copied.error().kind != device::ErrorKind::out_of_memory) return copied;
-    return begin(call, queues, shared, mirror::Copied::small);
+    return attempt(call, queues, shared, mirror::Copied::small);
   }
   if (auto prepared = lease->prepare(); !prepared) return tl::unexpected(prepared.error());
   return lease;

@@ -25,9 +25,6 @@ class InPlacePolicy final : public Policy {
   const char* name() const override { return before_ == Before::nothing ? "coherent" : "first-use"; }
   bool keeps_operands() const override { return true; }
   std::optional<operation::Estimate> estimate(const operation::Operation& operation) override;
-  Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::CallQueues& queues) override {
-    return begin_shared(call, queues, {});
-  }
   Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call, device::CallQueues& queues,
                                               const Shared& shared) override;
   std::optional<Migration> migration() override {

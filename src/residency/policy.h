@@ -96,14 +96,13 @@ class Policy : public operation::Estimator {
   /// Acquires the call's operands; uploads may start. Transient operands are in device memory of the call's own. The
   /// caller must not use the queues otherwise until the lease is destroyed. An out_of_memory error means that this call
   /// does not fit: try another policy or the CPU.
-  virtual device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call,
-                                                       device::CallQueues& queues) = 0;
+  device::Result<std::unique_ptr<Lease>> begin(const operation::Operation& call, device::CallQueues& queues) {
+    return begin_shared(call, queues, {});
+  }
 
   /// The same for a part of a larger call.
   virtual device::Result<std::unique_ptr<Lease>> begin_shared(const operation::Operation& call,
-                                                              device::CallQueues& queues, const Shared&) {
-    return begin(call, queues);
-  }
+                                                              device::CallQueues& queues, const Shared& shared) = 0;
 
   /// As begin(), for several operations of one routine that do not depend on each other. The lease's panels are those
   /// of all operations. While one operation runs, the operands that the next one needs whole are brought. An

@@ -21,8 +21,9 @@ class PastMirrors final : public residency::Policy {
   std::optional<operation::Estimate> estimate(const operation::Operation& call) override {
     return mirrors_->estimate(call);
   }
-  device::Result<std::unique_ptr<residency::Lease>> begin(const operation::Operation& call,
-                                                          device::CallQueues& queues) override {
+  device::Result<std::unique_ptr<residency::Lease>> begin_shared(const operation::Operation& call,
+                                                                 device::CallQueues& queues,
+                                                                 const residency::Shared&) override {
     if (calls_++ % 2 == 0) return mirrors_->begin(call, queues);
     auto locks = mirrors_->lock_operands(call);
     auto copied = copies_->begin_shared(call, queues, {.page_locks = locks.get()});
