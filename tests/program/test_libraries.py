@@ -60,7 +60,7 @@ DEBIAN = {
 NUMPY = in_wheel("numpy", "libscipy_openblas64_*.so")
 SCIPY = in_wheel("scipy", "libscipy_openblas*.so")
 FLEXIBLAS = in_front_of("libflexiblas.so.3", "libflexiblas3", {"FLEXIBLAS": str(offload.OPENBLAS / "libopenblas.so.0")})
-# Of all libraries here, only MKL has each routine of which this one has the name.
+# This library forwards each name that it has to another one. Only MKL has all of these routines.
 BLASTRAMPOLINE = in_front_of(
     "libblastrampoline.so.5", "libblastrampoline and the mkl wheel", {"LBT_DEFAULT_LIBS": str(mkl()), "MKL_THREADING_LAYER": "SEQUENTIAL"}
 )

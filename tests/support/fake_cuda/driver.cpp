@@ -52,7 +52,8 @@ constexpr std::size_t granularity = blastoff::device::simulated::granularity;
 
 std::array<ContextHandle, 16> primary_contexts;
 
-/// Of a thread. Nothing is destroyed, since exit handlers use the driver after the first thread's objects have gone.
+/// A thread's contexts. Nothing is destroyed, since exit handlers use the driver after the first thread's objects have
+/// gone.
 struct ContextStack {
   std::array<CUcontext, 64> contexts;
   std::size_t depth;
