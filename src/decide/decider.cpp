@@ -8,6 +8,7 @@
 #include "decide/measured_times.h"
 #include "decide/predicted_times.h"
 #include "decide/reuse.h"
+#include "operation/amounts.h"
 #include "operation/movement.h"
 
 namespace blastoff::decide {
@@ -34,12 +35,7 @@ double min_work_per_element(const operation::Operation& operation) {
 
 /// Bytes of operands that are read and of results.
 std::uint64_t bytes_to_move(const operation::Operation& operation) {
-  std::uint64_t bytes = 0;
-  for (const operation::Operand& operand : operation.operands()) {
-    if (operation::reads(operand.intent)) bytes += operand.part_bytes();
-    if (operation::writes(operand.intent)) bytes += operand.part_bytes();
-  }
-  return bytes;
+  return part_bytes(operation, operation::reads) + part_bytes(operation, operation::writes);
 }
 
 /// Such an operation is left to the CPU if the device lacks more than this share of its matrices.

@@ -14,6 +14,9 @@ namespace blastoff::decide {
 
 using report::Refusal;
 
+/// Timing the slower side may take this share of the time spent on the faster side.
+inline constexpr double share_for_trials = 0.01;
+
 /// A call that has ended.
 struct Observation {
   bool on_device = false;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "operation/amounts.h"
 #include "operation/front_end.h"
 
 namespace blastoff::decide {
@@ -76,11 +77,8 @@ bool is_single(Precision precision) {
   return precision == Precision::s || precision == Precision::c;
 }
 
-/// Bytes of operands in memory. An operand that is read and written counts once.
 double operand_bytes(const operation::Operation& operation) {
-  double bytes = 0;
-  for (const operation::Operand& operand : operation.operands()) bytes += static_cast<double>(operand.part_bytes());
-  return bytes;
+  return static_cast<double>(part_bytes(operation));
 }
 
 /// Compares names only once for each routine, because every decision asks.
@@ -157,8 +155,11 @@ void RateTable::scale(float factor) {
 
 double MachineModel::device_seconds_of(const operation::Operation& operation) const {
   const double known = seconds_by(device_rates, device_memory_rate, operation);
-  const double looking = page_seconds > 0 ? page_seconds * operand_bytes(operation) / page_bytes : 0;
-  return device_seconds + looking + (known > 0 ? known : operation.work.flops / device_flops);
+  return device_seconds + looking_seconds_of(operation) + (known > 0 ? known : operation.work.flops / device_flops);
+}
+
+double MachineModel::looking_seconds_of(const operation::Operation& operation) const {
+  return page_seconds > 0 ? page_seconds * operand_bytes(operation) / page_bytes : 0;
 }
 
 // The share grows with the order, which is proportional to the cube root of the operations.

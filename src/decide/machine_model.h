@@ -85,6 +85,8 @@ struct MachineModel {
 
   /// Seconds on the device with all matrices there, without the copy of the results to the host.
   double device_seconds_of(const operation::Operation& operation) const;
+  /// Those of them for looking at the pages of the matrices.
+  double looking_seconds_of(const operation::Operation& operation) const;
   /// Seconds that the device should not exceed. For a family without rates, these come from the rate of products, if
   /// the operation is large. 0: unknown.
   double max_device_seconds_of(const operation::Operation& operation) const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "decide/machine_model.h"
+#include "platform/fnv_hash.h"
 
 namespace blastoff::decide {
 
@@ -32,14 +33,15 @@ const operation::Operand& matrix_of(const operation::Operation& product) {
   });
 }
 
-/// FNV-1a over words. Never 0, which stands for no matrix.
+/// Never 0, which stands for no matrix.
 std::uint64_t key_of(const operation::Operand& matrix) {
-  std::uint64_t hash = 14695981039346656037ULL;
+  platform::FnvHash words;
   for (const std::uint64_t word :
        {static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(matrix.address)),
         static_cast<std::uint64_t>(matrix.rows), static_cast<std::uint64_t>(matrix.columns),
         static_cast<std::uint64_t>(matrix.leading_dimension), static_cast<std::uint64_t>(matrix.part)})
-    hash = (hash ^ word) * 1099511628211ULL;
+    words.add(word);
+  const std::uint64_t hash = words.value();
   return (hash ^ hash >> 32) | 1;
 }
 

@@ -9,9 +9,6 @@ namespace {
 /// numbers took 0.10 ms, with copies of 3.5 MB in total.
 constexpr double min_seconds = 50e-6;
 
-/// Trials on the device may lose this share of the time spent on the CPU.
-constexpr double share_for_trials = 0.01;
-
 void add(std::atomic<double>& sum, double seconds) {
   double known = sum.load(std::memory_order_relaxed);
   while (!sum.compare_exchange_weak(known, known + seconds, std::memory_order_relaxed)) {

@@ -1,16 +1,14 @@
 #include "decide/predicted_times.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "operation/amounts.h"
 
 namespace blastoff::decide {
 
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
-
-/// Timing the slower side may take this share of the time spent on the faster side.
-constexpr double share_for_trials = 0.01;
 
 /// The first calls of a class on the device load kernels, allocate memory and page-lock staging. Their times are
 /// ignored.
@@ -52,23 +50,12 @@ double known_rate(const std::atomic<float>& measured, const std::atomic<float>& 
   return static_cast<double>(rate > 0 ? rate : guess.load(relaxed));
 }
 
-std::uint64_t part_bytes(const operation::Operation& operation, bool (*counts)(operation::Intent)) {
-  std::uint64_t bytes = 0;
-  for (const operation::Operand& operand : operation.operands())
-    if (counts(operand.intent)) bytes += operand.part_bytes();
-  return bytes;
-}
-
 /// Returns the largest matrix that the operation reads; an empty one if it reads none.
 operation::Operand largest_matrix(const operation::Operation& operation) {
   operation::Operand largest;
   for (const operation::Operand& operand : operation.operands())
     if (operation::reads(operand.intent) && operand.part_bytes() > largest.part_bytes()) largest = operand;
   return largest;
-}
-
-std::int64_t half_octave(double amount) {
-  return static_cast<std::int64_t>(std::max(0.0, 2 * std::log2(amount)));
 }
 
 }  // namespace
@@ -81,7 +68,7 @@ std::uint64_t PredictedTimes::Place::key() const {
 
 PredictedTimes::Place PredictedTimes::place_of(const operation::Operation& operation) {
   const auto bytes = static_cast<double>(part_bytes(operation, operation::reads) + 1);
-  return {operation.routine(), half_octave(operation.work.flops), half_octave(bytes)};
+  return {operation.routine(), operation::half_octave(operation.work.flops), operation::half_octave(bytes)};
 }
 
 /// The predicted times of one call, in seconds.

@@ -3,6 +3,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "operation/amounts.h"
 #include "prediction/replayed_tracker.h"
 
 namespace blastoff::prediction {
@@ -72,7 +73,7 @@ class HollowQueue final : public device::Queue {
   Status execute(const operation::Operation& operation, const operation::Host&) override {
     double seconds = road_.machine->work_seconds(operation);
     if (reads_host_memory(operation))
-      seconds = std::max(seconds, operand_bytes(operation) / road_.machine->to_device());
+      seconds = std::max(seconds, static_cast<double>(part_bytes(operation)) / road_.machine->to_device());
     road_.engines->computed += seconds;
     return advance(&Engines::compute, seconds);
   }
@@ -107,11 +108,6 @@ class HollowQueue final : public device::Queue {
   bool reads_host_memory(const operation::Operation& operation) const {
     if (road_.machine->access != device::HostAccess::coherent || operation.operands().empty()) return false;
     return reinterpret_cast<std::uintptr_t>(operation.operands()[0].address) < first_address;
-  }
-  static double operand_bytes(const operation::Operation& operation) {
-    double bytes = 0;
-    for (const operation::Operand& operand : operation.operands()) bytes += static_cast<double>(operand.part_bytes());
-    return bytes;
   }
 
  public:

@@ -23,23 +23,17 @@ device::HostAccess access_of(const Json& of) {
   return access == "unified" ? device::HostAccess::unified : device::HostAccess::none;
 }
 
-double looking_seconds(const decide::MachineModel& model, const operation::Operation& operation) {
-  double bytes = 0;
-  for (const operation::Operand& operand : operation.operands()) bytes += static_cast<double>(operand.part_bytes());
-  return model.page_seconds * bytes / 4096;
-}
-
 }  // namespace
 
 double Machine::work_seconds(const operation::Operation& operation) const {
   if (simulated) return simulated->device_seconds(operation.work.flops);
   const double all = model().device_seconds_of(operation);
-  return launch_seconds + std::max(0.0, all - model().device_seconds - looking_seconds(model(), operation));
+  return launch_seconds + std::max(0.0, all - model().device_seconds - model().looking_seconds_of(operation));
 }
 
 double Machine::call_seconds(const operation::Operation& operation) const {
   if (simulated) return 0;
-  return std::max(0.0, model().device_seconds - launch_seconds) + looking_seconds(model(), operation);
+  return std::max(0.0, model().device_seconds - launch_seconds) + model().looking_seconds_of(operation);
 }
 
 tl::expected<Machine, std::string> read_machine(const std::string& json) {

@@ -164,7 +164,7 @@ void Process::choose_gpu(const Operation& operation) {
   }
 }
 
-/// Whether the device is open; see runtime/process_opening.cpp, open_for().
+/// Whether the device is open; as Opener::open_for() decides.
 bool Process::open(const Operation& operation) {
   if (lead_seconds_ == 0) lead_seconds_ = clock_.now;
   // A later run opens the device ahead of a first call that comes soon (runtime/run_history.h).
@@ -182,13 +182,13 @@ bool Process::open(const Operation& operation) {
   return true;
 }
 
-/// As runtime::Process does.
+/// As Opener::expected_cpu_seconds().
 double Process::expected_cpu_seconds(const Operation& operation) const {
   const double known = decider_->cpu_seconds(operation, 0);
   return known > 0 ? known : model_.min_cpu_seconds_of(operation);
 }
 
-/// Whether the kernels of the operation's routine are loaded; see runtime/process_opening.cpp, ready_for().
+/// Whether the kernels of the operation's routine are loaded; as Opener::ready_for() decides.
 bool Process::ready(const Operation& operation) {
   if (machine_.simulated) return true;
   std::optional<double>& at = ready_at_[operation.routine()];

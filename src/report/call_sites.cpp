@@ -160,7 +160,7 @@ void describe(Table& table, Site& site, const platform::CodePlace& place, operat
 std::uint64_t key_of(const void* caller, const platform::CodePlace& place, operation::RoutineId routine,
                      std::uint64_t line) {
   const std::uint64_t offset = place.offset != 0 ? place.offset : reinterpret_cast<std::uintptr_t>(caller);
-  return (((offset << 8U | routine) ^ hash(place.object) ^ line) * 0x9e3779b97f4a7c15U) | 1U;
+  return (((offset << 8U | routine) ^ platform::hash(place.object) ^ line) * 0x9e3779b97f4a7c15U) | 1U;
 }
 
 /// nullptr if the table is full of other sites.
@@ -201,7 +201,7 @@ const char* text_of_line(std::string_view found, std::uint64_t line_hash) {
 void look_up(KnownLine& known) {
   std::array<char, longest_text> text;
   const std::string_view found = platform::python_line(text.data(), text.size());
-  const std::uint64_t line_hash = found.empty() ? 0 : hash(found);
+  const std::uint64_t line_hash = found.empty() ? 0 : platform::hash(found);
   if (line_hash == known.hash) return;
   known.text = line_hash == 0 ? nullptr : text_of_line(found, line_hash);
   known.hash = line_hash;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "platform/fnv_hash.h"
 #include "platform/memory_gauge.h"
 #include "platform/results_gauge.h"
 #include "report/thread_counters.h"
@@ -19,17 +20,11 @@ inline constexpr char more_counters_extension[] = ".more";
 inline constexpr char description_extension[] = ".json";
 inline constexpr std::uint64_t counter_magic = 0x46464f5453414c42;  // "BLASTOFF"
 
-/// FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/
-constexpr std::uint64_t hash(std::string_view text, std::uint64_t start = 0xcbf29ce484222325U) {
-  for (const char letter : text) start = (start ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-  return start;
-}
-
 /// A hash that differs between libraries that would misread each other's files.
 #define BLASTOFF_NAME(name, ...) #name " " #__VA_ARGS__ ";"
 inline constexpr std::uint64_t counter_layout =
-    hash(BLASTOFF_VERSION " 7;" BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_NAME) BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_NAME)
-             BLASTOFF_REFUSALS(BLASTOFF_NAME)) +
+    platform::hash(BLASTOFF_VERSION " 7;" BLASTOFF_ROUTINE_COUNTERS(BLASTOFF_NAME)
+                       BLASTOFF_VERIFICATION_COUNTERS(BLASTOFF_NAME) BLASTOFF_REFUSALS(BLASTOFF_NAME)) +
     sizeof(ThreadCounters);
 #undef BLASTOFF_NAME
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "operation/amounts.h"
 #include "operation/front_end.h"
 #include "platform/fork_guard.h"
 #include "platform/quantity.h"
@@ -24,7 +25,7 @@ using platform::format_seconds;
 constexpr std::size_t max_classes = 4096;
 
 /// Routine, reason, and the logarithms of work and data in steps of a factor of the square root of 2.
-using Key = std::tuple<operation::RoutineId, Refusal, int, int>;
+using Key = std::tuple<operation::RoutineId, Refusal, std::int64_t, std::int64_t>;
 using Table = std::map<Key, Decisions>;
 
 constinit std::atomic<std::size_t> max_decisions{0};
@@ -36,14 +37,9 @@ Table& table() {
   return result;
 }
 
-int half_octave(double amount) {
-  return static_cast<int>(2 * std::log2(std::max(1.0, amount)));
-}
-
 Key key_of(const operation::Operation& operation, Refusal refusal) {
-  double bytes = 0;
-  for (const operation::Operand& operand : operation.operands()) bytes += static_cast<double>(operand.part_bytes());
-  return {operation.routine(), refusal, half_octave(operation.work.flops), half_octave(bytes)};
+  return {operation.routine(), refusal, operation::half_octave(operation.work.flops),
+          operation::half_octave(static_cast<double>(part_bytes(operation)))};
 }
 
 void add(Decisions& sums, const Prediction& predicted, double seconds, std::uint64_t left_bytes) {

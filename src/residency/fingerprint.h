@@ -5,14 +5,15 @@
 #include <cstdint>
 #include <cstring>
 
+#include "platform/fnv_hash.h"
 #include "residency/footprint.h"
 
 namespace blastoff::residency {
 
-/// FNV-1a over 64 real numbers spread over the operand. No race: other threads may not write the operand while a call
+/// The hash of 64 real numbers spread over the operand. No race: other threads may not write the operand while a call
 /// uses it.
 inline std::uint64_t fingerprint(const operation::Operand& operand) {
-  std::uint64_t hash = 14695981039346656037ULL;
+  platform::FnvHash hash;
   const std::int64_t samples = 64;
   for (std::int64_t i = 0; i < samples; ++i) {
     const std::int64_t column = operand.columns * i / samples;
@@ -23,9 +24,9 @@ inline std::uint64_t fingerprint(const operation::Operand& operand) {
     std::uint64_t value = 0;
     std::memcpy(&value, reinterpret_cast<const char*>(span.begin) + row * operand.element_size,
                 std::min(sizeof value, operand.element_size));
-    hash = (hash ^ value) * 1099511628211ULL;
+    hash.add(value);
   }
-  return hash;
+  return hash.value();
 }
 
 }  // namespace blastoff::residency

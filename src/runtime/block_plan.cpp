@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/transfer_cost.h"
+#include "operation/amounts.h"
 
 namespace blastoff::runtime {
 namespace {
@@ -26,7 +26,8 @@ struct Rates {
 
   /// All but bringing the operand that is needed whole. Copies in both directions and arithmetic run at the same time.
   double seconds_of_panels(const operation::Operation& block, double also_brought) const {
-    const double up = static_cast<double>(bytes_read(block)) / to_device - seconds_to_bring_whole(block);
+    const double up =
+        static_cast<double>(part_bytes(block, operation::reads)) / to_device - seconds_to_bring_whole(block);
     const double down = static_cast<double>(block.result_bytes()) / model.from_device;
     return std::max({up + also_brought, down, model.device_seconds_of(block)});
   }

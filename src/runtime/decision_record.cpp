@@ -1,16 +1,11 @@
 #include "runtime/decision_record.h"
 
+#include "tracking/page_tracker.h"
+
 namespace blastoff::runtime {
 
-namespace {
-
-/// The CPU's first write to a tracked page, by one thread (Linux 6.18; the same for pages inside huge pages).
-constexpr double seconds_of_page_fault = 1.3e-6;
-
-}  // namespace
-
 double seconds_of_page_faults(const report::Record& record) {
-  return seconds_of_page_fault * static_cast<double>(record.traffic.page_faults) / record.parts;
+  return tracking::seconds_of_page_fault * static_cast<double>(record.traffic.page_faults) / record.parts;
 }
 
 decide::Observation observation_of(const report::Record& record, double seconds) {

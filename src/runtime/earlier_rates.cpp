@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "platform/fnv_hash.h"
 #include "platform/reserve.h"
 #include "report/file.h"
 #include "runtime/run_history.h"
@@ -107,7 +108,7 @@ std::string text_of(std::uint64_t command, const std::vector<CpuRate>& rates, co
 
 EarlierRates::EarlierRates(const std::string& conditions) {
   const std::string text_of_command = command_of_process();
-  command_ = number_of(text_of_command + '\0' + conditions);
+  command_ = platform::hash(text_of_command + '\0' + conditions);
   path_ = path_in_cache("rates", text_of_command);
   const auto age = path_.empty() ? std::nullopt : age_of(path_);
   if (!age || *age > max_age) return;

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "platform/fnv_hash.h"
 #include "platform/process.h"
 #include "platform/reserve.h"
 #include "report/file.h"
@@ -150,12 +151,6 @@ double usable_lead(const RunTimes& run) {
 
 }  // namespace
 
-std::uint64_t number_of(const std::string& text) {
-  std::uint64_t number = 0xcbf29ce484222325U;
-  for (const char letter : text) number = (number ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-  return number;
-}
-
 std::string command_of_process() {
   namespace fs = std::filesystem;
   std::error_code unknown;
@@ -167,7 +162,7 @@ std::string command_of_process() {
 
 std::string path_in_cache(const char* folder_name, const std::string& command) {
   const std::string cache = user_cache();
-  return cache.empty() ? "" : fmt::format("{}/{}/{:03x}.json", cache, folder_name, number_of(command) >> 52U);
+  return cache.empty() ? "" : fmt::format("{}/{}/{:03x}.json", cache, folder_name, platform::hash(command) >> 52U);
 }
 
 RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
@@ -219,7 +214,7 @@ bool RunHistory::may_be_known() {
 
 RunHistory::RunHistory(const std::string& conditions) {
   const std::string text_of_command = command_of_process();
-  command_ = number_of(text_of_command + '\0' + conditions);
+  command_ = platform::hash(text_of_command + '\0' + conditions);
   path_ = path_in_cache(folder, text_of_command);
   const auto age = path_.empty() ? std::nullopt : age_of(path_);
   if (!age || *age > max_age) return;

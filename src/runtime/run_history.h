@@ -17,8 +17,6 @@ namespace blastoff::runtime {
 
 /// The program, arguments and working directory of this process, which tell its command from others. Changes errno.
 std::string command_of_process();
-/// Hash of a text (FNV-1a: Fowler, Noll, Vo).
-std::uint64_t number_of(const std::string& text);
 /// Path of a command's file in a folder of the user's cache; "" if the environment names no cache. Changes errno.
 std::string path_in_cache(const char* folder, const std::string& command);
 

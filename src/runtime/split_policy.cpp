@@ -51,7 +51,7 @@ struct Need {
 Need need_of(const operation::Operation& operation, DeviceContext& context) {
   const auto found = context.policies().front()->estimate(operation);
   return {bytes_to_bring(context, operation, found),
-          found.value_or(operation::Estimate{.missing = bytes_read(operation)})};
+          found.value_or(operation::Estimate{.missing = part_bytes(operation, operation::reads)})};
 }
 
 /// What the operations of a part need together. Matrices that they share count several times, but the sum is limited to

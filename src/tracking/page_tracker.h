@@ -15,6 +15,10 @@
 
 namespace blastoff::tracking {
 
+/// The CPU's first write to a tracked page, by one thread: as much as copying that page some seven times. Measured with
+/// Linux 6.18; the same for pages inside huge pages.
+inline constexpr double seconds_of_page_fault = 1.3e-6;
+
 /// Thread-safe; not for children of fork, whose memory is not tracked. All spans are whole pages. A page of a tracked
 /// span is *protected* or *written*: tracking begins with all pages written; protecting makes later writes (CPU and
 /// kernel, of this process) turn it to written again, page by page.

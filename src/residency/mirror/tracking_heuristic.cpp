@@ -5,17 +5,15 @@
 #include <utility>
 
 #include "residency/footprint.h"
+#include "tracking/page_tracker.h"
 
 namespace blastoff::residency::mirror {
 
 namespace {
 
-/// The CPU's first write to a page that is tracked: as much as copying that page some seven times.
-constexpr double seconds_of_page_fault = 1.3e-6;
-
 /// A page takes no longer than that: where copies are slower still, others keep the cores busy, and page faults are
 /// slower, too.
-constexpr double max_seconds_of_a_page = seconds_of_page_fault / 4;
+constexpr double max_seconds_of_a_page = tracking::seconds_of_page_fault / 4;
 
 /// Larger matrices are compared by tiles.
 constexpr std::size_t large_sight = std::size_t{32} << 20;
@@ -206,7 +204,7 @@ bool TrackingHeuristic::looked_at(const operation::Operation& call, std::size_t 
   const bool few = look.faults < few_pages || (is_result_only(operand) && 2 * look.written < look.pages);
   const double within = few ? 0 : pages_used_within(operand);
   const double saved = (before * pages(look.pages) + within + pages(look.kept)) * seconds_to_bring_;
-  const double cost = pages(look.faults) * (seconds_of_page_fault + seconds_to_protect_);
+  const double cost = pages(look.faults) * (tracking::seconds_of_page_fault + seconds_to_protect_);
   const bool paid = saved >= cost;
   if (few) {
     if (paid && 2 * look.kept >= look.pages) habits_.paid(call, index);
