@@ -7,20 +7,18 @@
 #include <limits>
 
 #include "blas/element.h"
+#include "operation/check_numbers.h"
 
 namespace blastoff::blas {
 namespace {
 
 using operation::Comparison;
+using operation::times;
 using Number = std::complex<double>;
 
 /// Elements of double precision in a cache line: if they are neighbours, a row of the matrix is read one line at a
 /// time.
 constexpr std::int64_t max_elements = 8;
-
-Number times(Number a, Number b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
 
 std::uint64_t next_number() {
   static std::atomic<std::uint64_t> numbers{0};

@@ -1,242 +1,27 @@
 #include "blas/product_check.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cmath>
 #include <complex>
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <random>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "blas/shape.h"
-#include "platform/threads.h"
-#include "platform/worker_pool.h"
+#include "blas/vector_products.h"
+#include "operation/amounts.h"
+#include "operation/check_numbers.h"
 
 namespace blastoff::blas {
 namespace {
 
+using check::Factor;
+using check::Number;
+using check::Product;
+using check::Structure;
+using check::Vector;
 using operation::Comparison;
-using Number = std::complex<double>;
-
-/// A vector of real numbers, or of complex numbers as real and imaginary parts in turn. (For a product of two
-/// std::complex, compilers emit a call that handles NaN.)
-class Vector {
- public:
-  Vector(std::int64_t size, bool complex)
-      : width_(complex ? 2 : 1), reals_(static_cast<std::size_t>(size) * static_cast<std::size_t>(width_)) {}
-
-  double* at(std::int64_t i) { return reals_.data() + i * width_; }
-  const double* at(std::int64_t i) const { return reals_.data() + i * width_; }
-  Number operator[](std::int64_t i) const { return {at(i)[0], width_ == 2 ? at(i)[1] : 0}; }
-  std::int64_t size() const { return static_cast<std::int64_t>(reals_.size()) / width_; }
-  std::span<const double> reals() const { return reals_; }
-
-  void add(std::int64_t i, Number value) {
-    at(i)[0] += value.real();
-    if (width_ == 2) at(i)[1] += value.imag();
-  }
-  /// this = factor this + other
-  void scale_and_add(Number factor, const Vector& other) {
-    for (std::int64_t i = 0; i < size(); ++i) {
-      const Number value = (*this)[i];
-      at(i)[0] = factor.real() * value.real() - factor.imag() * value.imag();
-      if (width_ == 2) at(i)[1] = factor.real() * value.imag() + factor.imag() * value.real();
-      add(i, other[i]);
-    }
-  }
-
- private:
-  std::int64_t width_;
-  std::vector<double> reals_;
-};
-
-/// Returns independent entries of either sign with mean square 1, and none near 0. If a matrix has an error, its
-/// product with this vector has an error of about its Frobenius norm.
-Vector random_vector(std::int64_t size, bool complex, std::uint64_t seed) {
-  std::mt19937_64 engine(seed);
-  Vector result(size, complex);
-  for (std::int64_t i = 0; i < size; ++i) {
-    const std::uint64_t bits = engine();
-    const double magnitude = 0.5 + 0.9271 * static_cast<double>(bits >> 11) * 0x1p-53;
-    *result.at(i) = (bits & 1U) != 0 ? magnitude : -magnitude;
-  }
-  return result;
-}
-
-/// What the elements of an operand represent.
-enum class Structure : std::uint8_t { general, triangular, unit_triangular, symmetric, hermitian };
-
-struct Factor {
-  Operand operand;
-  Structure structure = Structure::general;
-  Transpose transpose = Transpose::none;  ///< for general and triangular matrices
-};
-
-/// Products with `count` elements of one column, beginning at `a`. Both functions add the squares of the elements'
-/// magnitudes to `squares`.
-template <class Real, bool complex>
-struct Elements {
-  static constexpr std::size_t lanes = 4;  // independent sums, so that additions need not wait for each other
-  static constexpr std::size_t width = complex ? 2 : 1;
-  const Real* a;
-  std::int64_t count;
-
-  std::size_t reals() const { return static_cast<std::size_t>(count) * width; }
-
-  static double total(const std::array<double, lanes>& sums) { return (sums[0] + sums[1]) + (sums[2] + sums[3]); }
-
-  /// y += a x
-  void add_times(Number x, double* y, double& squares) const {
-    std::array<double, lanes> sums{};
-    std::size_t i = 0;
-    for (; i + lanes <= reals(); i += lanes)
-      for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += square(a[i + lane]);
-    for (; i < reals(); ++i) sums[0] += square(a[i]);
-    squares += total(sums);
-    for (std::size_t at = 0; at < reals(); at += width) {
-      const auto real = static_cast<double>(a[at]);
-      if constexpr (complex) {
-        const auto imaginary = static_cast<double>(a[at + 1]);
-        y[at] += real * x.real() - imaginary * x.imag();
-        y[at + 1] += real * x.imag() + imaginary * x.real();
-      } else {
-        y[at] += real * x.real();
-      }
-    }
-  }
-
-  /// a^T x, or a^H x
-  Number dot(const double* x, bool conjugated, double& squares) const {
-    std::array<double, lanes> magnitudes{};
-    std::array<double, lanes> sums{};
-    if constexpr (complex) {
-      for (std::size_t at = 0; at < reals(); at += 2) {
-        const auto real = static_cast<double>(a[at]);
-        const auto imaginary = static_cast<double>(a[at + 1]);
-        sums[0] += real * x[at];
-        sums[1] += imaginary * x[at + 1];
-        sums[2] += real * x[at + 1];
-        sums[3] += imaginary * x[at];
-        magnitudes[0] += real * real;
-        magnitudes[1] += imaginary * imaginary;
-      }
-      squares += total(magnitudes);
-      const double sign = conjugated ? 1 : -1;
-      return {sums[0] + sign * sums[1], sums[2] - sign * sums[3]};
-    } else {
-      std::size_t i = 0;
-      for (; i + lanes <= reals(); i += lanes) {
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-          const auto value = static_cast<double>(a[i + lane]);
-          sums[lane] += value * x[i + lane];
-          magnitudes[lane] += value * value;
-        }
-      }
-      for (; i < reals(); ++i) {
-        sums[0] += static_cast<double>(a[i]) * x[i];
-        magnitudes[0] += square(a[i]);
-      }
-      squares += total(magnitudes);
-      return total(sums);
-    }
-  }
-
-  static double square(Real value) { return static_cast<double>(value) * static_cast<double>(value); }
-};
-
-Number times(Number a, Number b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-
-struct Product {
-  Vector vector;
-  double squares = 0;  ///< sum of the squared magnitudes of the matrix' elements
-
-  void add(const Product& other) {
-    vector.scale_and_add(1, other.vector);
-    squares += other.squares;
-  }
-};
-
-/// A range of the matrix' columns.
-struct Columns {
-  std::int64_t begin;
-  std::int64_t end;
-};
-
-template <class Real, bool complex>
-Product multiply(const Factor& factor, const Vector& x, Columns columns) {
-  const Operand& matrix = factor.operand;
-  const bool transposed = factor.transpose != Transpose::none;
-  const bool conjugated = factor.transpose == Transpose::conjugate;
-  const bool reflected = factor.structure == Structure::symmetric || factor.structure == Structure::hermitian;
-  Product result{Vector(transposed ? matrix.columns : matrix.rows, complex)};
-  Vector& y = result.vector;
-  for (std::int64_t j = columns.begin; j < columns.end; ++j) {
-    const auto* const column = reinterpret_cast<const Real*>(static_cast<const char*>(matrix.address) +
-                                                             static_cast<std::size_t>(j) * matrix.stride_bytes());
-    std::int64_t first = 0;
-    std::int64_t last = matrix.rows;
-    if (factor.structure != Structure::general) {
-      // The diagonal first; then the rest of the triangle.
-      Number diagonal(static_cast<double>(column[j * (complex ? 2 : 1)]));
-      if constexpr (complex) diagonal.imag(static_cast<double>(column[2 * j + 1]));
-      if (factor.structure == Structure::hermitian) diagonal.imag(0);
-      if (factor.structure == Structure::unit_triangular) diagonal = 1;
-      result.squares += std::norm(diagonal);
-      y.add(j, times(conjugated ? std::conj(diagonal) : diagonal, x[j]));
-      first = matrix.part == Part::lower ? j + 1 : 0;
-      last = matrix.part == Part::lower ? matrix.rows : j;
-    }
-    const Elements<Real, complex> elements{column + first * (complex ? 2 : 1), last - first};
-    if (!transposed) elements.add_times(x[j], y.at(first), result.squares);
-    if (transposed || reflected)
-      y.add(j, elements.dot(x.at(first), conjugated || factor.structure == Structure::hermitian, result.squares));
-  }
-  return result;
-}
-
-Product multiply(const Factor& factor, const Vector& x, Scalar scalar, Columns columns) {
-  switch (scalar) {
-    case Scalar::s: return multiply<float, false>(factor, x, columns);
-    case Scalar::d: return multiply<double, false>(factor, x, columns);
-    case Scalar::c: return multiply<float, true>(factor, x, columns);
-    case Scalar::z: return multiply<double, true>(factor, x, columns);
-  }
-  return {Vector(0, false)};
-}
-
-/// One thread reads matrices at some 5 GB/s, a node at ten times that rate.
-constexpr std::size_t bytes_per_thread = std::size_t{4} << 20;
-constexpr int max_threads = 8;
-
-/// Returns nullptr if the calling thread should read the matrices alone.
-std::unique_ptr<platform::WorkerPool> workers_for(const Call& call) {
-  std::size_t bytes = 0;
-  for (const Operand& operand : call.operands()) bytes += operand.payload_bytes();
-  const auto useful = static_cast<int>(std::min<std::size_t>(max_threads, bytes / bytes_per_thread));
-  const int threads = std::min(useful, platform::cpu_count());
-  return threads > 1 ? platform::create_worker_pool(threads - 1) : nullptr;
-}
-
-Product multiply(const Factor& factor, const Vector& x, Scalar scalar, platform::WorkerPool* workers) {
-  const std::int64_t all = factor.operand.columns;
-  const std::int64_t shares = workers == nullptr ? 1 : std::clamp<std::int64_t>(all, 1, workers->workers() + 1);
-  if (shares == 1) return multiply(factor, x, scalar, {0, all});
-  std::vector<std::optional<Product>> products(static_cast<std::size_t>(shares));
-  workers->run(products.size(), [&](std::size_t share) {
-    const auto i = static_cast<std::int64_t>(share);
-    products[share] = multiply(factor, x, scalar, {i * all / shares, (i + 1) * all / shares});
-  });
-  Product sum = std::move(*products[0]);
-  for (std::size_t share = 1; share < products.size(); ++share) sum.add(*products[share]);
-  return sum;
-}
 
 /// A product of matrices with a vector, applied from the right, and the product of the matrices' Frobenius norms.
 class Chain {
@@ -360,17 +145,12 @@ class Equation {
   platform::WorkerPool* const workers_;
 };
 
-std::uint64_t next_seed() {
-  static std::atomic<std::uint64_t> seed{1};
-  return seed.fetch_add(1, std::memory_order_relaxed);
-}
-
 class ProductCheck final : public operation::Verification {
  public:
   explicit ProductCheck(const Call& call)
       : call_(call),
-        workers_(workers_for(call)),
-        x_(random_vector(call.result().columns, is_complex(call.scalar()), next_seed())),
+        workers_(platform::workers_to_read(operation::payload_bytes(call.operands()))),
+        x_(check::random_vector(call.result().columns, is_complex(call.scalar()), operation::next_seed())),
         before_(products_before()) {}
 
   Comparison compare() const override {

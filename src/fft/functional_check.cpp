@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numbers>
 #include <optional>
@@ -14,215 +12,24 @@
 
 #include "fft/execution.h"
 #include "fft/wave.h"
-#include "platform/threads.h"
-#include "platform/worker_pool.h"
+#include "fft/weighted_sums.h"
+#include "operation/amounts.h"
+#include "operation/check_numbers.h"
 
 namespace blastoff::fft {
 namespace {
 
 using operation::Comparison;
 using operation::Operand;
-using Number = Wave::Number;
+using operation::times;
 
 constexpr double epsilon_of_sums = std::numeric_limits<double>::epsilon();
-
-Number times(Number a, Number b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-
-/// A sum whose rounding errors are added up separately (A. Neumaier, ZAMM 54 (1974) 39).
-class Sum {
- public:
-  void add(double term) {
-    const double next = sum_ + term;
-    rest_ += std::abs(sum_) >= std::abs(term) ? (sum_ - next) + term : (term - next) + sum_;
-    sum_ = next;
-  }
-  double value() const { return sum_ + rest_; }
-
- private:
-  double sum_ = 0;
-  double rest_ = 0;
-};
-
-/// Sums over a part of an array.
-struct Sums {
-  Sum real, imaginary;  ///< of elements times weights
-  Sum squares;          ///< of the elements' squares
-  Sum shares;           ///< of the elements' squares times their shares
-
-  Number weighted() const { return {real.value(), imaginary.value()}; }
-};
-
-/// The weights of a line's elements, one block at a time.
-class LineWeights {
- public:
-  static constexpr std::int64_t block = 256;
-
-  struct Block {
-    std::array<double, block> real, imaginary, share;
-  };
-
-  /// weight(i) is the weight of element i, and share(i, weight) the share of its square.
-  template <class Weight, class Share>
-  LineWeights(std::int64_t length, const Weight& weight, const Share& share)
-      : length_(length), fill_([length, weight, share](Block& values, std::int64_t number) {
-          const std::int64_t first = number * block;
-          for (std::int64_t i = first; i < std::min(length, first + block); ++i) {
-            const auto at = static_cast<std::size_t>(i - first);
-            const Number value = weight(i);
-            values.real[at] = value.real();
-            values.imaginary[at] = value.imag();
-            values.share[at] = share(i, value);
-          }
-        }) {
-    if (length > max_kept) return;
-    blocks_.resize(static_cast<std::size_t>((length + block - 1) / block));
-    for (std::size_t b = 0; b < blocks_.size(); ++b) fill_(blocks_[b], static_cast<std::int64_t>(b));
-  }
-
-  std::int64_t length() const { return length_; }
-
-  const Block& at(std::int64_t number, Block& room) const {
-    if (!blocks_.empty()) return blocks_[static_cast<std::size_t>(number)];
-    fill_(room, number);
-    return room;
-  }
-
- private:
-  static constexpr std::int64_t max_kept = 1 << 16;
-
-  std::int64_t length_;
-  std::function<void(Block&, std::int64_t)> fill_;
-  std::vector<Block> blocks_;
-};
-
-/// A loop in which each step has a weight.
-struct WeightedLoop {
-  std::int64_t stride;
-  std::vector<Number> weights;
-};
-
-/// The input or the output, with the weights of the functionals.
-struct Side {
-  const void* address;
-  bool complex;
-  std::int64_t parts = 1;
-  std::int64_t part_stride = 0;
-  std::vector<WeightedLoop> loops;
-  std::int64_t line_stride;
-  LineWeights line;
-};
-
-template <class Real, bool complex>
-class Reader {
- public:
-  explicit Reader(const Side& side) : side_(side) {}
-
-  Sums part(std::int64_t number) {
-    sums_ = {};
-    read_loops(0, number * side_.part_stride, 1);
-    return sums_;
-  }
-
- private:
-  void read_loops(std::size_t depth, std::int64_t offset, Number weight) {
-    if (depth == side_.loops.size()) return read_line(offset, weight);
-    const WeightedLoop& loop = side_.loops[depth];
-    for (const Number factor : loop.weights) {
-      read_loops(depth + 1, offset, times(weight, factor));
-      offset += loop.stride;
-    }
-  }
-
-  void read_line(std::int64_t offset, Number weight) {
-    const std::int64_t step = side_.line_stride * (complex ? 2 : 1);
-    const auto* x = static_cast<const Real*>(side_.address) + offset * (complex ? 2 : 1);
-    const double share = std::norm(weight);
-    std::int64_t left = side_.line.length();
-    for (std::int64_t number = 0; left > 0; ++number, left -= LineWeights::block) {
-      const auto& weights = side_.line.at(number, room_);
-      double real = 0, imaginary = 0, squares = 0, shares = 0;
-      const auto count = static_cast<std::size_t>(std::min(left, LineWeights::block));
-      for (std::size_t i = 0; i < count; ++i, x += step) {
-        const auto re = static_cast<double>(x[0]);
-        double square = re * re;
-        real += weights.real[i] * re;
-        imaginary += weights.imaginary[i] * re;
-        if constexpr (complex) {
-          const auto im = static_cast<double>(x[1]);
-          square += im * im;
-          real -= weights.imaginary[i] * im;
-          imaginary += weights.real[i] * im;
-        }
-        squares += square;
-        shares += weights.share[i] * square;
-      }
-      const Number weighted = times(weight, {real, imaginary});
-      sums_.real.add(weighted.real());
-      sums_.imaginary.add(weighted.imag());
-      sums_.squares.add(squares);
-      sums_.shares.add(share * shares);
-    }
-  }
-
-  const Side& side_;
-  Sums sums_;
-  LineWeights::Block room_;
-};
-
-/// A thread reads at some 5 GB/s.
-constexpr double bytes_per_thread = 4 << 20;
-constexpr int max_threads = 8;
-
-std::unique_ptr<platform::WorkerPool> workers_for(const operation::Operation& operation) {
-  double bytes = 0;
-  for (const Operand& operand : operation.operands()) bytes += static_cast<double>(operand.payload_bytes());
-  const auto useful = static_cast<int>(std::min<double>(max_threads, bytes / bytes_per_thread));
-  const int threads = std::min(useful, platform::cpu_count());
-  return threads > 1 ? platform::create_worker_pool(threads - 1) : nullptr;
-}
-
-template <class Real, bool complex>
-std::vector<Sums> read(const Side& side, platform::WorkerPool* workers) {
-  std::vector<Sums> parts(static_cast<std::size_t>(side.parts));
-  const std::int64_t shares =
-      workers == nullptr ? 1 : std::min<std::int64_t>(side.parts, workers->workers() + std::int64_t{1});
-  const auto read_share = [&](std::size_t share) {
-    Reader<Real, complex> reader(side);
-    const auto number = static_cast<std::int64_t>(share);
-    for (std::int64_t i = number * side.parts / shares; i < (number + 1) * side.parts / shares; ++i)
-      parts[static_cast<std::size_t>(i)] = reader.part(i);
-  };
-  if (shares == 1)
-    read_share(0);
-  else
-    workers->run(static_cast<std::size_t>(shares), read_share);
-  return parts;
-}
-
-std::vector<Sums> read(const Side& side, Precision precision, platform::WorkerPool* workers) {
-  if (precision == Precision::f64)
-    return side.complex ? read<double, true>(side, workers) : read<double, false>(side, workers);
-  return side.complex ? read<float, true>(side, workers) : read<float, false>(side, workers);
-}
-
-double total(const std::vector<Sums>& parts, Sum Sums::*which) {
-  Sum sum;
-  for (const Sums& part : parts) sum.add((part.*which).value());
-  return sum.value();
-}
-
-std::uint64_t next_seed() {
-  static std::atomic<std::uint64_t> seed{1};
-  return seed.fetch_add(1, std::memory_order_relaxed);
-}
 
 /// The loops of a transform, and the waves along them.
 class Functionals {
  public:
   explicit Functionals(const Transform& transform) : transform_(transform) {
-    std::mt19937_64 engine(next_seed());
+    std::mt19937_64 engine(operation::next_seed());
     const auto dims = transform.dims.all();
     const auto batches = transform.batches.all();
     for (const Dimension& dim : dims) waves_.emplace_back(dim.length, transform.request.sign, engine);
@@ -369,7 +176,7 @@ class FunctionalCheck final : public operation::Verification {
   explicit FunctionalCheck(const operation::Operation& operation)
       : transform_(plan_of(operation).transform),
         result_(output_of(operation)),
-        workers_(workers_for(operation)),
+        workers_(platform::workers_to_read(operation::payload_bytes(operation.operands()))),
         functionals_(transform_) {
     const void* const input = input_of(operation).address;
     const std::vector<Sums> stored = read(functionals_.input(input), transform_.request.precision, workers_.get());

@@ -8,19 +8,17 @@
 #include <vector>
 
 #include "fft/execution.h"
+#include "operation/check_numbers.h"
 
 namespace blastoff::fft {
 namespace {
 
+using operation::times;
 using Number = std::complex<double>;
 using Numbers = std::vector<Number>;
 
 std::size_t index(std::int64_t i) {
   return static_cast<std::size_t>(i);
-}
-
-Number times(Number a, Number b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
 std::int64_t smallest_factor(std::int64_t n) {

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "operation/check_numbers.h"
+
 namespace blastoff::fft {
 
 /// The wave is w(k) = exp(2 pi i (m + u) k / n), where m < n is an integer, and u lies between 1/4 and 3/4. Because the
@@ -36,10 +38,6 @@ class Wave {
   };
   Angle angle(std::int64_t j) const;
 
-  /// A product without the test for NaN that std::complex makes.
-  static Number times(Number a, Number b) {
-    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-  }
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
   static constexpr std::int64_t fine_steps = 256;  // a power of 2, because each element needs a division by it
@@ -55,7 +53,7 @@ class Wave {
 };
 
 inline Wave::Number Wave::weight(std::int64_t k) const {
-  return times(coarse_weights_[index(k / fine_steps)], fine_weights_[index(k % fine_steps)]);
+  return operation::times(coarse_weights_[index(k / fine_steps)], fine_weights_[index(k % fine_steps)]);
 }
 
 inline Wave::Angle Wave::angle(std::int64_t j) const {
@@ -65,23 +63,24 @@ inline Wave::Angle Wave::angle(std::int64_t j) const {
   const bool mirrored = 2 * q + 1 > n_;
   const std::int64_t p = mirrored ? n_ - 1 - q : q;
   const auto& fine = mirrored ? fine_mirrored_angles_ : fine_angles_;
-  const Number e = times(coarse_angles_[index(p / fine_steps)], fine[index(p % fine_steps)]);
+  const Number e = operation::times(coarse_angles_[index(p / fine_steps)], fine[index(p % fine_steps)]);
   return {q, e.imag(), mirrored ? -e.real() : e.real()};
 }
 
 inline Wave::Number Wave::sum(std::int64_t j) const {
   const Angle phi = angle(j);
   const double cotangent = phi.cosine / phi.sine;
-  return times(half_turn_ * half_turn_.imag(), {cotangent, -1});
+  return operation::times(half_turn_ * half_turn_.imag(), {cotangent, -1});
 }
 
 inline Wave::Number Wave::half_sum(std::int64_t j) const {
   const Angle phi = angle(j);
   const Number e(phi.cosine, phi.sine);
   // If n is even, z^h is exp(i pi (q + u)) times z; if n is odd, times exp(i phi).
-  const Number power = times(phi.q % 2 == 0 ? half_turn_ : -half_turn_, n_ % 2 == 0 ? times(e, e) : e);
+  const Number power =
+      operation::times(phi.q % 2 == 0 ? half_turn_ : -half_turn_, n_ % 2 == 0 ? operation::times(e, e) : e);
   // 1 - z = -2 i sin phi exp(i phi)
-  return times(Number(1) - power, times(Number(0, 0.5), std::conj(e))) / phi.sine;
+  return operation::times(Number(1) - power, operation::times(Number(0, 0.5), std::conj(e))) / phi.sine;
 }
 
 }  // namespace blastoff::fft

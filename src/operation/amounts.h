@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 
 #include "operation/operation.h"
 
@@ -21,6 +22,13 @@ inline std::uint64_t part_bytes(const Operation& operation, bool (*counts)(Inten
   std::uint64_t bytes = 0;
   for (const Operand& operand : operation.operands())
     if (counts(operand.intent)) bytes += operand.part_bytes();
+  return bytes;
+}
+
+/// Bytes of whole matrices, even if only triangles of them are used.
+inline std::size_t payload_bytes(std::span<const Operand> operands) {
+  std::size_t bytes = 0;
+  for (const Operand& operand : operands) bytes += operand.payload_bytes();
   return bytes;
 }
 

@@ -21,4 +21,7 @@ class WorkerPool {
 };
 std::unique_ptr<WorkerPool> create_worker_pool(int workers, const char* name = "blastoff-copy");
 
+/// Workers for a check that reads so many bytes; nullptr if the calling thread should read them alone.
+std::unique_ptr<WorkerPool> workers_to_read(std::size_t bytes);
+
 }  // namespace blastoff::platform
