@@ -51,7 +51,7 @@ module blastoff_blocks
       blastoff_blocks_get_counters, blastoff_blocks_synchronize, blastoff_blocks_trim, blastoff_block_create, &
       blastoff_block_create_over, blastoff_block_destroy, blastoff_block_bytes, blastoff_block_acquire, &
       blastoff_block_release, blastoff_block_prefetch, blastoff_block_evict, blastoff_block_is_current, &
-      blastoff_block_newest, blastoff_contract
+      blastoff_block_newest, blastoff_block_store, blastoff_fill, blastoff_contract
 
   interface
     integer(c_int) function blastoff_blocks_devices() bind(c)
@@ -127,8 +127,18 @@ module blastoff_blocks
       import
       type(blastoff_block), value :: block
     end function
+    integer(c_int) function blastoff_block_store(block) bind(c)
+      import
+      type(blastoff_block), value :: block
+    end function
     type(c_ptr) function blastoff_blocks_message() bind(c)
       import
+    end function
+    integer(c_int) function blastoff_block_fill(block, element, value, place) bind(c)
+      import
+      type(blastoff_block), value :: block
+      integer(c_int), value :: element, place
+      type(c_ptr), value :: value
     end function
     integer(c_int) function blastoff_block_contract(element, alpha, a, b, beta, c, place) bind(c)
       import
@@ -146,6 +156,12 @@ module blastoff_blocks
     type(blastoff_block) :: block
     type(c_ptr) :: labels, extents
   end type
+
+  ! Sets all elements; see blastoff_block_fill(). value is real(c_double) for blastoff_double.
+  interface blastoff_fill
+    module procedure fill_double
+    module procedure fill_complex_double
+  end interface
 
   ! C = alpha A B + beta C; see blastoff_block_contract(). alpha and beta are real(c_double) for blastoff_double.
   interface blastoff_contract
@@ -166,6 +182,20 @@ contains
     do i = 1, size(letters)
       text(i:i) = letters(i)
     end do
+  end function
+
+  integer(c_int) function fill_double(block, value, place) result(status)
+    type(blastoff_block), intent(in) :: block
+    real(c_double), intent(in), target :: value
+    integer(c_int), intent(in) :: place
+    status = blastoff_block_fill(block, blastoff_double, c_loc(value), place)
+  end function
+
+  integer(c_int) function fill_complex_double(block, value, place) result(status)
+    type(blastoff_block), intent(in) :: block
+    complex(c_double_complex), intent(in), target :: value
+    integer(c_int), intent(in) :: place
+    status = blastoff_block_fill(block, blastoff_complex_double, c_loc(value), place)
   end function
 
   ! `labels_a` has one letter for each of `extents_a`, and so on.

@@ -158,6 +158,13 @@ int blastoff_block_prefetch(blastoff_block* block, int place);
  * removed when a device is short of memory. */
 int blastoff_block_evict(blastoff_block* block, int place);
 
+/* Writes the newest version of a block that will not be used for a while to a file, and frees the block's memory
+ * everywhere. The next acquisition reads it. The file is in the directory that the variable TMPDIR names, or in
+ * /var/tmp; it has no name there, and is gone when the process ends. Nobody may hold the block. Nothing happens to a
+ * block that has not been written, or that is over the program's memory. BLASTOFF_OUT_OF_MEMORY: the file cannot be
+ * written. */
+int blastoff_block_store(blastoff_block* block);
+
 /* Returns 1 if the newest version is at that place or on its way there; 0 if not, or if there is no such place. */
 int blastoff_block_is_current(blastoff_block* block, int place);
 
@@ -192,9 +199,15 @@ void blastoff_blocks_leave(int place);
 /* Sets blastoff_blocks_message() of this thread, and returns `status`. */
 int blastoff_blocks_fail(int status, const char* message);
 
-/* ---- Tensor contraction ----------------------------------------------------------------------------------------- */
+/* ---- Numbers ---------------------------------------------------------------------------------------------------- */
 
 enum blastoff_type { BLASTOFF_FLOAT = 0, BLASTOFF_DOUBLE = 1, BLASTOFF_COMPLEX_FLOAT = 2, BLASTOFF_COMPLEX_DOUBLE = 3 };
+
+/* Sets all elements of a block to `*value`, a number of type `type`, on `place`. The size of the block is a multiple of
+ * the type's. On a device the work is queued: use the block as after a release. */
+int blastoff_block_fill(blastoff_block* block, enum blastoff_type type, const void* value, int place);
+
+/* ---- Tensor contraction ----------------------------------------------------------------------------------------- */
 
 /* A block as a tensor. Each letter of `labels` names an index; the first index is contiguous in memory (as in Fortran).
  * `extents` has the length of each index. The labels "" mean a scalar. */

@@ -122,6 +122,27 @@ class Acquired {
   void* stream_ = nullptr;
 };
 
+namespace detail {
+template <class T>
+struct TypeOf;
+template <>
+struct TypeOf<float> {
+  static constexpr blastoff_type value = BLASTOFF_FLOAT;
+};
+template <>
+struct TypeOf<double> {
+  static constexpr blastoff_type value = BLASTOFF_DOUBLE;
+};
+template <>
+struct TypeOf<std::complex<float>> {
+  static constexpr blastoff_type value = BLASTOFF_COMPLEX_FLOAT;
+};
+template <>
+struct TypeOf<std::complex<double>> {
+  static constexpr blastoff_type value = BLASTOFF_COMPLEX_DOUBLE;
+};
+}  // namespace detail
+
 /// Owns a block. An empty one (default-made, or moved from) must not be used.
 class Block {
  public:
@@ -152,8 +173,16 @@ class Block {
   Acquired write(int place = host, void* stream = nullptr) { return acquire(place, Access::write, stream); }
   Acquired update(int place = host, void* stream = nullptr) { return acquire(place, Access::update, stream); }
 
+  /// Sets all elements, which are float, double or their complex numbers.
+  template <class T>
+  void fill(T value, int place = host) {
+    check(blastoff_block_fill(block_, detail::TypeOf<T>::value, &value, place));
+  }
+
   void prefetch(int place) { check(blastoff_block_prefetch(block_, place)); }
   void evict(int place) { check(blastoff_block_evict(block_, place)); }
+  /// To a file, until it is used.
+  void store() { check(blastoff_block_store(block_)); }
   bool is_current(int place) const { return blastoff_block_is_current(block_, place) != 0; }
   int newest() const { return blastoff_block_newest(block_); }
   std::size_t bytes() const { return blastoff_block_bytes(block_); }
@@ -209,27 +238,6 @@ class Tensor {
   std::string labels_;
   std::vector<long long> extents_;
 };
-
-namespace detail {
-template <class T>
-struct TypeOf;
-template <>
-struct TypeOf<float> {
-  static constexpr blastoff_type value = BLASTOFF_FLOAT;
-};
-template <>
-struct TypeOf<double> {
-  static constexpr blastoff_type value = BLASTOFF_DOUBLE;
-};
-template <>
-struct TypeOf<std::complex<float>> {
-  static constexpr blastoff_type value = BLASTOFF_COMPLEX_FLOAT;
-};
-template <>
-struct TypeOf<std::complex<double>> {
-  static constexpr blastoff_type value = BLASTOFF_COMPLEX_DOUBLE;
-};
-}  // namespace detail
 
 /// C = alpha A B + beta C at `place`, for float, double and their complex numbers.
 template <class T>

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "blocks/contraction.h"
+#include "blocks/fill.h"
 #include "platform/errno_guard.h"
 #include "platform/threads.h"
 #include "runtime/block_engine.h"
@@ -111,6 +112,12 @@ blastoff::blas::Scalar scalar_of(blastoff_type type) {
     case BLASTOFF_COMPLEX_DOUBLE: return Scalar::z;
   }
   return Scalar::d;
+}
+
+Status check_type(blastoff_type type) {
+  const int number = static_cast<int>(type);
+  if (number >= BLASTOFF_FLOAT && number <= BLASTOFF_COMPLEX_DOUBLE) return {};
+  return bad_argument(fmt::format("type {}; 0 (float) to 3 (complex double) are accepted", number));
 }
 
 Status check_tensor(const blastoff_tensor* tensor, const char* name) {
@@ -317,6 +324,13 @@ extern "C" {
   });
 }
 
+[[gnu::visibility("default")]] int blastoff_block_store(blastoff_block* block) {
+  return run([&](const blocks::Engine&) -> Status {
+    if (auto ok = check_block(block); !ok) return ok;
+    return block->store();
+  });
+}
+
 [[gnu::visibility("default")]] int blastoff_block_evict(blastoff_block* block, int place) {
   return run([&](const blocks::Engine& engine) -> Status {
     if (auto ok = check_place(engine, block, place); !ok) return ok;
@@ -344,6 +358,16 @@ extern "C" {
   return newest;
 }
 
+[[gnu::visibility("default")]] int blastoff_block_fill(blastoff_block* block, blastoff_type type, const void* value,
+                                                       int place) {
+  return run([&](blocks::Engine& engine) -> Status {
+    if (auto ok = check_place(engine, block, place); !ok) return ok;
+    if (auto ok = check_type(type); !ok) return ok;
+    if (value == nullptr) return bad_argument("value is NULL");
+    return blocks::fill(engine, *block, value, blastoff::blas::element_size(scalar_of(type)), place);
+  });
+}
+
 [[gnu::visibility("default")]] int blastoff_block_contract(blastoff_type type, const void* alpha,
                                                            const blastoff_tensor* a, const blastoff_tensor* b,
                                                            const void* beta, const blastoff_tensor* c, int place) {
@@ -351,8 +375,7 @@ extern "C" {
     if (alpha == nullptr || beta == nullptr) return bad_argument("alpha or beta is NULL");
     const auto first = coefficient(type, alpha);
     const auto second = coefficient(type, beta);
-    if (!first || !second)
-      return bad_argument(fmt::format("type {}; 0 (float) to 3 (complex double) are accepted", static_cast<int>(type)));
+    if (!first || !second) return check_type(type);
     for (const auto& [tensor, name] : {std::pair{a, "A"}, std::pair{b, "B"}, std::pair{c, "C"}})
       if (auto ok = check_tensor(tensor, name); !ok) return ok;
     if (auto ok = check_place(engine, c->block, place); !ok) return ok;

@@ -30,6 +30,7 @@ Block::Block(Engine& engine, std::size_t bytes, std::unique_ptr<ProgramMemory> m
 
 Block::~Block() {
   const std::lock_guard lock(mutex_);  // of one who evicts it
+  drop_stored();
   for (int place = host_place; place < engine_.devices(); ++place) drop(place);
 }
 
@@ -45,7 +46,7 @@ bool Block::current(int place) {
 bool Block::current_elsewhere(int not_at) {
   for (int place = host_place; place < engine_.devices(); ++place)
     if (place != not_at && current(place)) return true;
-  return false;
+  return stored_.has_value();
 }
 
 /// A device that copies directly first: its link is at least as fast as that to the host. Then the host, through which
@@ -160,6 +161,7 @@ void Block::hold(int place, Access access) {
   for (Place& other : places_)
     if (&other != &at(place)) other.stale.add(whole());
   at(place).stale.clear();
+  drop_stored();
 }
 
 Status Block::release(int place, device::Queue* queue) {
@@ -213,6 +215,7 @@ void Block::end_hold(int place) {
 void Block::forget() {
   const std::lock_guard lock(mutex_);
   defined_ = false;
+  drop_stored();
 }
 
 Status Block::prefetch(int place) {

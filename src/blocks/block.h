@@ -63,6 +63,7 @@ class Block {
 
   Status prefetch(int place);
   Status evict(int place);
+  Status store();
   bool is_current(int place);
   int newest();
 
@@ -125,18 +126,21 @@ class Block {
   void end_hold(int place);
   device::Result<Point> record(int place, device::Queue& queue);
   void drop(int place);
+  Status restore();
+  void drop_stored();
   tl::unexpected<Error> failed(int place, const device::Error& error);
 
   Engine& engine_;
   const std::size_t bytes_;
   const std::unique_ptr<ProgramMemory> program_;
   std::mutex mutex_;
-  std::vector<Place> places_;  // the host, then the devices
-  bool defined_ = false;       // something was written
-  bool torn_ = false;          // the program wrote its memory while the newest version was elsewhere
-  std::optional<int> writer_;  // place of the one who holds it for writing
-  int readers_ = 0;            // at all places
-  std::vector<Part> parts_;    // of the latest copy to the host, while it is read there
+  std::vector<Place> places_;             // the host, then the devices
+  bool defined_ = false;                  // something was written
+  bool torn_ = false;                     // the program wrote its memory while the newest version was elsewhere
+  std::optional<platform::Span> stored_;  // where the newest version is in the engine's file
+  std::optional<int> writer_;             // place of the one who holds it for writing
+  int readers_ = 0;                       // at all places
+  std::vector<Part> parts_;               // of the latest copy to the host, while it is read there
 };
 
 }  // namespace blastoff::blocks

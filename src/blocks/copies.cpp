@@ -26,6 +26,9 @@ device::Block run_of(std::size_t bytes) {
 /// Starts what makes the place current.
 Status Block::bring(int place) {
   if (!defined_ || at(place).stale.empty()) return {};
+  if (stored_ && !source(place)) {
+    if (auto ok = restore(); !ok || place == host_place) return ok;
+  }
   const auto from = source(place);
   if (!from) return failure(ErrorKind::device_lost, "the newest version of a block was on a device that has failed");
   if (is_direct(place, *from)) {

@@ -11,6 +11,7 @@
 #include "blocks/site.h"
 #include "device/direct_copies.h"
 #include "operation/host.h"
+#include "platform/scratch_file.h"
 
 namespace blastoff::blocks {
 
@@ -61,6 +62,7 @@ class Engine {
 
   // For blocks and contractions:
   device::DirectCopies& direct_copies() { return direct_copies_; }
+  platform::ScratchFile& scratch_file() { return scratch_file_; }
   Site& site(int place) { return *sites_[static_cast<std::size_t>(place)]; }
   /// Page-locked if possible.
   device::Result<device::PooledMemory> host_memory(std::size_t bytes);
@@ -79,6 +81,7 @@ class Engine {
   mutable std::mutex mutex_;
   Options options_;
   device::MemoryPool plain_;
+  platform::ScratchFile scratch_file_;
   std::unique_ptr<device::MemoryPool> pinned_;  // null without a device
   std::vector<std::unique_ptr<Site>> sites_;
 };

@@ -1,8 +1,10 @@
 // Blocks in C++: owners, guards, exceptions, options, and threads that share blocks.
 #include "blastoff/blocks.hpp"
 
+#include <algorithm>
 #include <complex>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -62,6 +64,79 @@ void owners_and_guards(int place) {
   CHECK(status_of([&] { Tensor(other, "ij", {1}); }) == BLASTOFF_BAD_ARGUMENT);
   other.destroy();
   CHECK(!other);
+}
+
+template <class T>
+bool all_are(Block& block, T value) {
+  auto home = block.read();
+  const T* const numbers = home.as<T>();
+  return std::all_of(numbers, numbers + block.bytes() / sizeof(T), [&](T number) { return number == value; });
+}
+
+void numbers(int place) {
+  for (const int there : {place, blastoff::host}) {
+    for (const std::size_t count : {1, 2, 3, 1000}) {
+      Block block = Block::of<double>(count);
+      block.fill(2.5, there);
+      CHECK(block.is_current(there) && all_are(block, 2.5));
+      block.fill(0.0, there);
+      CHECK(all_are(block, 0.0));
+    }
+    Block complex = Block::of<std::complex<double>>(77);
+    complex.fill(std::complex<double>(1, -2), there);
+    CHECK(all_are(complex, std::complex<double>(1, -2)));
+    complex.fill(3.0F, there);
+    CHECK(all_are(complex, 3.0F));
+    Block odd = Block(12);
+    CHECK(status_of([&] { odd.fill(1.0, there); }) == BLASTOFF_BAD_ARGUMENT);
+    odd.fill(1.0F, there);
+    auto reader = odd.read();
+    CHECK(status_of([&] { odd.fill(1.0F, there); }) == BLASTOFF_CONFLICT);
+  }
+  const double value = 1;
+  Block block = Block::of<double>(1);
+  CHECK(blastoff_block_fill(block.handle(), static_cast<blastoff_type>(7), &value, place) == BLASTOFF_BAD_ARGUMENT);
+  CHECK(blastoff_block_fill(block.handle(), BLASTOFF_DOUBLE, nullptr, place) == BLASTOFF_BAD_ARGUMENT);
+}
+
+void in_a_file(int place) {
+  std::vector<Block> blocks;
+  for (int i = 0; i < 20; ++i) {
+    blocks.push_back(Block::of<double>(static_cast<std::size_t>(1000 + 100 * (i % 5))));
+    blocks.back().fill(1.0 + i, i % 2 == 0 ? place : blastoff::host);
+    if (i == 0) {
+      setenv("TMPDIR", "/no/such/directory", 1);
+      CHECK(status_of([&] { blocks[0].store(); }) == BLASTOFF_OUT_OF_MEMORY);
+      CHECK(all_are(blocks[0], 1.0));
+      setenv("TMPDIR", "/tmp", 1);
+    }
+    blocks.back().store();
+    CHECK(!blocks.back().is_current(place) && !blocks.back().is_current(blastoff::host));
+  }
+  for (int i = 0; i < 20; i += 2) blocks[static_cast<std::size_t>(i)].fill(100.0 + i, place);  // it gives room back
+  for (int i = 0; i < 20; ++i) {
+    Block& block = blocks[static_cast<std::size_t>(i)];
+    block.store();
+    block.store();
+    CHECK(all_are(block, i % 2 == 0 ? 100.0 + i : 1.0 + i));
+    block.store();
+    {
+      auto there = block.read(place);
+      CHECK(status_of([&] { block.store(); }) == BLASTOFF_CONFLICT);
+    }
+    block.evict(blastoff::host);
+    CHECK(all_are(block, i % 2 == 0 ? 100.0 + i : 1.0 + i));
+    block.store();
+    block.update().as<double>()[0] = -1;
+    CHECK(block.read().as<double>()[0] == -1 && block.read().as<double>()[1] >= 1);
+  }
+  Block empty = Block::of<double>(1);
+  empty.store();
+  CHECK(status_of([&] { empty.read(); }) == BLASTOFF_NOTHING_THERE);
+  double mine = 3;
+  Block over = Block::over(&mine, sizeof mine);
+  over.store();
+  CHECK(over.read().as<double>() == &mine && mine == 3);
 }
 
 void operations(int place) {
@@ -161,6 +236,8 @@ int main() {
   const int devices = blastoff::devices();
   const int place = devices > 0 ? 0 : blastoff::host;
   owners_and_guards(place);
+  numbers(place);
+  in_a_file(place);
   operations(place);
   ring<double>(place);
   ring<float>(place);

@@ -41,6 +41,10 @@ program blocks
   call c_f_pointer(address, matrix, [n, n])
   right = right .and. all(abs(matrix - (2 * matmul(a, mine) - matmul(a, b))) < 1d-9)
   call check(blastoff_block_release(result, blastoff_host, c_null_ptr), 'release')
+  call check(blastoff_fill(result, 2.5d0, place), 'fill')
+  call check(blastoff_block_acquire(result, blastoff_host, blastoff_read, c_null_ptr, address), 'acquire')
+  right = right .and. all(matrix == 2.5d0)
+  call check(blastoff_block_release(result, blastoff_host, c_null_ptr), 'release')
   status = blastoff_block_release(result, blastoff_host, c_null_ptr)
   right = right .and. status == blastoff_not_held
   text = blastoff_blocks_text()
