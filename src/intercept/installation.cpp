@@ -74,7 +74,7 @@ void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded)
   const platform::Stopwatch stopwatch;
   const char* const path = file_of(object);
   std::optional<ObjectFile> file;
-  if (may_name_routine(path))
+  if (counted::any() || may_name_routine(path))
     if (auto opened = ObjectFile::open(path)) file = std::move(*opened);
   BlasFunctions found;
   Library* to_ask = nullptr;

@@ -254,6 +254,7 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   decide::PredictedSeconds predicted;
   const bool understood = parsed && parsed->supported;
   const Operation operation = understood ? parsed->make_operation() : Operation();
+  GatheredSolve* const gathered = GatheredSolve::running();
   if (parsed && parsed->valid && !understood) {
     record.flops = parsed->flops;
     record.volume = parsed->volume;
@@ -268,11 +269,10 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
     record.refusal = Refusal::rounding;
   else if (Process::is_switched_off())
     record.refusal = Refusal::switched_off;
-  else if (!Process::instance().offloads(intercepted.routine_id()))
+  else if (gathered == nullptr && !Process::instance().offloads(intercepted.routine_id()))
     record.refusal = Refusal::left_out;
-  else if (GatheredSolve::running() == nullptr)  // the gathered problem has been judged already
+  else if (gathered == nullptr)  // the gathered problem has been judged already
     record.refusal = judge(operation, predicted);
-  GatheredSolve* const gathered = GatheredSolve::running();
   const bool judged = understood && parsed->valid && !parsed->trivial && gathered == nullptr;
   Traced traced(operation, intercepted.caller, judged && record.refusal != Refusal::below_min_size);
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();

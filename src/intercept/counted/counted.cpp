@@ -136,6 +136,10 @@ void begin(Families families, double (*recorded_seconds)()) {
   counted_families = families;
 }
 
+bool any() {
+  return sums != nullptr;
+}
+
 void add_functions(const ObjectFile& file, BlasFunctions& found) {
   if (sums == nullptr || hands_on_to_another(file)) return;
   std::set<std::uint64_t> taken;

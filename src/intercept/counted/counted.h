@@ -21,6 +21,9 @@ struct Families {
 /// others.
 void begin(Families families, double (*recorded_seconds)());
 
+/// Whether any functions are counted.
+bool any();
+
 /// Adds the functions of an object that are to be counted, if any are, and are not among `found`.
 void add_functions(const ObjectFile& file, BlasFunctions& found);
 
