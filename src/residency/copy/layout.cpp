@@ -72,9 +72,9 @@ Layout lay_out(const operation::Operation& call, std::size_t panel_bytes) {
 std::size_t suitable_panel_bytes(const operation::Operation& call, std::size_t max_result) {
   constexpr std::size_t not_worth_cutting = 16 * mebibyte;
   constexpr std::size_t per_panel = 24 * mebibyte;
-  // At the end of each panel the copying threads meet. Many panels are worth that where there are results to bring home
-  // meanwhile.
-  constexpr std::size_t result_per_panel = 4 * mebibyte;
+  // At the end of each panel the copying threads meet, and the loads of a short panel are small. Many panels are worth
+  // that where there are results to bring home meanwhile.
+  constexpr std::size_t result_per_panel = 16 * mebibyte;
   constexpr std::size_t few = 8;
   const std::size_t result = call.result_bytes();
   std::size_t home = 0;
