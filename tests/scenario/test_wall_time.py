@@ -18,6 +18,7 @@ sys.path.insert(0, str(offload.ROOT / "python"))
 
 from blastoff.job import reading
 from blastoff.job.processes import Job
+from blastoff.job.view import words
 
 ROUNDS, SIZE = 4, 300
 CPU_RATE = 5e8
@@ -93,3 +94,9 @@ def test_nothing_is_claimed_where_the_cpu_was_not_timed_until_a_run_without_a_de
     assert wall["cost_seconds"] > 0, "the launcher has to start, too"
     assert wall["cpu_run"]["runs"] == 1 and wall["cpu_run"]["in_calls"] <= wall["cpu_run"]["seconds"] == later.verdict.cpu_run
     assert first.processes[0].report["wall"]["cpu_run"] is None and first.verdict.cpu_run == 0
+
+    own = tmp_path / "own.json"
+    options = ["--device=simulated", "--summary=each", f"--report={own}", "--min-size=0", "--decide=time"]
+    done = offload.run([*FEW_CORES, offload.COMMAND, "run", *options, "--", *command], env=offload.environment(**cache))
+    said = words.verdict(reading.read_job([str(own)]))
+    assert "(on the CPU it took " in said and said in done.stderr, "the process itself and its report say the same"
