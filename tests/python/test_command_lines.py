@@ -18,7 +18,7 @@ from pages.command_lines import Line, blocks, unknown
 PAGES = [offload.ROOT / "README.md", *sorted((offload.ROOT / "docs").rglob("*.md"))]
 PROGRAMS = Path(__file__).parent / "pages"
 EVERY = "BLASTOFF_TEST_EVERY_COMMAND" in os.environ
-LONG = ("blastoff lab",)
+LONG = ("blastoff lab", "blastoff calibrate")
 """Commands that take more than a second or two: only in the long set."""
 ANSWERS = {"blastoff doctor": 1, "blastoff inspect": 1, "blastoff top": 2, "blastoff run --policy cpy": 2}
 """Their status for an answer that is no failure, such as: there is no GPU, the run has ended, or a value is wrong."""
