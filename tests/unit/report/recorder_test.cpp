@@ -184,7 +184,9 @@ TEST_F(RecorderTest, ComparesWallTimeWithWhatTheCpuHasBeenMeasuredToTake) {
   EXPECT_EQ(sums.known_flops, 200) << "of the device";
   EXPECT_EQ(sums.lost, 1U);
   EXPECT_EQ(sums.lost_seconds, 0.125);
-  const Verdict found = verdict(counted, sums, 0.125);
+  Context context;
+  context.cost_seconds = 0.125;
+  const Verdict found = verdict(counted, sums, context);
   EXPECT_EQ(found.saved, 1);
   EXPECT_TRUE(found.alike);
   EXPECT_FALSE(found.known()) << "a third of the operations on the device is not known";
@@ -204,7 +206,7 @@ Verdict verdict_on_threads(double share, double seconds, double seconds_of_other
   add_call(seconds);
   std::thread(add_call, seconds_of_other).join();
   const Totals counted = totals();
-  return verdict(counted, sum_over_routines(counted), 0);
+  return verdict(counted, sum_over_routines(counted), Context());
 }
 
 TEST_F(RecorderTest, SavesWhatTheBusiestThreadSaves) {
@@ -224,9 +226,33 @@ TEST_F(RecorderTest, CallsThatAreNotTimedTakeAsLongWithoutUs) {
   add_untimed({.routine = record.routine, .refusal = Refusal::cpu_faster, .seconds = 4, .wall_seconds = 4});
   const Totals counted = totals();
   EXPECT_EQ(counted.busiest_cpu_seconds, 12);
-  const Verdict found = verdict(counted, sum_over_routines(counted), 0);
+  const Verdict found = verdict(counted, sum_over_routines(counted), Context());
   EXPECT_EQ(found.saved, 7);
   EXPECT_TRUE(found.alike);
+}
+
+TEST_F(RecorderTest, ComparesWithEarlierRunsOnTheCpuThatDidTheSameWork) {
+  Record record = offloaded_record();
+  record.wall_seconds = 5;
+  record.flops = 100;
+  add(record);
+  const auto found = [](double elapsed, int rank = -1, double flops = 100) {
+    Context context;
+    context.rank = rank;
+    context.elapsed_seconds = elapsed;
+    context.cost_seconds = 0.5;
+    context.cpu_run = EarlierRun{.flops = flops, .seconds = 30, .in_calls = 20, .runs = 1};
+    const Totals counted = totals();
+    return verdict(counted, sum_over_routines(counted), context);
+  };
+  EXPECT_EQ(found(15).saved, 15) << "the rest of the program takes as long as on the CPU";
+  EXPECT_EQ(found(15).cpu_run, 30);
+  EXPECT_TRUE(found(15).known()) << "though no call of it was timed on the CPU";
+  EXPECT_EQ(found(17).saved, 13);
+  EXPECT_EQ(found(40).saved, 9.5) << "it is slower by no more than the calls and Blastoff's own work take";
+  EXPECT_EQ(found(12).saved, 15) << "that it is faster is no merit of the device";
+  EXPECT_EQ(found(12, 0).saved, 18) << "unless ranks wait less for each other";
+  EXPECT_EQ(found(15, -1, 102).cpu_run, 0);
 }
 
 TEST_F(RecorderTest, SavesMoreWhereThreadsWouldWaitForEachOther) {
