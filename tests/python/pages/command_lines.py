@@ -12,8 +12,8 @@ COMMANDS = re.compile(
 )
 LIKE_A_COMMAND = re.compile(r"[./~]*[a-z][\w+./-]*(?: \S|$)")
 """How a command begins: a word in small letters, and one blank. Output has colons or columns there, and code has brackets."""
-NO_COMMANDS = re.compile(r"import \w+$|interface$|call \S+$")
-"""What begins so in Python and Fortran."""
+NO_COMMANDS = re.compile(r"import \w+$|interface$|call \S+$|const ")
+"""What begins so in Python, Fortran and C++."""
 ASSIGNMENT = re.compile(r"[A-Z_]+=\S*$")
 NEEDS = ("a GPU", "two GPUs", "root", "a cluster", "an installation", "internet", "a C shell", "a fish shell", "a network", "emulation")
 MARK = re.compile(rf"\bneeds? (?:{'|'.join(NEEDS)})\b|\btakes? (?:\w+ )?(?:minutes|hours)\b", re.IGNORECASE)
