@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "device/cuda/cublas/api.h"
 #include "device/cuda/search_path.h"
 #include "platform/failure.h"
 
@@ -68,6 +69,12 @@ std::string not_found(const LibraryFile& file, const std::string& cuda_path,
 
 }  // namespace
 
+LibraryFile file_for(int driver_version, const char* title, const char* name, LibraryRelease of_cuda_13,
+                     const char* package_of_cuda_13, LibraryRelease of_cuda_12, const char* package_of_cuda_12) {
+  if (driver_version < 13000) return {title, name, {std::move(of_cuda_12)}, package_of_cuda_12};
+  return {title, name, {std::move(of_cuda_13), std::move(of_cuda_12)}, package_of_cuda_13};
+}
+
 Result<void*> open_library(const LibraryFile& file, const std::string& cuda_path) {
   Search search(file);
   void* library = search.open_in_any(library_directories(cuda_path));
@@ -98,6 +105,21 @@ bool exists(const std::string& path) {
 std::string path_of(void* symbol, const char* otherwise) {
   Dl_info info{};
   return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : otherwise;
+}
+
+Error too_old(void* library, const char* known, const char* missing, const char* needed) {
+  return {ErrorKind::unavailable, fmt::format("{} lacks {}: {} or newer is needed",
+                                              path_of(dlsym(library, known), "the library"), missing, needed)};
+}
+
+std::string version_text(const char* title, int (*number)(int which, int* value)) {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  number(api::property_major, &major);
+  number(api::property_minor, &minor);
+  number(api::property_patch, &patch);
+  return fmt::format("{} {}.{}.{}", title, major, minor, patch);
 }
 
 }  // namespace blastoff::device::cuda

@@ -23,6 +23,11 @@ struct LibraryFile {
   const char* package;                   ///< the Python wheel that contains it
 };
 
+/// What a library is called for a driver of this version, as cuDriverGetVersion gives it: 12040 for CUDA 12.4. A newer
+/// driver runs the releases of CUDA 13 and of CUDA 12.
+LibraryFile file_for(int driver_version, const char* title, const char* name, LibraryRelease of_cuda_13,
+                     const char* package_of_cuda_13, LibraryRelease of_cuda_12, const char* package_of_cuda_12);
+
 /// Opens the library: from `cuda_path`, as the program has loaded it already, from the loader's search path, or from
 /// the places in search_path.h. It stays loaded for good. The error is one line: where it was looked for, and what to
 /// do.
@@ -42,5 +47,11 @@ void resolve(void* library, const char* symbol, Function*& function, const char*
   function = reinterpret_cast<Function*>(dlsym(library, symbol));
   if (function == nullptr && missing == nullptr) missing = symbol;
 }
+
+/// The error of an opened library that lacks a function. `known`: a function that it has. `needed`: "cuFFT 11.0".
+Error too_old(void* library, const char* known, const char* missing, const char* needed);
+
+/// "cuBLAS 13.0.2", by the library's function that tells one number of its version.
+std::string version_text(const char* title, int (*number)(int which, int* value));
 
 }  // namespace blastoff::device::cuda

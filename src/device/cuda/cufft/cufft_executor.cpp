@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/cuda/cufft/plan_cache.h"
+#include "device/cuda/library_file.h"
 #include "device/cuda/scale_kernel.h"
 #include "fft/execution.h"
 
@@ -142,7 +143,7 @@ class CufftLibrary final : public ExecutorLibrary {
  public:
   explicit CufftLibrary(const api::Cufft& cufft) : cufft_(cufft) {}
 
-  std::string version() const override { return version_text(cufft_); }
+  std::string version() const override { return version_text("cuFFT", cufft_.cufftGetProperty); }
 
   Result<std::unique_ptr<Executor>> create(const ExecutorStream& stream) const override {
     return std::make_unique<CufftExecutor>(cufft_, stream, scale_kernel(stream.context));

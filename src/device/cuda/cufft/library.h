@@ -23,7 +23,4 @@ struct Cufft {
 /// The libcufft that fits the driver; see open_library(). Stays loaded for good.
 Result<api::Cufft> load_cufft(const LibrarySearch& search);
 
-/// "cuFFT 12.0.0".
-std::string version_text(const api::Cufft& cufft);
-
 }  // namespace blastoff::device::cuda

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/cuda/cusolver/library.h"
+#include "device/cuda/library_file.h"
 #include "device/cuda/cusolver/solver.h"
 #include "device/cuda/cusolver/task.h"
 
@@ -130,7 +131,7 @@ class CusolverLibrary final : public ExecutorLibrary {
  public:
   explicit CusolverLibrary(Libraries libraries) : libraries_(std::move(libraries)) {}
 
-  std::string version() const override { return version_text(libraries_.cusolver); }
+  std::string version() const override { return version_text("cuSOLVER", libraries_.cusolver.cusolverGetProperty); }
 
   Result<std::unique_ptr<Executor>> create(const ExecutorStream& stream) const override {
     if (stream.kernel == nullptr) {

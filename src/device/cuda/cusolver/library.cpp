@@ -1,32 +1,19 @@
 #include "device/cuda/cusolver/library.h"
 
-#include <fmt/format.h>
-
 #include "blas/types.h"
 #include "device/cuda/library_file.h"
 
 namespace blastoff::device::cuda {
-namespace {
-
-/// The number in the file's name is the CUDA version minus one.
-LibraryFile cusolver_file(int driver_version) {
-  const bool any = driver_version >= 13000;
-  LibraryFile file{
-      .title = "cuSOLVER",
-      .name = "libcusolver",
-      .releases = {{11, {"libnvJitLink.so.12", "libcublasLt.so.12", "libcublas.so.12", "libcusparse.so.12"}}},
-      .package = any ? "nvidia-cusolver" : "nvidia-cusolver-cu12"};
-  if (any) {
-    const LibraryRelease newer{12, {"libnvJitLink.so.13", "libcublasLt.so.13", "libcublas.so.13", "libcusparse.so.12"}};
-    file.releases.insert(file.releases.begin(), newer);
-  }
-  return file;
-}
-
-}  // namespace
 
 Result<api::Cusolver> load_cusolver(const LibrarySearch& search) {
-  const auto opened = open_library(cusolver_file(search.driver_version), search.cuda_path);
+  // The number in the file's name is the CUDA version minus one.
+  const auto opened =
+      open_library(file_for(search.driver_version, "cuSOLVER", "libcusolver",
+                            {12, {"libnvJitLink.so.13", "libcublasLt.so.13", "libcublas.so.13", "libcusparse.so.12"}},
+                            "nvidia-cusolver",
+                            {11, {"libnvJitLink.so.12", "libcublasLt.so.12", "libcublas.so.12", "libcusparse.so.12"}},
+                            "nvidia-cusolver-cu12"),
+                   search.cuda_path);
   if (!opened) return tl::unexpected(opened.error());
   void* const library = *opened;
 
@@ -44,19 +31,7 @@ Result<api::Cusolver> load_cusolver(const LibrarySearch& search) {
   BLASTOFF_CUSOLVER_ROUTINES(BLASTOFF_RESOLVE)
 #undef BLASTOFF_RESOLVE
   if (missing == nullptr) return cusolver;
-  return tl::unexpected(
-      Error{ErrorKind::unavailable, fmt::format("{} lacks {}: cuSOLVER 11.4 (CUDA 12.0) or newer is needed",
-                                                path_of(dlsym(library, "cusolverDnCreate"), "libcusolver"), missing)});
-}
-
-std::string version_text(const api::Cusolver& cusolver) {
-  int major = 0;
-  int minor = 0;
-  int patch = 0;
-  cusolver.cusolverGetProperty(api::property_major, &major);
-  cusolver.cusolverGetProperty(api::property_minor, &minor);
-  cusolver.cusolverGetProperty(api::property_patch, &patch);
-  return fmt::format("cuSOLVER {}.{}.{}", major, minor, patch);
+  return tl::unexpected(too_old(library, "cusolverDnCreate", missing, "cuSOLVER 11.4 (CUDA 12.0)"));
 }
 
 }  // namespace blastoff::device::cuda

@@ -41,7 +41,4 @@ struct Cusolver {
 /// The libcusolver that fits the driver; see open_library(). Stays loaded for good.
 Result<api::Cusolver> load_cusolver(const LibrarySearch& search);
 
-/// "cuSOLVER 12.0.4".
-std::string version_text(const api::Cusolver& cusolver);
-
 }  // namespace blastoff::device::cuda
