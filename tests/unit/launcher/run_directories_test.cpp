@@ -15,6 +15,7 @@
 #include "launcher/membership.h"
 #include "platform/folder.h"
 #include "platform/living.h"
+#include "temporary_folder.h"
 
 namespace blastoff::launcher {
 namespace {
@@ -23,12 +24,7 @@ namespace fs = std::filesystem;
 
 class RunDirectories : public ::testing::Test {
  protected:
-  RunDirectories() {
-    std::string name = ::testing::TempDir() + "runs-XXXXXX";
-    folder_ = mkdtemp(name.data());
-    places_ = {{made("memory")}, {made("disk")}};
-  }
-  ~RunDirectories() override { fs::remove_all(folder_); }
+  RunDirectories() { places_ = {{made("memory")}, {made("disk")}}; }
 
   std::string made(const std::string& name) const {
     fs::create_directory(folder_ + "/" + name);
@@ -37,7 +33,8 @@ class RunDirectories : public ::testing::Test {
   std::size_t number_in_memory() const { return platform::names_in(places_.memory[0]).size(); }
   std::size_t number_on_disk() const { return platform::names_in(places_.disk[0]).size(); }
 
-  std::string folder_;
+  const support::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path;
   Places places_;
 };
 

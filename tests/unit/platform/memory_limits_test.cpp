@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "platform/process.h"
+#include "temporary_folder.h"
 
 namespace blastoff::platform {
 namespace {
@@ -19,19 +20,13 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20;
 /// Simulates control groups by files.
 class MemoryOfGroups : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/groups-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    root_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-
   void limit(const std::string& file, const std::string& text) const {
     std::filesystem::create_directories((root_ + file).substr(0, (root_ + file).rfind('/')));
     std::ofstream(root_ + file) << text << "\n";
   }
 
-  std::string root_;
+  const support::TemporaryFolder folder_;
+  const std::string root_ = folder_.path;
 };
 
 TEST_F(MemoryOfGroups, TheLeastOnTheWayUp) {

@@ -16,6 +16,7 @@
 
 #include "platform/pci.h"
 #include "platform/threads.h"
+#include "temporary_folder.h"
 
 namespace blastoff::platform {
 namespace {
@@ -26,15 +27,8 @@ constexpr std::chrono::hours for_ever{1};  // no test takes that long
 
 class PeersTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = ::testing::TempDir() + "/peers-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    directory_ = name;
-  }
-
   void TearDown() override {
     for (const pid_t child : children_) end(child);
-    std::filesystem::remove_all(directory_);
   }
 
   /// Starts a process that runs `what`, sends its result as a byte, and stays alive.
@@ -60,7 +54,8 @@ class PeersTest : public ::testing::Test {
     waitpid(child, nullptr, 0);
   }
 
-  std::string directory_;
+  const support::TemporaryFolder folder_;
+  const std::string directory_ = folder_.path;
   std::vector<pid_t> children_;
   const std::vector<std::string> gpus_ = {"0000:17:00.0", "0000:65:00.0", "0000:ca:00.0"};
 };

@@ -15,6 +15,7 @@
 #include "report/counter_file.h"
 #include "report/json.h"
 #include "report/recorder.h"
+#include "temporary_folder.h"
 
 namespace blastoff::report {
 namespace {
@@ -117,8 +118,8 @@ TEST_F(CallSites, AForkedChildBeginsAnew) {
 }
 
 TEST_F(CallSites, OfAKilledProcessAreRead) {
-  std::string directory = testing::TempDir() + "blastoff-sites-XXXXXX";
-  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  const support::TemporaryFolder folder;
+  const std::string directory = folder.path;
   const pid_t child = fork();
   if (child == 0) {
     reset();
@@ -136,7 +137,6 @@ TEST_F(CallSites, OfAKilledProcessAreRead) {
   EXPECT_EQ(sites[0].offset, sites[1].offset + 1);
   EXPECT_TRUE(call_sites_of_file(directory).empty());
   EXPECT_TRUE(call_sites_of_file(directory + "/none.sites").empty());
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@
 #include "report/recorder.h"
 #include "report/run_space.h"
 #include "report/thread_counters.h"
+#include "temporary_folder.h"
 
 namespace blastoff::report {
 namespace {
@@ -44,13 +45,6 @@ Record refused_record() {
 
 class CounterFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "blastoff-counters-XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory); }
-
   /// Runs `body` in a child that keeps its counters in the directory. Returns the child's wait status.
   template <class Body>
   int in_child(const Body& body) const {
@@ -85,7 +79,8 @@ class CounterFile : public testing::Test {
     return all;
   }
 
-  std::filesystem::path directory;
+  const support::TemporaryFolder folder;
+  std::filesystem::path directory = folder.path;
 };
 
 TEST_F(CounterFile, SurvivesAProcessThatIsKilled) {

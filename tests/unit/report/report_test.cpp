@@ -31,6 +31,7 @@
 #include "report/summary.h"
 #include "report/text.h"
 #include "report/thread_counters.h"
+#include "temporary_folder.h"
 
 namespace blastoff::report {
 namespace {
@@ -100,15 +101,7 @@ std::string contents(const std::filesystem::path& path) {
 
 class ReportFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "blastoff-report-XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory = pattern;
-  }
-  void TearDown() override {
-    unsetenv("BLASTOFF_RUN");
-    std::filesystem::remove_all(directory);
-  }
+  void TearDown() override { unsetenv("BLASTOFF_RUN"); }
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) names.push_back(entry.path().filename());
@@ -136,7 +129,8 @@ class ReportFile : public testing::Test {
     EXPECT_EQ(names().size(), std::size_t{processes});
     for (const std::string& name : names()) EXPECT_THAT(contents(directory / name), HasSubstr("node17:3:")) << name;
   }
-  std::filesystem::path directory;
+  const support::TemporaryFolder folder;
+  const std::filesystem::path& directory = folder.path;
 };
 
 TEST(ReportJson, HasTheKeysOfTheSchema) {

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <string>
 
+#include "temporary_folder.h"
+
 namespace blastoff::runtime {
 namespace {
 
@@ -14,16 +16,8 @@ namespace fs = std::filesystem;
 
 class EarlierRatesTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "blastoff-rates-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    cache_ = pattern;
-    setenv("XDG_CACHE_HOME", cache_.c_str(), 1);
-  }
-  void TearDown() override {
-    unsetenv("XDG_CACHE_HOME");
-    fs::remove_all(cache_);
-  }
+  void SetUp() override { setenv("XDG_CACHE_HOME", cache_.c_str(), 1); }
+  void TearDown() override { unsetenv("XDG_CACHE_HOME"); }
 
   /// A run whose calls of a class took so long.
   static void run(double seconds_per_flop, std::uint32_t calls = 100) {
@@ -39,7 +33,8 @@ class EarlierRatesTest : public testing::Test {
     return rates.rates().size() == 1 ? rates.rates().front().seconds_per_flop : 0;
   }
 
-  fs::path cache_;
+  const support::TemporaryFolder folder_;
+  const fs::path& cache_ = folder_.path;
 };
 
 TEST_F(EarlierRatesTest, AreTheMeanOverRuns) {

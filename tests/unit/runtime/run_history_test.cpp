@@ -16,6 +16,8 @@
 #include <sstream>
 #include <utility>
 
+#include "temporary_folder.h"
+
 namespace blastoff::runtime {
 namespace {
 
@@ -181,17 +183,8 @@ TEST(RunTimes, DoNotPromiseWhatWholeRunsDoNotShow) {
 
 class RunHistoryTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "blastoff-runs-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    cache_ = pattern;
-    setenv("XDG_CACHE_HOME", cache_.c_str(), 1);
-  }
-  void TearDown() override {
-    unsetenv("XDG_CACHE_HOME");
-    fs::permissions(cache_, fs::perms::owner_all);
-    fs::remove_all(cache_);
-  }
+  void SetUp() override { setenv("XDG_CACHE_HOME", cache_.c_str(), 1); }
+  void TearDown() override { unsetenv("XDG_CACHE_HOME"); }
 
   std::vector<fs::path> files() const {
     std::vector<fs::path> found;
@@ -206,7 +199,8 @@ class RunHistoryTest : public testing::Test {
     return text.str();
   }
 
-  fs::path cache_;
+  const support::TemporaryFolder folder_;
+  const fs::path& cache_ = folder_.path;
   const RunTimes gaining_{.flops = 1e11, .cpu = 1, .device = 0.1, .opening = 0.2};
 };
 
