@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "device/cuda/cusolver/library.h"
-#include "device/cuda/library_file.h"
 #include "device/cuda/cusolver/solver.h"
 #include "device/cuda/cusolver/task.h"
+#include "device/cuda/library_file.h"
 
 namespace blastoff::device::cuda {
 namespace {
