@@ -7,7 +7,7 @@ if(TARGET unit_device AND BLASTOFF_CUDA_HEADERS)
   target_include_directories(unit_device SYSTEM PRIVATE ${BLASTOFF_CUDA_HEADERS})
 endif()
 
-# A fake driver, cuBLAS, cuSOLVER and cuFFT, with which src/device/cuda runs on machines without a GPU: asynchronously, with pinned memory.
+# A fake driver, cuBLAS, cuSOLVER, cuFFT, NCCL, cuSOLVERMp and cuBLASMp, with which src/device/cuda runs on machines without a GPU: asynchronously, with pinned memory.
 if(TARGET contract_device)
   add_library(fake_cuda_driver SHARED support/fake_cuda/driver.cpp support/fake_cuda/gpu.cpp support/fake_cuda/stream.cpp)
   set_target_properties(fake_cuda_driver PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1)
@@ -17,7 +17,13 @@ if(TARGET contract_device)
   set_target_properties(fake_cusolver PROPERTIES OUTPUT_NAME cusolver SUFFIX .so.12)
   add_library(fake_cufft SHARED support/fake_cuda/cufft.cpp)
   set_target_properties(fake_cufft PROPERTIES OUTPUT_NAME cufft SUFFIX .so.12)
-  foreach(library fake_cuda_driver fake_cublas fake_cusolver fake_cufft)
+  add_library(fake_nccl SHARED support/fake_cuda/nccl.cpp)
+  set_target_properties(fake_nccl PROPERTIES OUTPUT_NAME nccl SUFFIX .so.2)
+  add_library(fake_cusolvermp SHARED support/fake_cuda/cusolvermp.cpp)
+  set_target_properties(fake_cusolvermp PROPERTIES OUTPUT_NAME cusolverMp SUFFIX .so.0)
+  add_library(fake_cublasmp SHARED support/fake_cuda/cublasmp.cpp)
+  set_target_properties(fake_cublasmp PROPERTIES OUTPUT_NAME cublasmp SUFFIX .so.0)
+  foreach(library fake_cuda_driver fake_cublas fake_cusolver fake_cufft fake_nccl fake_cusolvermp fake_cublasmp)
     target_link_libraries(${library} PRIVATE blastoff_device blastoff_blas)
     target_include_directories(${library} PRIVATE support)
     set_target_properties(${library} PROPERTIES CXX_VISIBILITY_PRESET default NO_SONAME ON

@@ -24,6 +24,7 @@ enum class SplitMode : std::uint8_t { automatic, always, never };
 enum class ResultsMode : std::uint8_t { automatic, home, stay };
 enum class ExchangeMode : std::uint8_t { automatic, always, never };
 enum class GatherMode : std::uint8_t { automatic, always, never };
+enum class GatherGpus : std::uint8_t { automatic, one, all };
 enum class TrackerName : std::uint8_t { automatic, uffd, soft_dirty, none };
 enum class InterceptName : std::uint8_t { automatic, patch, preload };
 enum class CountName : std::uint8_t { none, level1, pblas, all };
@@ -60,6 +61,7 @@ struct Settings {
   ExchangeMode exchange{};
   ResultsMode results{};
   GatherMode gather{};
+  GatherGpus gather_gpus{};
   InterceptName intercept{};
   std::string trust;
   CountName count{};

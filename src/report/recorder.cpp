@@ -70,7 +70,8 @@ double min_size(std::size_t size_class) {
 void count_in(RoutineTotals& sums, const Record& record) {
   ++sums.calls;
   if (record.followed) ++sums.followed;
-  if (record.followed && record.refusal == Refusal::gathered) sums.waited_seconds += record.seconds;
+  const bool gathered = record.refusal == Refusal::gathered || record.refusal == Refusal::gathered_by_several;
+  if (record.followed && gathered) sums.waited_seconds += record.seconds;
   sums.flops += record.flops;
   add_by_name(sums, record.traffic);
   sums.wall_seconds += record.wall_seconds;

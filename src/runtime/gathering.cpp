@@ -41,6 +41,7 @@
 #include "runtime/gathered_solve.h"
 #include "runtime/process.h"
 #include "runtime/segment_tracker.h"
+#include "runtime/team_solve.h"
 #include "scalapack/gathering.h"
 
 namespace blastoff::runtime {
@@ -105,11 +106,13 @@ class SolvingProcess final : public scalapack::Root {
       if (may_pay_)
         return Process::instance().opener().open_beside_for_all(*judged_,
                                                                 memory_);  // earlier runs may tell that it pays
-      refusal_ = room_for(problem);
+      refusal_ = room_for(problem, grid, segment);
       if (refusal_ == Refusal::none && !pays()) refusal_ = Refusal::distributed;  // the device is known now
     });
     return refusal_ == Refusal::none;
   }
+
+  scalapack::Team team() const override { return team_; }
 
   bool postpones() override { return knows_device_ && (refusal_ == Refusal::not_open || may_pay_); }
 
@@ -131,6 +134,11 @@ class SolvingProcess final : public scalapack::Root {
   }
 
   bool solve(const scalapack::GatheredProblem& problem, scalapack::Segment* segment) override {
+    if (!team_.is_root_alone()) {
+      outcome_of_team_ = solve_together(*segment, 0);
+      if (outcome_of_team_ != TeamOutcome::unable) return outcome_of_team_ == TeamOutcome::solved;
+      if (!fits_) return false;
+    }
     GatheredSolve solve(seconds_together(), span_of(segment));
     const scalapack::LocalRoutine routine = problem.routine();
     const intercept::EntryPoint& entry = fortran_name(routine);
@@ -143,6 +151,23 @@ class SolvingProcess final : public scalapack::Root {
     if (refusal_ == Refusal::none && memory_.bytes() > 0 && times_gathered().count(*judged_, ranks_) == 0)
       platform::undisturbed([&] { Process::instance().opener().lock_beside(memory_); });
     return refusal_ == Refusal::none;
+  }
+
+  bool solved_in_team() const override { return outcome_of_team_ == TeamOutcome::solved; }
+
+  void take_part(const scalapack::GatheredProblem& problem, scalapack::Segment& segment, const scalapack::Team& team,
+                 int member) override {
+    team_ = team;
+    judged_ = operation_of(problem);
+    const Process& process = Process::instance();
+    const bool able = judged_ && process.settings().device != "none" && process.refusal() != Refusal::exiting;
+    if (!able) {
+      segment.all_able(0, team.members, false);  // the others wait for a word
+      return;
+    }
+    use(segment, problem);
+    solve_together(segment, member);
+    judged_.reset();  // the root learns from the call
   }
 
   /// Whether another process of the grid is the one that decides.
@@ -269,8 +294,19 @@ class SolvingProcess final : public scalapack::Root {
     return measured > 0 ? measured : decide::min_seconds_together(Process::instance().model(), *judged_, ranks_);
   }
 
-  /// Checks whether the problem fits. Opens the device if it is time.
-  Refusal room_for(const scalapack::GatheredProblem& problem) {
+  TeamOutcome solve_together(scalapack::Segment& segment, int member) {
+    TeamOutcome outcome = TeamOutcome::unable;
+    const bool ended = platform::undisturbed([&] {
+      const CallersEnvironment environment;
+      outcome = solve_in_team(*judged_, segment, memory_, team_, member);
+      if (outcome != TeamOutcome::unable) SegmentTracker::results_changed(*judged_);
+    });
+    if (!ended) segment.all_able(0, team_.members, false);
+    return ended ? outcome : TeamOutcome::unsolved;
+  }
+
+  /// Checks whether the problem fits, and chooses who makes the call. Opens the device if it is time.
+  Refusal room_for(const scalapack::GatheredProblem& problem, const Grid& grid, const scalapack::Segment* segment) {
     Process& process = Process::instance();
     Refusal refusal = Refusal::none;
     const Placement placement = process.place(*judged_, refusal, seconds_together());
@@ -279,8 +315,14 @@ class SolvingProcess final : public scalapack::Root {
         scalapack::is_eigensolver(problem.call().kind()) || problem.call().kind() == scalapack::Kind::gesvd
             ? 3 * problem.matrix_bytes()
             : problem.matrix_bytes() / 4;
-    const bool fits = problem.bytes() + work_space <= placement.context->budget();
-    if (!fits && !runs_in_blocks(*judged_, placement.context->room_for_copies())) refusal = Refusal::out_of_memory;
+    const std::size_t room = placement.context->budget();
+    fits_ = problem.bytes() + work_space <= room || runs_in_blocks(*judged_, placement.context->room_for_copies());
+    if (segment != nullptr)
+      team_ = choose_team(*judged_, {.bytes = problem.bytes() + problem.matrix_bytes() / 4,
+                                     .fits_one = fits_,
+                                     .room = room,
+                                     .ranks = grid.size()});
+    if (!fits_ && team_.is_root_alone()) refusal = Refusal::out_of_memory;
     process.give_back(placement, *judged_);
     return refusal;
   }
@@ -294,6 +336,9 @@ class SolvingProcess final : public scalapack::Root {
   platform::Span memory_{};  ///< of the problem, if the ranks share it
   int ranks_ = 0;
   double moving_ = 0;
+  bool fits_ = true;  ///< the root's device can make the call alone
+  scalapack::Team team_{};
+  TeamOutcome outcome_of_team_ = TeamOutcome::unable;
 };
 
 /// nullptr if the program does not have all functions. Looked up once for each original, until a library is loaded or
@@ -395,6 +440,7 @@ void make_together(const InterceptedCall& intercepted, Outcome outcome) {
 Refusal refusal_of(Outcome outcome, const SolvingProcess& root) {
   switch (outcome) {
     case Outcome::gathered: return Refusal::gathered;
+    case Outcome::gathered_by_several: return Refusal::gathered_by_several;
     case Outcome::reported: return Refusal::invalid_arguments;
     case Outcome::distributed:
     case Outcome::postponed: break;
@@ -455,7 +501,7 @@ void make_distributed(const InterceptedCall& intercepted, const scalapack::Call&
     make_together(intercepted, outcome);
     if (!call.failed()) root.learn_together(original.seconds());
   }
-  if (outcome == Outcome::gathered) root.learn_gathered(stopwatch.seconds());
+  if (outcome == Outcome::gathered || outcome == Outcome::gathered_by_several) root.learn_gathered(stopwatch.seconds());
   const report::CallTime time = report::end_call(begin);
   count(intercepted, refusal, stopwatch.own(stopwatch.seconds()), time, together, root.follows());
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -20,7 +21,7 @@ struct Gathering {
   Root& root;
   Places places;
 
-  std::optional<GatheredProblem> problem{};  ///< on the root
+  std::optional<GatheredProblem> problem{};  ///< on the root, and on other members of a team
 
   /// On the root: whether it hopes to gather such problems, now or later.
   bool hoped(Transport transport) {
@@ -133,9 +134,11 @@ class ThroughMemory {
     const bool reported = all_.call.has_work() && all_.call.query(original) != 0;
     const bool solved = !reported && copied_and_solved(in_doubt);
     if (solved) take_results();
+    const bool by_several = solved && segment_.is_solved_by_several();
     segment_.leave();
     if (reported) return Outcome::reported;
-    return solved ? Outcome::gathered : Outcome::distributed;
+    if (!solved) return Outcome::distributed;
+    return by_several ? Outcome::gathered_by_several : Outcome::gathered;
   }
 
  private:
@@ -147,6 +150,7 @@ class ThroughMemory {
       found = meeting_.places.find(all_.call, all_.places, room());
       all_.places.move(found.begins);
       wanted = all_.wanted(&segment_);
+      if (wanted) found.team = all_.root.team();
     }
     return segment_.say(call_class, all_.word(wanted), found);
   }
@@ -170,9 +174,24 @@ class ThroughMemory {
       tell_changes();
       meeting_.places_in_doubt = false;
       const bool solved = are_pivots() && all_.solve(&segment_);
-      segment_.finish(solved, all_.problem->found());
+      segment_.finish(solved, all_.problem->found(), all_.root.solved_in_team());
+    } else if (is_member() && segment_.is_full()) {
+      take_part();
     }
     return segment_.is_solved();
+  }
+
+  bool is_member() const { return !all_.grid.is_root() && all_.grid.rank() < found_.team.members; }
+  void take_part() {
+    try {
+      all_.problem.emplace(all_.call, all_.places, segment_.data());
+    } catch (const std::bad_alloc&) {
+      all_.problem.reset();
+    }
+    if (all_.problem && *all_.problem)
+      all_.root.take_part(*all_.problem, segment_, found_.team, all_.grid.rank());
+    else
+      segment_.all_able(0, found_.team.members, false);  // the others wait for a word
   }
 
   Segment::Changes give_operands() const {

@@ -16,7 +16,7 @@ namespace blastoff::scalapack {
 /// How the matrices go from process to process.
 enum class Transport : std::uint8_t { messages, memory };
 
-/// The decisions and the work of the grid's root.
+/// The decisions and the work of a process of a grid: of its root, where nothing else is said.
 class Root {
  public:
   /// Whether the processes are to know each other whatever becomes of this call.
@@ -27,6 +27,8 @@ class Root {
   /// Whether it is expected to pay, and the problem can be solved here now. May open the device.
   /// `segment` as in solve().
   virtual bool wants(const GatheredProblem& problem, const Grid& grid, Segment* segment) = 0;
+  /// The processes that are to make the call that it wants.
+  virtual Team team() const = 0;
 
   /// If the root does not want a call: whether it may want later ones of the same class, since the device is not open
   /// yet or nobody knows how long all processes take for them.
@@ -39,16 +41,21 @@ class Root {
   /// Calls the local routine. Returns false if the problem was not solved. `segment`: where the problem lies; nullptr:
   /// in memory of its own.
   virtual bool solve(const GatheredProblem& problem, Segment* segment) = 0;
+  /// After solve(): whether the team has made the call.
+  virtual bool solved_in_team() const = 0;
+  /// Another member of the team does its part.
+  virtual void take_part(const GatheredProblem& problem, Segment& segment, const Team& team, int member) = 0;
 
  protected:
   ~Root() = default;
 };
 
 enum class Outcome : std::uint8_t {
-  distributed,  ///< nothing has been done: the original must be called
-  postponed,    ///< the same, but later calls like this one may be gathered
-  gathered,     ///< all results are in place
-  reported,     ///< the original has found and reported wrong arguments
+  distributed,          ///< nothing has been done: the original must be called
+  postponed,            ///< the same, but later calls like this one may be gathered
+  gathered,             ///< all results are in place
+  gathered_by_several,  ///< the same; a team has made the call
+  reported,             ///< the original has found and reported wrong arguments
 };
 
 /// Called by all processes of the grid together, in place of the original, for a call that may be gathered.

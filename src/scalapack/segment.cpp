@@ -42,6 +42,12 @@ struct alignas(cache_line) Segment::RankState {
   std::atomic<std::uint64_t> pid{0};  ///< platform::ProcessName
   std::uint64_t made = 0;
   std::uint64_t pid_namespace = 0;
+  /// What it has said at a step of a call: the number of the call, and whether it is able.
+  struct Step {
+    std::atomic<std::uint64_t> word{0};
+    Note note{};  ///< set before the word
+  };
+  std::array<Step, max_steps> steps{};
   Changes changes{};  ///< in the call in which it has arrived; all read it until they leave that call
 };
 
@@ -52,6 +58,7 @@ struct alignas(cache_line) Segment::Header {
   std::atomic<bool> broken{false};
   std::atomic<int> late{0};
   std::atomic<int> found{0};
+  std::atomic<bool> by_several{false};
   std::array<std::atomic<std::uint64_t>, slots> words{};
   std::array<FoundPlaces, slots> places{};  ///< set before the word says that the call is wanted
 };
@@ -264,10 +271,65 @@ bool Segment::all_arrived(std::uint32_t fingerprint) {
   return agreed && turn(Phase::wanted, Phase::full);
 }
 
-void Segment::finish(bool solved, int found) {
+void Segment::finish(bool solved, int found, bool by_several) {
   header().found.store(found);
+  header().by_several.store(by_several);
   header().late.store(0);
   turn(Phase::full, solved ? Phase::solved : Phase::failed);
+}
+
+bool Segment::is_full() {
+  constexpr bool patient = true;
+  const auto decided = [&] { return phase() == Phase::declined || phase() > Phase::wanted; };
+  return wait(
+             decided, [] { return 0; }, patient) &&
+         phase() == Phase::full;
+}
+
+namespace {
+
+constexpr std::uint64_t step_word(std::uint32_t call, bool able) {
+  return (std::uint64_t{call} << 1U) | (able ? 1 : 0);
+}
+
+}  // namespace
+
+bool Segment::all_able(int step, int members, bool able, const Note& note) {
+  const auto index = static_cast<std::size_t>(step);
+  state(rank_).steps[index].note = note;
+  state(rank_).steps[index].word.store(step_word(call_, able));
+  for (std::size_t later = index + 1; later < max_steps && !able; ++later)  // they are not taken
+    state(rank_).steps[later].word.store(step_word(call_, false));
+  const auto word_of = [&](int member) { return state(member).steps[index].word.load(); };
+  const auto missing = [&] {
+    for (int member = 0; member < members; ++member)
+      if (word_of(member) >> 1U != call_) return member;
+    return -1;
+  };
+  constexpr bool patient = true;
+  wait([&] { return missing() < 0 || phase() != Phase::full; }, missing, patient);
+  for (int member = 0; member < members; ++member)
+    if (word_of(member) != step_word(call_, true)) return false;
+  return true;
+}
+
+const Segment::Note& Segment::note_of(int member, int step) const {
+  return state(member).steps[static_cast<std::size_t>(step)].note;
+}
+
+bool Segment::is_hopeless(int step, int members) const {
+  if (phase() != Phase::full) return true;
+  for (int member = 0; member < members; ++member) {
+    const std::uint64_t word = state(member).steps[static_cast<std::size_t>(step)].word.load();
+    if (word == step_word(call_, false) || !living(member)) return true;
+  }
+  return false;
+}
+
+std::vector<std::uint64_t> Segment::processes(int members) const {
+  std::vector<std::uint64_t> result;
+  for (int member = 0; member < members; ++member) result.push_back(state(member).pid.load());
+  return result;
 }
 
 bool Segment::is_solved() {
@@ -279,6 +341,10 @@ bool Segment::is_solved() {
     turn(Phase::full, Phase::failed);
   }
   return phase() == Phase::solved;
+}
+
+bool Segment::is_solved_by_several() const {
+  return header().by_several.load();
 }
 
 int Segment::found() const {

@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "platform/shared_memory.h"
 #include "scalapack/place_book.h"
@@ -88,10 +89,30 @@ class Segment {
     for (int rank = 0; rank < ranks_; ++rank) visit(changes_of(rank)[matrix]);
   }
   /// The root has made the call.
-  void finish(bool solved, int found);
+  void finish(bool solved, int found, bool by_several = false);
+
+  /// Steps of a call that the first `members` processes make together, once all have arrived (a team). At each step,
+  /// each of them says whether it is able to go on. They all go on, or none does.
+  static constexpr int max_steps = 8;
+  /// What a member shows the others at a step.
+  using Note = std::array<std::byte, 128>;
+  /// Waits until all members have arrived, for those that do not wait otherwise. Returns false if the call is not made.
+  bool is_full();
+  /// Returns false if a member is not able or is dead, or if the root has ended the call. A member that is not able at
+  /// a step is not able at later ones either.
+  bool all_able(int step, int members, bool able, const Note& note = {});
+  /// After all_able() for this step, until the call has ended.
+  const Note& note_of(int member, int step) const;
+  /// Whether all_able() for this step is going to return false, as far as can be told. For another thread, while this
+  /// process is on its way to the step.
+  bool is_hopeless(int step, int members) const;
+  /// The ids of the members' processes.
+  std::vector<std::uint64_t> processes(int members) const;
+
   /// Waits until the root has made the call. Returns false if nobody has solved it.
   bool is_solved();
   int found() const;
+  bool is_solved_by_several() const;
   /// This process has copied its part of the results, or there are none.
   void leave();
 

@@ -47,6 +47,7 @@ constexpr int numa_config_node = 1;
 constexpr int compute_mode_prohibited = 2;
 constexpr int compute_mode_exclusive_process = 3;
 
+constexpr unsigned stream_default = 0;
 constexpr unsigned stream_non_blocking = 1;
 constexpr unsigned event_disable_timing = 2;
 constexpr unsigned host_portable = 1;    // for cuMemHostAlloc and for cuMemHostRegister

@@ -10,9 +10,9 @@ constexpr std::string_view runtime = "libcudart.so";
 constexpr std::string_view driver = "libcuda.so";
 
 /// Beginnings of the names of objects that belong to the driver or to Blastoff, or that Blastoff opens.
-constexpr std::array<std::string_view, 10> ours = {"libcuda.so",  "libnvidia-",  "libblastoff", "libcublas",
+constexpr std::array<std::string_view, 12> ours = {"libcuda.so",  "libnvidia-",  "libblastoff", "libcublas",
                                                    "libcusolver", "libcusparse", "libcufft",    "libnvJitLink",
-                                                   "libnvrtc",    "libnvblas"};
+                                                   "libnvrtc",    "libnvblas",   "libnccl",     "libnvshmem"};
 
 /// Beginnings of the names of communication libraries, which use the driver only on behalf of the program.
 constexpr std::array<std::string_view, 8> communication = {"libuct_cuda", "libucm_cuda", "libucs",   "libmpi.",

@@ -69,7 +69,8 @@ std::vector<std::string> wheel_directories() {
   for (const auto& prefix : prefixes) {
     if (prefix.empty()) continue;
     for (const char* packages : {"site-packages", "dist-packages"}) {
-      for (const char* wheel : {"cu13", "cublas", "cusolver", "cufft", "cu12"}) {
+      for (const char* wheel :
+           {"cu13", "cublas", "cusolver", "cufft", "cu12", "nccl", "cublasmp/cu13", "cublasmp/cu12"}) {
         auto found = expand(prefix + "/lib/python3*/" + packages + "/nvidia/" + wheel + "/lib");
         directories.insert(directories.end(), found.begin(), found.end());
       }
@@ -83,8 +84,9 @@ std::vector<std::string> wheel_directories() {
 std::vector<std::string> library_directories(const std::string& root) {
   std::vector<std::string> directories;
   if (root.empty()) return directories;
-  for (const char* below : {"", "/lib64", "/lib", "/targets/*/lib", "/nvidia/cu13/lib", "/nvidia/cublas/lib",
-                            "/nvidia/cusolver/lib", "/nvidia/cufft/lib"}) {
+  for (const char* below :
+       {"", "/lib64", "/lib", "/targets/*/lib", "/nvidia/cu13/lib", "/nvidia/cublas/lib", "/nvidia/cusolver/lib",
+        "/nvidia/cufft/lib", "/nvidia/nccl/lib", "/nvidia/cublasmp/*/lib", "/math_libs/lib64", "/comm_libs/nccl/lib"}) {
     auto found = expand(root + below);
     directories.insert(directories.end(), found.begin(), found.end());
   }

@@ -1,7 +1,7 @@
 /* Makes random calls of ScaLAPACK and the PBLAS on a grid of ROWS x COLUMNS ranks: sub-matrices, blocks of any size,
  * any process as the first, padded local parts. Elements that a routine may not use are NaN. Each rank records all its
  * memory after each call, or compares it with an earlier record.
- * usage: distributed_calls ROWS COLUMNS SEED CALLS LARGEST record|compare FILE [ROUTINE|reliable]
+ * usage: distributed_calls ROWS COLUMNS SEED CALLS LARGEST record|compare FILE [ROUTINE...|reliable]
  * reliable: only calls that ScaLAPACK 2.2.1 itself makes right.
  * FILE.RANK is the record of a rank. Prints the calls whose results differ, then "same" or "DIFFERENT", on rank 0. */
 #include <complex.h>
@@ -755,7 +755,8 @@ int main(int count, char** arguments) {
     /* The product of complex vectors in OpenBLAS 0.3.21 reads past the end of a matrix, which ends the simulated
      * device's memory at times. */
     const int harmless = type < 2 || strcmp(names[routine], "potri") != 0;
-    const int meant = count < 9 || (reliable ? !spectral : strcmp(arguments[8], names[routine]) == 0);
+    int meant = count < 9 || (reliable && !spectral);
+    for (int k = 8; k < count; ++k) meant = meant || strcmp(arguments[k], names[routine]) == 0;
     if (exists && harmless && meant) one_call(routine, atoi(arguments[5]));
   }
   MPI_Allreduce(MPI_IN_PLACE, &different, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

@@ -676,7 +676,7 @@ CUresult cuMemsetD2D32Async(CUdeviceptr to, std::size_t pitch, unsigned value, s
 
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   if (const auto error = enter(); error != success) return error;
-  if (flags != stream_non_blocking) return error_invalid_value;
+  if (flags != stream_non_blocking && flags != stream_default) return error_invalid_value;
   *stream = new StreamHandle;
   return success;
 }

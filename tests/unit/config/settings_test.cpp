@@ -88,6 +88,7 @@ TEST_F(SettingsTest, EnumeratorsMatchTheirWords) {
   EXPECT_EQ(read_with("BLASTOFF_EXCHANGE", "never").exchange, ExchangeMode::never);
   EXPECT_EQ(read_with("BLASTOFF_GATHER", "always").gather, GatherMode::always);
   EXPECT_EQ(read_with("BLASTOFF_GATHER", "never").gather, GatherMode::never);
+  EXPECT_EQ(read_with("BLASTOFF_GATHER_GPUS", "all").gather_gpus, GatherGpus::all);
   EXPECT_EQ(read_with("BLASTOFF_MECHANISM", "mirrors").mechanism, MechanismName::mirrors);
   EXPECT_EQ(read_with("BLASTOFF_MECHANISM", "moves").mechanism, MechanismName::moves);
   EXPECT_EQ(read_with("BLASTOFF_MECHANISM", "prefetch").mechanism, MechanismName::prefetch);

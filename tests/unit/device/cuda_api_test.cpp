@@ -6,6 +6,7 @@
 #include "device/cuda/cublas/api.h"
 #include "device/cuda/cufft/api.h"
 #include "device/cuda/cusolver/api.h"
+#include "device/cuda/team/api.h"
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,15 @@
 #include <cusolverDn.h>
 #if __has_include(<cufft.h>)
 #include <cufft.h>
+#endif
+#if __has_include(<nccl.h>)
+#include <nccl.h>
+#endif
+#if __has_include(<cusolverMp.h>)
+#include <cusolverMp.h>
+#endif
+#if __has_include(<cublasmp.h>)
+#include <cublasmp.h>
 #endif
 
 namespace blastoff::device::cuda::api {
@@ -209,6 +219,27 @@ BLASTOFF_SAME_VALUE(fft_z2d, CUFFT_Z2D)
 BLASTOFF_SAME_VALUE(fft_forward, CUFFT_FORWARD)
 BLASTOFF_SAME_VALUE(fft_inverse, CUFFT_INVERSE)
 #endif
+
+#define BLASTOFF_CHECK(symbol, ...) static_assert(SameFunction<__VA_ARGS__, decltype(::symbol)>::value, #symbol);
+#if __has_include(<nccl.h>)
+BLASTOFF_NCCL_SYMBOLS(BLASTOFF_CHECK)
+BLASTOFF_SAME_SIZE(ncclUniqueId)
+BLASTOFF_SAME_VALUE(nccl_success, ncclSuccess)
+#endif
+#if __has_include(<cusolverMp.h>)
+BLASTOFF_CUSOLVERMP_SYMBOLS(BLASTOFF_CHECK)
+BLASTOFF_SAME_VALUE(column_by_column, CUSOLVERMP_GRID_MAPPING_COL_MAJOR)
+#endif
+#if __has_include(<cublasmp.h>)
+BLASTOFF_CUBLASMP_SYMBOLS(BLASTOFF_CHECK)
+BLASTOFF_SAME_VALUE(column_by_column, CUBLASMP_GRID_LAYOUT_COL_MAJOR)
+BLASTOFF_SAME_VALUE(blas_mp_success, CUBLASMP_STATUS_SUCCESS)
+BLASTOFF_SAME_VALUE(blas_mp_not_supported, CUBLASMP_STATUS_NOT_SUPPORTED)
+#endif
+#undef BLASTOFF_CHECK
+BLASTOFF_SAME_VALUE(compute_32f, CUBLAS_COMPUTE_32F)
+BLASTOFF_SAME_VALUE(compute_64f, CUBLAS_COMPUTE_64F)
+BLASTOFF_SAME_VALUE(stream_default, CU_STREAM_DEFAULT)
 
 TEST(CudaApi, IsDeclaredAsInNvidiasHeaders) {
   SUCCEED() << "checked while compiling";

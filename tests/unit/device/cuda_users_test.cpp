@@ -35,6 +35,8 @@ TEST(CudaUsers, LibrariesThatWeOpenOurselvesDoNot) {
   EXPECT_EQ(opened("libcuda.so.1", "libnvidia-ptxjitcompiler.so.580.159.04"), DriverUse::none);
   EXPECT_EQ(opened("libcuda.so.1", "libcuda.so.1"), DriverUse::none);
   EXPECT_EQ(found("libcublas.so.13", {"libcublasLt.so.13", "libc.so.6"}), DriverUse::none);
+  EXPECT_EQ(opened("libcuda.so.1", "libnccl.so.2"), DriverUse::none);
+  EXPECT_EQ(found("libcublasmp.so.0", {"libcuda.so.1", "libnccl.so.2", "libnvshmem_host.so.3"}), DriverUse::none);
   EXPECT_EQ(found("libcuda.so.1", {"libc.so.6"}), DriverUse::none);
 }
 

@@ -128,6 +128,52 @@ TEST_F(Segments, KeepTheWordOfACallForARankThatWasStopped) {
   for (int i = 0; i < later; ++i) EXPECT_EQ(call(stopped, 2, false), -1);
 }
 
+TEST_F(Segments, TakeStepsTogetherOrNotAtAll) {
+  all_join();
+  constexpr int members = 2;
+  // The result of a member: the number of the first step that is not taken, and the other member's note at step 0.
+  const auto with = [&](int unable, int step_of_that) {
+    return in_all([&](Segment& segment, int rank) {
+      int result = -1;
+      rank == 0 ? segment.say(some_class, {.wanted = true}) : segment.hear(some_class);
+      segment.enter();
+      segment.arrive(true, 1);
+      const bool full = rank == 0 ? segment.all_arrived(1) : rank >= members || segment.is_full();
+      for (int step = 0; rank < members && full && step < 4; ++step) {
+        result = step;
+        const bool able = rank != unable || step != step_of_that;
+        if (!segment.all_able(step, members, able, {static_cast<std::byte>(10 * rank + step)})) break;
+        EXPECT_EQ(segment.note_of(1 - rank, step)[0], static_cast<std::byte>(10 * (1 - rank) + step));
+      }
+      if (rank == 0) segment.finish(true, result, true);
+      EXPECT_TRUE(segment.is_solved() && segment.is_solved_by_several());
+      segment.leave();
+      return result;
+    });
+  };
+  EXPECT_EQ(with(-1, 0), std::vector<int>({3, 3, -1}));
+  EXPECT_EQ(with(1, 2), std::vector<int>({2, 2, -1}));
+  EXPECT_EQ(with(0, 0), std::vector<int>({0, 0, -1}));
+  EXPECT_EQ(with(-1, 0), std::vector<int>({3, 3, -1})) << "no step of an earlier call counts";
+}
+
+TEST_F(Segments, LetMembersGoWhereTheRootEndsTheCall) {
+  all_join();
+  const std::vector<int> results = in_all([&](Segment& segment, int rank) {
+    rank == 0 ? segment.say(some_class, {.wanted = true}) : segment.hear(some_class);
+    segment.enter();
+    segment.arrive(true, 1);
+    int result = -1;
+    if (rank == 0 && segment.all_arrived(1)) segment.finish(false, 0);
+    if (rank == 1 && segment.is_full()) result = segment.all_able(0, 2, true) ? 1 : -1;
+    EXPECT_TRUE(rank != 1 || segment.is_hopeless(0, 2));
+    if (segment.is_solved()) result = 2;
+    segment.leave();
+    return result;
+  });
+  EXPECT_EQ(results, std::vector<int>(ranks, -1));
+}
+
 TEST_F(Segments, SayWhatIsPostponed) {
   all_join();
   const auto say = [&](const Word& word) {
@@ -176,6 +222,8 @@ TEST(Segment, DoesWithoutARootThatDiesWhileItSolves) {
   EXPECT_TRUE(segment->hear(some_class));
   EXPECT_TRUE(segment->enter());
   segment->arrive(true, 1);
+  EXPECT_TRUE(segment->is_full());
+  EXPECT_FALSE(segment->all_able(0, 2, true)) << "it has died before this step";
   EXPECT_FALSE(segment->is_solved());
   segment->leave();
   int status = 1;

@@ -1,53 +1,17 @@
 #include "device/cuda/cublas/operations.h"
 
 #include <algorithm>
-#include <complex>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "blas/batch.h"
+#include "device/cuda/cublas/words.h"
 
 namespace blastoff::device::cuda {
 namespace {
 
 using blas::Kind;
-
-/// A coefficient in the routine's own element type. The real part comes first; real coefficients (of herk, and beta of
-/// her2k) are that part alone.
-class HostScalar {
- public:
-  HostScalar(blas::Coefficient value, blas::Scalar scalar) {
-    const bool single = scalar == blas::Scalar::s || scalar == blas::Scalar::c;
-    if (single) {
-      const std::complex<float> narrow(static_cast<float>(value.real()), static_cast<float>(value.imag()));
-      std::memcpy(bytes_, &narrow, sizeof narrow);
-    } else {
-      std::memcpy(bytes_, &value, sizeof value);
-    }
-  }
-  const void* address() const { return bytes_; }
-
- private:
-  alignas(16) unsigned char bytes_[16] = {};
-};
-
-int side(const blas::Call& call) {
-  return call.side == blas::Side::left ? api::side_left : api::side_right;
-}
-int fill(const blas::Call& call) {
-  return call.uplo == blas::Uplo::upper ? api::fill_upper : api::fill_lower;
-}
-int diagonal(const blas::Call& call) {
-  return call.diagonal == blas::Diagonal::unit ? api::diagonal_unit : api::diagonal_non_unit;
-}
-
-int operation(blas::Transpose transpose, blas::Scalar scalar) {
-  if (transpose == blas::Transpose::none) return api::operation_none;
-  const bool conjugate = transpose == blas::Transpose::conjugate && blas::is_complex(scalar);
-  return conjugate ? api::operation_conjugate : api::operation_transpose;
-}
 
 /// The absolute increment of a vector is stored as its leading dimension. A negative increment counts from the end, as
 /// in BLAS.

@@ -1,0 +1,415 @@
+#include "device/cuda/team/cuda_team.h"
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "blas/front_end.h"
+#include "device/cuda/context.h"
+#include "device/cuda/cublas/words.h"
+#include "device/cuda/memory.h"
+#include "device/cuda/team/library.h"
+#include "lapack/problem.h"
+#include "platform/threads.h"
+
+namespace blastoff::device::cuda {
+namespace {
+
+bool is_solvers(const operation::Operation& operation) {
+  if (!lapack::is_lapack(operation)) return false;
+  const lapack::Kind kind = operation.payload<lapack::Problem>().kind();
+  return kind == lapack::Kind::potrf || kind == lapack::Kind::potrs;
+}
+
+bool is_products(const operation::Operation& operation) {
+  if (!blas::is_blas(operation)) return false;
+  const blas::Kind kind = blas::call_of(operation).kind();
+  return kind == blas::Kind::gemm || kind == blas::Kind::trsm || kind == blas::Kind::syrk;
+}
+
+int data_type(blas::Scalar scalar) {
+  switch (scalar) {
+    case blas::Scalar::s: return api::type_real_32;
+    case blas::Scalar::d: return api::type_real_64;
+    case blas::Scalar::c: return api::type_complex_32;
+    case blas::Scalar::z: break;
+  }
+  return api::type_complex_64;
+}
+
+void* pointer(Address address) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
+
+/// The work space of a call, and its info.
+class Space {
+ public:
+  explicit Space(Memory& memory) : memory_(memory) {}
+  ~Space() { give_back(); }
+  Space(const Space&) = delete;
+  Space& operator=(const Space&) = delete;
+
+  std::size_t device_bytes = 0;
+  std::size_t host_bytes = 0;
+
+  Status take() {
+    const std::size_t bytes = info_bytes + device_bytes;
+    if (bytes > taken_) {
+      give_back();
+      const Result<Address> taken = memory_.allocate(MemoryClient::workspaces, bytes);
+      if (!taken) return tl::unexpected(taken.error());
+      address_ = *taken;
+      taken_ = bytes;
+    }
+    host_.resize(host_bytes);
+    return {};
+  }
+  void give_back() {
+    if (taken_ > 0) memory_.free(address_);
+    taken_ = 0;
+  }
+
+  int* info() const { return static_cast<int*>(pointer(address_)); }
+  void* device() const { return pointer(address_ + info_bytes); }
+  void* host() { return host_.data(); }
+
+ private:
+  static constexpr std::size_t info_bytes = 256;  // what follows is aligned
+
+  Memory& memory_;
+  Address address_ = 0;
+  std::size_t taken_ = 0;
+  std::vector<std::byte> host_;
+};
+
+/// What is common to both libraries: the GPU, and its place in the team.
+struct Place {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Memory> memory;
+  int ordinal = 0;
+  TeamGrid grid;
+  api::ncclComm communicator = nullptr;
+  api::CUstream stream = nullptr;
+};
+
+Error refused(std::string_view name, int status) {
+  return {ErrorKind::unsupported, fmt::format("{} returned status {}", name, status)};
+}
+
+/// Calls of cuSOLVERMp.
+class SolverCalls {
+ public:
+  SolverCalls(const api::CusolverMp& library, const Place& place) : library_(library), place_(place) {}
+  ~SolverCalls() { forget_matrices(); }
+  SolverCalls(const SolverCalls&) = delete;
+  SolverCalls& operator=(const SolverCalls&) = delete;
+
+  Status prepare(const operation::Operation& operation, std::span<const TeamPart> parts, std::int64_t block,
+                 Space& space) {
+    if (auto made = make_grid(); !made) return made;
+    problem_ = operation.payload<lapack::Problem>();
+    parts_.assign(parts.begin(), parts.end());
+    forget_matrices();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const operation::Operand& whole = operation.operands()[i];
+      const int made =
+          library_.cusolverMpCreateMatrixDesc(&matrices_.emplace_back(), grid_, type(), whole.rows, whole.columns,
+                                              block, block, 0, 0, parts[i].leading_dimension);
+      if (made != api::solver_success) return tl::unexpected(refused("cusolverMpCreateMatrixDesc", made));
+    }
+    const int sized =
+        problem_.kind() == lapack::Kind::potrf
+            ? library_.cusolverMpPotrf_bufferSize(handle_, uplo(), problem_.n, part(0), 1, 1, matrices_[0], type(),
+                                                  &space.device_bytes, &space.host_bytes)
+            : library_.cusolverMpPotrs_bufferSize(handle_, uplo(), problem_.n, problem_.k, part(0), 1, 1, matrices_[0],
+                                                  part(1), 1, 1, matrices_[1], type(), &space.device_bytes,
+                                                  &space.host_bytes);
+    return sized == api::solver_success ? Status{} : tl::unexpected(refused("cuSOLVERMp's work space", sized));
+  }
+
+  Status queue(Space& space) {
+    const int done =
+        problem_.kind() == lapack::Kind::potrf
+            ? library_.cusolverMpPotrf(handle_, uplo(), problem_.n, part(0), 1, 1, matrices_[0], type(), space.device(),
+                                       space.device_bytes, space.host(), space.host_bytes, space.info())
+            : library_.cusolverMpPotrs(handle_, uplo(), problem_.n, problem_.k, part(0), 1, 1, matrices_[0], part(1), 1,
+                                       1, matrices_[1], type(), space.device(), space.device_bytes, space.host(),
+                                       space.host_bytes, space.info());
+    return done == api::solver_success ? Status{} : tl::unexpected(refused(operation_name(), done));
+  }
+
+ private:
+  /// All members make it together.
+  Status make_grid() {
+    if (grid_ != nullptr) return {};
+    if (const int made = library_.cusolverMpCreate(&handle_, place_.ordinal, place_.stream);
+        made != api::solver_success)
+      return tl::unexpected(refused("cusolverMpCreate", made));
+    const int made = library_.cusolverMpCreateDeviceGrid(handle_, &grid_, place_.communicator, place_.grid.rows,
+                                                         place_.grid.columns, api::column_by_column);
+    return made == api::solver_success ? Status{} : tl::unexpected(refused("cusolverMpCreateDeviceGrid", made));
+  }
+  void forget_matrices() {
+    for (api::solverMpMatrix matrix : matrices_)
+      if (matrix != nullptr) library_.cusolverMpDestroyMatrixDesc(matrix);
+    matrices_.clear();
+  }
+  std::string_view operation_name() const {
+    return problem_.kind() == lapack::Kind::potrf ? "cusolverMpPotrf" : "cusolverMpPotrs";
+  }
+  int uplo() const { return problem_.upper() ? api::fill_upper : api::fill_lower; }
+  int type() const { return data_type(problem_.scalar()); }
+  void* part(std::size_t index) const { return pointer(parts_[index].address); }
+
+  const api::CusolverMp& library_;
+  const Place& place_;
+  api::solverMpHandle handle_ = nullptr;  // lives as long as the process, as the grid does
+  api::solverMpGrid grid_ = nullptr;
+  lapack::Problem problem_{};
+  std::vector<TeamPart> parts_;
+  std::vector<api::solverMpMatrix> matrices_;
+};
+
+/// Calls of cuBLASMp.
+class ProductCalls {
+ public:
+  ProductCalls(const api::CublasMp& library, const Place& place) : library_(library), place_(place) {}
+  ~ProductCalls() { forget_matrices(); }
+  ProductCalls(const ProductCalls&) = delete;
+  ProductCalls& operator=(const ProductCalls&) = delete;
+
+  Status prepare(const operation::Operation& operation, std::span<const TeamPart> parts, std::int64_t block,
+                 Space& space) {
+    if (auto made = make_grid(); !made) return made;
+    call_ = blas::call_of(operation);
+    parts_.assign(parts.begin(), parts.end());
+    forget_matrices();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const operation::Operand& whole = operation.operands()[i];
+      const int made = library_.cublasMpMatrixDescriptorCreate(whole.rows, whole.columns, block, block, 0, 0,
+                                                               parts[i].leading_dimension, data_type(call_.scalar()),
+                                                               grid_, &matrices_.emplace_back());
+      if (made != api::blas_mp_success) return refuse("cublasMpMatrixDescriptorCreate", made);
+    }
+    const int sized = call([&](auto* size, auto*, const auto&... arguments) {
+      return size(arguments..., compute_type(), &space.device_bytes, &space.host_bytes);
+    });
+    return sized == api::blas_mp_success ? Status{} : refuse("cuBLASMp's work space", sized);
+  }
+
+  Status queue(Space& space) {
+    const int done = call([&](auto*, auto* routine, const auto&... arguments) {
+      return routine(arguments..., compute_type(), space.device(), space.device_bytes, space.host(), space.host_bytes);
+    });
+    return done == api::blas_mp_success ? Status{} : refuse("cuBLASMp", done);
+  }
+
+ private:
+  /// All members make it together.
+  Status make_grid() {
+    if (grid_ != nullptr) return {};
+    if (const int made = library_.cublasMpCreate(&handle_, place_.stream); made != api::blas_mp_success)
+      return refuse("cublasMpCreate", made);
+    const int made = library_.cublasMpGridCreate(place_.grid.rows, place_.grid.columns, api::column_by_column,
+                                                 place_.communicator, &grid_);
+    return made == api::blas_mp_success ? Status{} : refuse("cublasMpGridCreate", made);
+  }
+  static Status refuse(std::string_view name, int status) { return tl::unexpected(refused(name, status)); }
+  void forget_matrices() {
+    for (api::blasMpMatrix matrix : matrices_)
+      if (matrix != nullptr) library_.cublasMpMatrixDescriptorDestroy(matrix);
+    matrices_.clear();
+  }
+  int compute_type() const {
+    const bool single = call_.scalar() == blas::Scalar::s || call_.scalar() == blas::Scalar::c;
+    return single ? api::compute_32f : api::compute_64f;
+  }
+  void* part(std::size_t index) const { return pointer(parts_[index].address); }
+
+  /// Calls visit(size, routine, arguments...) with the two functions of the routine, and the arguments that they share.
+  template <class Visit>
+  int call(const Visit& visit) const {
+    const blas::Scalar scalar = call_.scalar();
+    const HostScalar alpha(call_.alpha, scalar);
+    const HostScalar beta(call_.beta, scalar);
+    const int op_a = cuda::operation(call_.transpose_a, scalar);
+    constexpr api::Size first = 1;
+    switch (call_.kind()) {
+      case blas::Kind::gemm:
+        return visit(library_.cublasMpGemm_bufferSize, library_.cublasMpGemm, handle_, op_a,
+                     cuda::operation(call_.transpose_b, scalar), call_.m, call_.n, call_.k, alpha.address(), part(0),
+                     first, first, matrices_[0], part(1), first, first, matrices_[1], beta.address(), part(2), first,
+                     first, matrices_[2]);
+      case blas::Kind::trsm:
+        return visit(library_.cublasMpTrsm_bufferSize, library_.cublasMpTrsm, handle_, side(call_), fill(call_), op_a,
+                     diagonal(call_), call_.m, call_.n, alpha.address(), part(0), first, first, matrices_[0], part(1),
+                     first, first, matrices_[1]);
+      case blas::Kind::syrk:
+        return visit(library_.cublasMpSyrk_bufferSize, library_.cublasMpSyrk, handle_, fill(call_), op_a, call_.n,
+                     call_.k, alpha.address(), part(0), first, first, matrices_[0], beta.address(), part(1), first,
+                     first, matrices_[1]);
+      default: return api::blas_mp_not_supported;
+    }
+  }
+
+  const api::CublasMp& library_;
+  const Place& place_;
+  api::blasMpHandle handle_ = nullptr;  // lives as long as the process, as the grid does
+  api::blasMpGrid grid_ = nullptr;
+  blas::Call call_{};
+  std::vector<TeamPart> parts_;
+  std::vector<api::blasMpMatrix> matrices_;
+};
+
+/// Never destroyed while its process lives: the libraries' grids would take all members to destroy.
+class CudaTeam final : public Team {
+ public:
+  CudaTeam(std::shared_ptr<const TeamLibraries> libraries, Place place)
+      : libraries_(std::move(libraries)), place_(std::move(place)), space_(*place_.memory) {
+    if (libraries_->solver) solver_.emplace(*libraries_->solver, place_);
+    if (libraries_->blas) products_.emplace(*libraries_->blas, place_);
+  }
+
+  Status prepare(const operation::Operation& operation, std::span<const TeamPart> parts, std::int64_t block) override {
+    solves_ = is_solvers(operation);
+    return in_context([&]() -> Status {
+      space_.device_bytes = 0;
+      space_.host_bytes = 0;
+      const Status prepared = solves_ ? solver_->prepare(operation, parts, block, space_)
+                                      : products_->prepare(operation, parts, block, space_);
+      return prepared ? space_.take() : prepared;
+    });
+  }
+
+  Status execute() override {
+    return in_context([&]() -> Status {
+      const api::Driver& driver = place_.context->driver();
+      const auto check = [&](api::CUresult result, std::string_view name) {
+        return place_.context->check(result, name);
+      };
+      const auto info = reinterpret_cast<std::uintptr_t>(space_.info());
+      if (auto set = check(driver.cuMemsetD8Async(info, 0, sizeof info_, place_.stream), "cuMemsetD8Async"); !set)
+        return set;
+      if (auto queued = solves_ ? solver_->queue(space_) : products_->queue(space_); !queued) return queued;
+      if (auto copied = check(driver.cuMemcpyDtoHAsync_v2(&info_, info, sizeof info_, place_.stream), "cuMemcpyDtoH");
+          !copied)
+        return copied;
+      if (auto waited = check(driver.cuStreamSynchronize(place_.stream), "cuStreamSynchronize"); !waited) return waited;
+      if (info_ == 0) return {};
+      return tl::unexpected(Error{ErrorKind::failed, fmt::format("info is {}", info_)});
+    });
+  }
+
+  void abandon() override {
+    if (abandoned_.exchange(true)) return;
+    (void)place_.context->run([&]() -> Status {
+      libraries_->nccl.ncclCommAbort(place_.communicator);
+      return {};
+    });
+  }
+
+ private:
+  template <class Work>
+  Status in_context(const Work& work) {
+    const platform::SignalsBlocked blocked;  // the libraries start threads
+    const Status done = place_.context->run(work);
+    if (done && abandoned_) return tl::unexpected(Error{ErrorKind::unavailable, "another member has given up"});
+    return done;
+  }
+
+  const std::shared_ptr<const TeamLibraries> libraries_;
+  const Place place_;
+  Space space_;
+  std::optional<SolverCalls> solver_;
+  std::optional<ProductCalls> products_;
+  bool solves_ = false;
+  int info_ = 0;
+  std::atomic<bool> abandoned_{false};
+};
+
+class CudaTeamLibrary final : public TeamLibrary {
+ public:
+  CudaTeamLibrary(TeamLibraries libraries, std::shared_ptr<Context> context, int ordinal)
+      : libraries_(std::make_shared<const TeamLibraries>(std::move(libraries))),
+        context_(std::move(context)),
+        ordinal_(ordinal) {}
+
+  Status supports(const operation::Operation& operation) const override {
+    if (is_solvers(operation)) return libraries_->solver ? Status{} : tl::unexpected(libraries_->solver.error());
+    return libraries_->blas ? Status{} : tl::unexpected(libraries_->blas.error());
+  }
+
+  Result<TeamInvitation> invite() const override {
+    const platform::SignalsBlocked blocked;
+    api::ncclUniqueId id{};
+    if (auto made = run("ncclGetUniqueId", [&] { return libraries_->nccl.ncclGetUniqueId(&id); }); !made)
+      return tl::unexpected(made.error());
+    TeamInvitation invitation{};
+    static_assert(sizeof id == sizeof invitation);
+    std::memcpy(invitation.data(), &id, sizeof id);
+    return invitation;
+  }
+
+  Result<std::unique_ptr<Team>> join(const TeamInvitation& invitation, int member,
+                                     const TeamGrid& grid) const override {
+    const platform::SignalsBlocked blocked;
+    api::ncclUniqueId id{};
+    std::memcpy(&id, invitation.data(), sizeof id);
+    Place place{.context = context_, .memory = std::make_shared<Memory>(context_), .ordinal = ordinal_, .grid = grid};
+    auto joined = run("ncclCommInitRank", [&] {
+      return libraries_->nccl.ncclCommInitRank(&place.communicator, grid.members(), id, member);
+    });
+    if (!joined) return tl::unexpected(joined.error());
+    // Not a non-blocking one: work that a library puts on the default stream stays in order with it.
+    auto made = context_->run([&] {
+      return context_->check(context_->driver().cuStreamCreate(&place.stream, api::stream_default), "cuStreamCreate");
+    });
+    if (!made) return tl::unexpected(made.error());
+    return std::make_unique<CudaTeam>(libraries_, std::move(place));
+  }
+
+ private:
+  template <class Work>
+  Status run(const char* name, const Work& work) const {
+    return context_->run([&]() -> Status {
+      const api::ncclResult result = work();
+      if (result == api::nccl_success) return {};
+      return tl::unexpected(
+          Error{ErrorKind::unsupported, fmt::format("{}: {}", name, libraries_->nccl.ncclGetErrorString(result))});
+    });
+  }
+
+  const std::shared_ptr<const TeamLibraries> libraries_;
+  const std::shared_ptr<Context> context_;
+  const int ordinal_;
+};
+
+}  // namespace
+
+bool may_run_in_team(const operation::Operation& operation) {
+  return is_solvers(operation) || is_products(operation);
+}
+
+Result<std::unique_ptr<TeamLibrary>> open_team_library(int ordinal, const std::string& cuda_path) {
+  const platform::SignalsBlocked blocked;
+  const auto driver = load_driver();
+  if (!driver) return tl::unexpected(driver.error());
+  int driver_version = 0;
+  driver->cuDriverGetVersion(&driver_version);
+  api::CUdevice device = 0;
+  if (const auto result = driver->cuDeviceGet(&device, ordinal); result != api::success)
+    return tl::unexpected(
+        Error{ErrorKind::unavailable, fmt::format("GPU {} cannot be used: {}", ordinal, describe(*driver, result))});
+  auto context = Context::retain(*driver, device);
+  if (!context) return tl::unexpected(context.error());
+  auto libraries = load_team_libraries({cuda_path, driver_version});
+  if (!libraries) return tl::unexpected(libraries.error());
+  return std::make_unique<CudaTeamLibrary>(std::move(*libraries), std::move(*context), ordinal);
+}
+
+}  // namespace blastoff::device::cuda

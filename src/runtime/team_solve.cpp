@@ -1,0 +1,346 @@
+#include "runtime/team_solve.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/settings.h"
+#include "device/kinds.h"
+#include "device/team.h"
+#include "platform/log.h"
+#include "platform/threads.h"
+#include "residency/footprint.h"
+#include "residency/mirror/pins.h"
+#include "runtime/device_choice.h"
+#include "runtime/gathered_locks.h"
+#include "runtime/process.h"
+#include "runtime/team_parts.h"
+
+namespace blastoff::runtime {
+namespace {
+
+using device::Error;
+using device::ErrorKind;
+using device::Result;
+using device::Status;
+using operation::Operand;
+using scalapack::Segment;
+
+/// The steps of a call (Segment::all_able).
+enum Step : int {
+  ready,     ///< the device and the libraries are there
+  invited,   ///< the first member has an invitation
+  joined,    ///< the team is there
+  copied,    ///< the parts of the matrices are on the devices
+  prepared,  ///< the libraries have their work space
+  made,      ///< the call has been made
+  returned,  ///< the results are in the shared memory
+};
+
+std::atomic<bool> any_failure{false};
+
+void say_once(const std::string& why) {
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true)) platform::log_line("ranks do not compute together on their devices: %s", why.c_str());
+}
+
+/// While it lives, a thread looks whether the other members go on. If not, it lets this one go.
+class Watch {
+ public:
+  Watch(const Segment& segment, device::Team& team, int members) : shared_(std::make_shared<Shared>()) {
+    started_ = platform::start_thread("blastoff-team", [shared = shared_, &segment, &team, members] {
+      std::unique_lock lock(shared->mutex);
+      while (!shared->over) {
+        if (segment.is_hopeless(shared->step, members)) team.abandon();
+        shared->changed.wait_for(lock, pause);
+      }
+      shared->ended = true;
+      shared->changed.notify_all();
+    });
+  }
+  ~Watch() {
+    std::unique_lock lock(shared_->mutex);
+    shared_->over = true;
+    shared_->changed.notify_all();
+    shared_->changed.wait(lock, [&] { return shared_->ended || !started_; });
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  bool started() const { return started_; }
+  /// This member is on its way to a step.
+  void expect(int step) {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->step = step;
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds pause{20};
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    int step = copied;
+    bool over = false;
+    bool ended = false;
+  };
+
+  const std::shared_ptr<Shared> shared_;
+  bool started_ = false;
+};
+
+/// What a process has for all its teams. Never destroyed: device calls during process exit are not safe.
+struct Membership {
+  std::mutex mutex;
+  std::map<int, std::unique_ptr<device::Device>> devices;  ///< that were opened for teams, by their number
+  std::map<int, std::unique_ptr<device::TeamLibrary>> libraries;
+  std::map<std::vector<std::uint64_t>, std::unique_ptr<device::Team>> teams;  ///< nullptr: it has failed
+
+  static Membership& instance() {
+    static auto& all = *new Membership;
+    return all;
+  }
+};
+
+/// One call on one member.
+class TeamCall {
+ public:
+  TeamCall(Membership& own, const operation::Operation& operation, Segment& segment, const scalapack::Team& team,
+           int member)
+      : own_(own),
+        operation_(operation),
+        segment_(segment),
+        members_(team.members),
+        number_(team.device_of(member)),
+        member_(member),
+        grid_(grid_of(team.members)) {}
+
+  /// The next step, at which it has said nothing yet.
+  int next() const { return next_; }
+
+  TeamOutcome run(platform::Span memory) {
+    const std::vector<std::uint64_t> key = segment_.processes(members_);
+    auto known = own_.teams.find(key);
+    if (known == own_.teams.end()) {
+      known = own_.teams.emplace(key, nullptr).first;
+      known->second = form();
+    }
+    if (known->second == nullptr) return TeamOutcome::unable;
+    next_ = copied;
+    const TeamOutcome outcome = compute(*known->second, memory);
+    if (broken_) {
+      any_failure = true;
+      (void)known->second.release();  // a member may be using it still
+    }
+    return outcome;
+  }
+
+ private:
+  bool all_able(const Status& status, const Segment::Note& note = {}) {
+    if (!status) say_once(status.error().message);
+    return segment_.all_able(next_++, members_, status.has_value(), note);
+  }
+
+  std::unique_ptr<device::Team> form() {
+    any_failure = true;  // unless it comes to its end
+    const Status opened = open();
+    Segment::Note note{};
+    if (opened) {
+      const std::string& bus = device().properties().bus;
+      std::memcpy(note.data(), bus.data(), std::min(bus.size(), note.size()));
+    }
+    if (!all_able(opened, note) || !are_different()) return nullptr;
+    Status able;
+    if (member_ == 0) {
+      const auto invitation = library().invite();
+      if (invitation)
+        note = *invitation;
+      else
+        able = tl::unexpected(invitation.error());
+    }
+    if (!all_able(able, note)) return nullptr;
+    auto team = library().join(segment_.note_of(0, invited), member_, grid_);
+    if (!all_able(team ? Status{} : tl::unexpected(team.error()))) return nullptr;
+    any_failure = false;
+    return std::move(*team);
+  }
+
+  /// Whether each member has a device of its own.
+  bool are_different() const {
+    std::vector<Segment::Note> notes;
+    for (int member = 0; member < members_; ++member) notes.push_back(segment_.note_of(member, ready));
+    std::ranges::sort(notes);
+    const bool different = std::ranges::adjacent_find(notes) == notes.end();
+    if (!different) say_once("two of them would use the same device");
+    return different;
+  }
+
+  Status open() {
+    const config::Settings& settings = Process::instance().settings();
+    if (own_.libraries.contains(number_)) return {};
+    DeviceSet* const in_use = Process::instance().devices_in_use();
+    if (in_use == nullptr || own_device(*in_use) == nullptr) {
+      if (auto enough = check_address_space(settings); !enough) return enough;
+      const std::string kind(device::default_kind.name);
+      auto opened = open_device(settings, kind + ":" + std::to_string(number_));
+      if (!opened) return tl::unexpected(opened.error());
+      own_.devices[number_] = std::move(*opened);
+    }
+    auto library = device::open_team_library(device(), settings.cuda_path);
+    if (!library) return tl::unexpected(library.error());
+    own_.libraries[number_] = std::move(*library);
+    return {};
+  }
+
+  /// The device with the number, if the process uses it for other calls, too.
+  device::Device* own_device(DeviceSet& devices) const {
+    for (DeviceContext* const context : devices.all())
+      if (context->working() && context->device().properties().index == number_) return &context->device();
+    return nullptr;
+  }
+  device::Device& device() const {
+    const auto opened = own_.devices.find(number_);
+    return opened != own_.devices.end() ? *opened->second : *own_device(*Process::instance().devices_in_use());
+  }
+  const device::TeamLibrary& library() const { return *own_.libraries.at(number_); }
+
+  TeamOutcome compute(device::Team& team, platform::Span memory) {
+    const std::int64_t block = block_order(operation_, grid_);
+    std::vector<OwnPart> own;
+    for (const Operand& whole : operation_.operands()) own.emplace_back(whole, grid_, block, member_);
+    PartMemory taken(device());
+    std::vector<device::TeamPart> parts;
+    auto queue = device().create_queue();
+    const auto locks = locked(memory);
+    const auto without_pins = unlocked_heap();
+    const auto copy_in = [&]() -> Status {
+      if (auto supported = library().supports(operation_); !supported) return supported;
+      if (!queue) return tl::unexpected(queue.error());
+      if (!without_pins) return tl::unexpected(without_pins.error());
+      for (const OwnPart& part : own) {
+        const Result<device::Address> address = taken.take(part.bytes());
+        if (!address) return tl::unexpected(address.error());
+        parts.push_back(part.at(*address));
+        if (auto queued = part.copy_to_device(**queue, *address); !queued) return queued;
+      }
+      return (*queue)->synchronize();
+    };
+    if (!all_able(copy_in())) return TeamOutcome::unable;
+
+    broken_ = true;  // until the libraries have come to an end
+    {
+      Watch watch(segment_, team, members_);
+      watch.expect(prepared);
+      const Status ready_to_go = watch.started()
+                                     ? team.prepare(operation_, parts, block)
+                                     : tl::unexpected(Error{ErrorKind::no_host_memory, "no thread could be started"});
+      if (!all_able(ready_to_go)) return TeamOutcome::unable;
+      watch.expect(made);
+      Status done = team.execute();
+      Segment::Note no_result{};
+      if (!done && done.error().kind == ErrorKind::failed) {
+        no_result[0] = std::byte{1};
+        done = {};
+      }
+      if (!all_able(done, no_result)) return TeamOutcome::unsolved;
+    }
+    broken_ = false;
+    for (int member = 0; member < members_; ++member)
+      if (segment_.note_of(member, made)[0] != std::byte{0}) return TeamOutcome::unsolved;
+
+    const auto copy_out = [&]() -> Status {
+      for (std::size_t i = 0; i < own.size(); ++i)
+        if (auto queued = own[i].copy_to_host(**queue, parts[i].address); !queued) return queued;
+      return (*queue)->synchronize();
+    };
+    return all_able(copy_out()) ? TeamOutcome::solved : TeamOutcome::unsolved;
+  }
+
+  /// The libraries may copy memory of malloc (Queue::copies_heap_memory).
+  static Result<std::optional<residency::mirror::WithoutPins>> unlocked_heap() {
+    DeviceSet* const in_use = Process::instance().devices_in_use();
+    if (in_use == nullptr || in_use->front().pins() == nullptr) return std::nullopt;
+    auto without = residency::mirror::WithoutPins::begin({std::shared_ptr<void>(), in_use->front().pins()});
+    if (without) return without;
+    return tl::unexpected(Error{ErrorKind::unsupported, "page-locked memory of calls in flight is in the way"});
+  }
+
+  std::unique_ptr<GatheredLocks> locked(platform::Span memory) {
+    auto locks = std::make_unique<GatheredLocks>(device(), operation_, memory);
+    const bool all = std::ranges::all_of(operation_.operands(), [&](const Operand& operand) {
+      return operand.empty() || locks->readable(residency::bounds(operand));
+    });
+    if (all) return locks;
+    locks.reset();
+    lock_ahead(device(), memory);
+    return std::make_unique<GatheredLocks>(device(), operation_, memory);
+  }
+
+  Membership& own_;
+  const operation::Operation& operation_;
+  Segment& segment_;
+  const int members_;
+  const int number_;  ///< of this member's device
+  const int member_;
+  const device::TeamGrid grid_;
+  int next_ = ready;
+  bool broken_ = false;
+};
+
+}  // namespace
+
+TeamOutcome solve_in_team(const operation::Operation& operation, Segment& segment, platform::Span memory,
+                          const scalapack::Team& team, int member) {
+  Membership& own = Membership::instance();
+  const std::lock_guard lock(own.mutex);
+  TeamCall call(own, operation, segment, team, member);
+  try {
+    return call.run(memory);
+  } catch (const std::bad_alloc&) {
+    any_failure = true;
+    segment.all_able(call.next(), team.members, false);  // the others wait for a word
+    return call.next() > prepared ? TeamOutcome::unsolved : TeamOutcome::unable;
+  }
+}
+
+namespace {
+
+/// How many devices the process sees from which a team may be made; at least 1.
+int devices_for_teams() {
+  static const int devices = [] {
+    config::Settings settings = Process::instance().settings();
+    if (settings.device != device::default_kind.name) return 1;  // the user has chosen some
+    settings.device += ":all";
+    const auto names = list_devices(settings);
+    return names ? static_cast<int>(names->size()) : 1;
+  }();
+  return devices;
+}
+
+}  // namespace
+
+scalapack::Team choose_team(const operation::Operation& operation, const TeamProblem& problem) {
+  Process& process = Process::instance();
+  const config::GatherGpus wanted = process.settings().gather_gpus;
+  const bool asked =
+      wanted == config::GatherGpus::all || (wanted == config::GatherGpus::automatic && !problem.fits_one);
+  const bool verifies = process.settings().verify.mode != config::VerifyMode::off;  // as only one process can
+  if (!asked || verifies || any_failure || !device::may_run_in_team(operation)) return {};
+  const int devices = devices_for_teams();
+  const int members = std::min(devices, problem.ranks);
+  if (members == 1 || problem.bytes / static_cast<std::size_t>(members) > problem.room) return {};
+  return {.members = members,
+          .devices = devices,
+          .first_device = process.devices_in_use()->front().device().properties().index};
+}
+
+}  // namespace blastoff::runtime

@@ -1,0 +1,102 @@
+"""Distributed calls that several ranks make for all, each on a GPU of its own: by a fake NCCL, cuSOLVERMp and cuBLASMp."""
+
+import json
+import os
+
+import mpi
+import offload
+import pytest
+
+FAKE = offload.BUILD / "tests" / "fake_cuda"
+LAUNCHER = [offload.COMMAND, "run", "--device=cuda", "--min-size=0", "--policy=first-use", "--gather=always", "--gather-gpus=all", "--summary=never"]
+BY_SEVERAL = "solved by several ranks for all, on a device each"
+BY_ONE = "solved by one rank for all, on its device"
+CALLS = (2, 2, 7, 200, 60)  # on 2 x 2 ranks: a seed, the number of calls, the largest order
+TEAMS, OTHERS = ("gemm", "syrk", "trsm", "potrf", "potrs"), ("trmm",)
+
+
+@pytest.fixture(autouse=True)
+def fake(device):
+    if device != "simulated":
+        pytest.skip("the ranks use the fake GPUs")
+    if not (FAKE / "libcublasmp.so.0").exists():
+        pytest.skip("the fake driver is not built")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("mpi")
+
+
+LIBRARY = mpi.OPENMPI
+
+
+def program_in(folder):
+    return LIBRARY.compiled("distributed_calls", folder, f"scalapack-{LIBRARY.name}")
+
+
+@pytest.fixture(scope="module")
+def recorded(folder):
+    """The memory of a job without Blastoff, after each of its random calls."""
+    words = [*LIBRARY.ranks(4), program_in(folder), *CALLS, "record", folder / "memory", *TEAMS, *OTHERS]
+    done = mpi.run(words, LIBRARY.environment(folder))
+    assert done.returncode == 0, done.stderr
+    return folder / "memory"
+
+
+class Job:
+    """A job that makes the same calls, and compares its memory."""
+
+    def __init__(self, folder, path, recorded, settings=(), gpus=2, **environment):
+        program = [program_in(folder), *CALLS, "compare", recorded, *TEAMS, *OTHERS]
+        command = [*LIBRARY.ranks(4), *LAUNCHER, *settings, f"--report={path}/reports/", *program]
+        gpu = {"LD_LIBRARY_PATH": f"{FAKE}:{os.environ.get('LD_LIBRARY_PATH', '')}", "BLASTOFF_CUDA_PATH": str(FAKE), "FAKE_GPU_COUNT": str(gpus)}
+        self.done = mpi.run(command, LIBRARY.environment(folder) | gpu | environment, timeout=30)
+        assert (self.done.stdout, self.done.returncode) == ("same\n", 0), self.done.stdout + self.done.stderr
+        self.lines = [line for line in self.done.stderr.splitlines() if line.startswith("blastoff")]
+        read = [json.loads(file.read_text()) for file in (path / "reports").glob("*.json")]
+        self.reports = {report["process"]["rank"]: report for report in read}
+
+    def because(self, reason) -> int:
+        """The calls of which all ranks give this reason."""
+        of_ranks = {rank: sum(entry["calls"] for entry in report["refusals"] if entry["reason"] == reason) for rank, report in self.reports.items()}
+        assert len(of_ranks) == 4 and len(set(of_ranks.values())) == 1, of_ranks
+        return of_ranks[0]
+
+
+@pytest.mark.parametrize("gpus", [2, 4])
+def test_a_team_makes_calls_for_all(gpus, recorded, folder, tmp_path):
+    """What its libraries do not offer, one GPU computes. Matrices that are not definite are left to the original."""
+    job = Job(folder, tmp_path, recorded, gpus=gpus)
+    assert job.lines == []
+    assert job.because(BY_SEVERAL) >= 20 and job.because(BY_ONE) >= 3
+
+
+@pytest.mark.parametrize("settings", [["--gather-gpus=one"], ["--verify=report"]], ids=lambda settings: settings[0])
+def test_nothing_asks_for_a_team(settings, recorded, folder, tmp_path):
+    job = Job(folder, tmp_path, recorded, settings)
+    assert job.because(BY_SEVERAL) == 0 < job.because(BY_ONE)
+
+
+def test_auto_takes_all_gpus_for_what_does_not_fit_one(recorded, folder, tmp_path):
+    job = Job(folder, tmp_path, recorded, ["--gather-gpus=auto", "--device-memory=40K"])
+    assert job.because(BY_SEVERAL) > 0 < job.because(BY_ONE)
+
+
+FAILURES = {"NCCL": {"FAKE_NCCL_RESULT": "3"}, "version": {"FAKE_CUBLASMP_VERSION": "600"}}
+REASONS = {"NCCL": "ncclCommInitRank: an error of the fake NCCL", "version": "cuBLASMp 0.7 or newer is needed"}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_without_a_team_one_gpu_makes_the_calls(failure, recorded, folder, tmp_path):
+    """One line of each member says why."""
+    job = Job(folder, tmp_path, recorded, **FAILURES[failure])
+    assert job.because(BY_ONE) > 0
+    assert 1 <= len(job.lines) <= 2 and all(REASONS[failure] in line for line in job.lines), job.lines
+
+
+def test_no_member_waits_for_one_that_has_failed(recorded, folder, tmp_path):
+    """One member waits within its library for the other, which has left. Then all ranks make the call together, and later ones run on one GPU."""
+    job = Job(folder, tmp_path, recorded, FAKE_TEAM_FAILS="1")
+    assert job.because(BY_SEVERAL) == 0 < job.because(BY_ONE)
+    assert len(job.lines) == 2 and any("another member has given up" in line for line in job.lines), job.lines

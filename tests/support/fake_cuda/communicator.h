@@ -1,0 +1,158 @@
+// The communicator of the fake NCCL: processes meet in a shared file. The fake cuSOLVERMp and cuBLASMp compute whole
+// matrices there.
+#pragma once
+
+#include <atomic>
+#include <complex>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "blas/types.h"
+#include "device/cuda/team/api.h"
+#include "fake_cuda/gpu.h"
+
+namespace blastoff::fake_cuda {
+
+using device::cuda::api::Size;
+
+struct Meeting {
+  std::atomic<int> arrived{0};
+  std::atomic<int> turn{0};
+  std::atomic<int> info{0};
+};
+constexpr std::size_t arena_offset = 4096;
+constexpr std::size_t meeting_bytes = std::size_t{256} << 20;
+
+}  // namespace blastoff::fake_cuda
+
+namespace blastoff::device::cuda::api {
+
+struct NcclCommunicator {
+  int rank = 0;
+  int ranks = 1;
+  char* memory = nullptr;
+  std::atomic<bool> aborted{false};
+
+  fake_cuda::Meeting& meeting() const { return *reinterpret_cast<fake_cuda::Meeting*>(memory); }
+  char* arena() const { return memory + fake_cuda::arena_offset; }
+
+  /// Returns when all have called it, or when this process has aborted.
+  bool wait_for_all() {
+    fake_cuda::Meeting& all = meeting();
+    const int turn = all.turn;
+    if (++all.arrived == ranks) {
+      all.arrived = 0;
+      ++all.turn;
+    }
+    while (all.turn == turn && !aborted) usleep(50);
+    return !aborted;
+  }
+};
+
+}  // namespace blastoff::device::cuda::api
+
+namespace blastoff::fake_cuda {
+
+inline const Services& driver() {
+  static const auto* const services = [] {
+    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    return reinterpret_cast<decltype(&fake_cuda_services)>(dlsym(library, "fake_cuda_services"))();
+  }();
+  return *services;
+}
+
+inline int wanted(const char* variable, int otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+/// FAKE_TEAM_FAILS=RANK: on this rank, a library refuses each call that all make together.
+inline bool fails(const device::cuda::api::NcclCommunicator& communicator) {
+  return wanted("FAKE_TEAM_FAILS", -1) == communicator.rank;
+}
+
+struct Grid {
+  device::cuda::api::ncclComm communicator;
+  Size rows;
+  Size columns;
+};
+
+inline std::size_t element_bytes(int type) {
+  using namespace device::cuda::api;
+  return type == type_real_32 ? 4 : type == type_complex_64 ? 16 : 8;
+}
+inline blas::Scalar scalar_of(int type) {
+  using namespace device::cuda::api;
+  return type == type_real_32      ? blas::Scalar::s
+         : type == type_real_64    ? blas::Scalar::d
+         : type == type_complex_32 ? blas::Scalar::c
+                                   : blas::Scalar::z;
+}
+
+struct DistributedMatrix {
+  const Grid* grid;
+  int type;
+  Size m;
+  Size n;
+  Size block;
+  Size ld;
+
+  std::size_t bytes() const { return static_cast<std::size_t>(m * n) * element_bytes(type); }
+};
+
+/// One matrix of a call: the part of this process, and the whole one in the arena.
+struct Share {
+  DistributedMatrix matrix;
+  char* own;
+  char* whole = nullptr;
+
+  /// Copies each element that this process has, if it belongs to the `part`.
+  template <class Copy>
+  void each_element(const Copy& copy) const {
+    const Grid& grid = *matrix.grid;
+    const Size row = grid.communicator->rank % grid.rows;
+    const Size column = grid.communicator->rank / grid.rows;
+    const std::size_t element = element_bytes(matrix.type);
+    Size own_column = 0;
+    for (Size j = 0; j < matrix.n; ++j) {
+      if (j / matrix.block % grid.columns != column) continue;
+      Size own_row = 0;
+      for (Size i = 0; i < matrix.m; ++i) {
+        if (i / matrix.block % grid.rows != row) continue;
+        copy(own + static_cast<std::size_t>(own_row + own_column * matrix.ld) * element,
+             whole + static_cast<std::size_t>(i + j * matrix.m) * element, element);
+        ++own_row;
+      }
+      ++own_column;
+    }
+  }
+};
+
+/// Queues a call that all processes make together: the first one computes. `compute(wholes)` returns the info, which
+/// goes to all. The last matrix is the result.
+template <class Compute>
+void post_together(device::cuda::api::CUstream stream, std::vector<Share> shares, int* info, const Compute& compute) {
+  driver().post(stream, [=]() mutable {
+    device::cuda::api::NcclCommunicator& all = *shares[0].matrix.grid->communicator;
+    char* place = all.arena();
+    for (Share& share : shares) {
+      share.whole = place;
+      place += share.matrix.bytes();
+      share.each_element([](char* own, char* whole, std::size_t bytes) { std::memcpy(whole, own, bytes); });
+    }
+    if (!all.wait_for_all()) return;
+    if (all.rank == 0) all.meeting().info = compute(shares);
+    if (!all.wait_for_all()) return;
+    shares.back().each_element([](char* own, char* whole, std::size_t bytes) { std::memcpy(own, whole, bytes); });
+    if (info != nullptr) *info = all.meeting().info;
+    all.wait_for_all();
+  });
+}
+
+}  // namespace blastoff::fake_cuda
