@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -223,8 +224,10 @@ TEST(Segment, DoesWithoutARootThatDiesWhileItSolves) {
   EXPECT_TRUE(segment->enter());
   segment->arrive(true, 1);
   EXPECT_TRUE(segment->is_full());
+  const auto begin = std::chrono::steady_clock::now();
   EXPECT_FALSE(segment->all_able(0, 2, true)) << "it has died before this step";
   EXPECT_FALSE(segment->is_solved());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
   segment->leave();
   int status = 1;
   ASSERT_EQ(waitpid(root, &status, 0), root);
