@@ -9,6 +9,7 @@
 #include "intercept/lapack/entry_points.h"
 #include "intercept/routine_table.h"
 #include "intercept/scalapack/entry_points.h"
+#include "intercept/vectors/entry_points.h"
 
 namespace blastoff::intercept {
 
@@ -24,7 +25,7 @@ constexpr auto joined(const std::array<std::string_view, sizes>&... lists) {
 }
 
 /// The names of all routines. The search through symbol tables is compiled for them.
-inline constexpr auto routine_names = joined(blas_names, lapack_names, fft_names, scalapack_names);
+inline constexpr auto routine_names = joined(blas_names, lapack_names, fft_names, scalapack_names, vector_names);
 
 std::span<const RoutineTable* const> front_ends();
 

@@ -54,6 +54,8 @@ class Ledger {
   void after_fork_in_parent() {
     if (pager_) pager_->after_fork_in_parent();
   }
+  /// Whether any of these pages is newest at a place.
+  bool any_newest(Span pages) { return states_.any_newest(pages); }
   /// Shows what becomes of results that have stayed, from here on.
   void show_in(platform::ResultsGauge& gauge) {
     if (pager_) pager_->show_in(gauge);
@@ -173,6 +175,11 @@ class Place {
   bool all_left_here(Span span) const { return ledger_.pager_ && ledger_.pager_->all_left(number_, span); }
   /// The same of what this place has computed anew.
   bool left_again(Span span) { return ledger_.pager_ && ledger_.pager_->left_again(number_, span); }
+  /// See Pager::use_newest().
+  template <class Use>
+  void use_newest(std::span<const Span> spans, Use&& use) {
+    if (ledger_.pager_) ledger_.pager_->use_newest(number_, spans, use);
+  }
   /// Fills them.
   void bring_home(std::span<const Span> spans) {
     if (ledger_.pager_) ledger_.pager_->bring_home(spans);

@@ -76,6 +76,16 @@ class Pager final : private tracking::AbsentPages::Filler {
   /// Whether all of what the place has computed anew is left already; then that is all.
   bool left_again(std::size_t place, Span span);
 
+  /// Calls use(runs) with those runs of pages of the spans of which the place has the only copy. Work that it queues
+  /// there precedes whoever reads them: nothing is filled or left meanwhile.
+  template <class Use>
+  void use_newest(std::size_t place, std::span<const Span> spans, Use&& use) {
+    const std::lock_guard lock(changing_);
+    std::vector<Span> runs;
+    for (const Span span : spans) states_.newest_at(place, span, runs);
+    use(runs);
+  }
+
   /// Shows what becomes of the pages, from here on.
   void show_in(platform::ResultsGauge& gauge) { gauge_ = &gauge; }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "platform/left_memory.h"
+
 namespace blastoff::ledger {
 
 namespace {
@@ -11,13 +13,16 @@ void append_runs(const PageBitmap& pages, std::size_t first, std::size_t last, s
                  std::vector<Span>& runs) {
   if (!pages.any(first, last)) return;
   const std::size_t size = platform::page_size();
-  pages.each([&](std::size_t number) {
-    if (number < first || number >= last) return;
-    const Span one{begin + number * size, begin + (number + 1) * size};
-    if (!runs.empty() && runs.back().end == one.begin)
-      runs.back().end = one.end;
+  const auto append = [&](std::size_t from, std::size_t to) {
+    const Span run{begin + from * size, begin + to * size};
+    if (!runs.empty() && runs.back().end == run.begin)
+      runs.back().end = run.end;
     else
-      runs.push_back(one);
+      runs.push_back(run);
+  };
+  if (pages.all(first, last)) return append(first, last);
+  pages.each([&](std::size_t number) {
+    if (number >= first && number < last) append(number, number + 1);
   });
 }
 
@@ -85,6 +90,26 @@ void States::each_copy(std::size_t place, Span span, Visit&& visit) {
   });
 }
 
+/// Calls change() for what is newest of a copy, of which left_memory learns.
+template <class Change>
+void States::change_newest(Copy& copy, const Part& part, Change&& change) {
+  const bool before = copy.newest.any(0, max_pages_per_chunk);
+  change();
+  const bool after = copy.newest.any(0, max_pages_per_chunk);
+  if (after && !before) platform::left_memory.begin(part.begin);
+  if (before && !after) platform::left_memory.end(part.begin);
+}
+
+// No lock: in a child of fork, a thread that it does not have may hold one.
+States::~States() {
+  for (const Stripe& stripe : stripes_)
+    for (const auto& [number, group] : stripe.groups)
+      for (const Copies& copies : group.places)
+        for (std::size_t i = 0; i < copies.size(); ++i)
+          if (copies[i] && copies[i]->newest.any(0, max_pages_per_chunk))
+            platform::left_memory.end((number * chunks_of_group + i) * chunk_bytes);
+}
+
 Copy& States::open(std::size_t place, std::uintptr_t chunk, device::Address address) {
   const std::uintptr_t number = chunk / chunk_bytes;
   Stripe& stripe = stripe_of(number / chunks_of_group);
@@ -109,6 +134,10 @@ void States::close(std::size_t place, std::uintptr_t chunk) {
   if (found == stripe.groups.end() || place >= found->second.places.size()) return;
   auto& copy = found->second.places[place][number % chunks_of_group];
   if (!copy) return;
+  if (const std::size_t newest = copy->newest.count(0, max_pages_per_chunk)) {
+    platform::left_memory.end(number * chunk_bytes);
+    newest_ -= newest;
+  }
   copy.reset();
   if (--found->second.open == 0) stripe.groups.erase(found);
 }
@@ -188,12 +217,16 @@ bool States::leave(std::size_t place, Span span) {
       Copy* const copy = group.places[other][part.chunk].get();
       if (!copy) continue;
       left -= copy->newest.count(part.first, part.last);
-      copy->newest.clear(part.first, part.last);
+      change_newest(*copy, part, [&] {
+        if (other == place)
+          copy->newest.set(part.first, part.last);
+        else
+          copy->newest.clear(part.first, part.last);
+      });
       if (other != place) {
         copy->invalid.set(part.first, part.last);
         continue;
       }
-      copy->newest.set(part.first, part.last);
       copy->current.set(part.first, part.last);
       copy->partial.clear(part.first, part.last);
       copy->invalid.clear(part.first, part.last);
@@ -239,6 +272,13 @@ bool States::all_newest(std::size_t place, Span span) {
   return pages == span.bytes() / platform::page_size();
 }
 
+void States::newest_at(std::size_t place, Span span, std::vector<Span>& runs) {
+  if (newest_ == 0) return;
+  each_copy(place, span, [&](const Copy& copy, const Part& part) {
+    if (copy.lent == 0) append_runs(copy.newest, part.first, part.last, part.begin, runs);
+  });
+}
+
 void States::home(Span span) {
   if (newest_ == 0) return;
   std::size_t pages = 0;
@@ -246,7 +286,7 @@ void States::home(Span span) {
     for (const Copies& copies : group.places)
       if (Copy* const copy = copies[part.chunk].get()) {
         pages += copy->newest.count(part.first, part.last);
-        copy->newest.clear(part.first, part.last);
+        change_newest(*copy, part, [&] { copy->newest.clear(part.first, part.last); });
       }
   });
   newest_ -= pages;

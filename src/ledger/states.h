@@ -71,8 +71,14 @@ class Loan {
 };
 
 /// Thread-safe. Places are numbered from 0. Spans are whole pages. Everything but open() concerns open chunks alone.
+/// platform::left_memory tells the program's threads at once where anything may be *newest*.
 class States {
  public:
+  States() = default;
+  ~States();
+  States(const States&) = delete;
+  States& operator=(const States&) = delete;
+
   /// From here until it is closed, the place may have pages of the chunk, which begins at this host address, and learns
   /// which of them become *invalid*. Nothing is known of a copy that was not open.
   Copy& open(std::size_t place, std::uintptr_t chunk, device::Address address);
@@ -99,6 +105,8 @@ class States {
   void newest(Span span, Loan& loan);
   bool any_newest(Span span) { return newest_bytes(span) > 0; }
   std::size_t newest_bytes(Span span);
+  /// Appends the runs of pages that are newest at the place and not on their way home, ascending.
+  void newest_at(std::size_t place, Span span, std::vector<Span>& runs);
   bool any_lent(Span span);
   /// Whether all of the span is newest at the place, and none of it is on its way home.
   bool all_newest(std::size_t place, Span span);
@@ -144,6 +152,8 @@ class States {
   void each_part(Span span, Visit&& visit);
   template <class Visit>
   void each_copy(std::size_t place, Span span, Visit&& visit);
+  template <class Change>
+  static void change_newest(Copy& copy, const Part& part, Change&& change);
 
   std::array<Stripe, stripes> stripes_;
   std::atomic<std::size_t> newest_ = 0;  ///< pages

@@ -54,7 +54,7 @@ class FrontEnd {
 void add_front_end(FrontEnd& front_end);
 
 /// The largest total number of routines.
-inline constexpr std::size_t max_routines = 352;
+inline constexpr std::size_t max_routines = 384;
 std::size_t routine_count();
 const char* routine_name(RoutineId routine);
 

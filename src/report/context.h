@@ -120,6 +120,7 @@ struct Context {
   std::string policy_requested;                 ///< "first-use"
   std::string policy;                           ///< in force
   std::string policy_reason;                    ///< why it is not the requested one, or ""
+  std::string results_reason;                   ///< why results go home that were to stay, or ""
   std::string policy_asked;                     ///< the policy to which the reason refers: "first-use by moves"
   std::string mechanism;     ///< of the policy: "mirrors", "moves", "prefetch", "none", "copies", "" without a device
   std::string tracker;       ///< what notices writes, or freed memory: "uffd", "none"

@@ -120,6 +120,7 @@ Json policy_json(const Context& context) {
           {"mechanism", context.mechanism},
           {"tracker", context.tracker},
           {"copied_operands", copied},
+          {"results_reason", context.results_reason},
           {"bytes_overwritten", context.results.overwritten},
           {"bytes_touched", context.results.touched},
           {"bytes_brought_home", context.results.brought_home}};

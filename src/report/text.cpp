@@ -180,6 +180,7 @@ void write_policy(Text out, const Context& context) {
   if (!context.policy_reason.empty()) {
     fmt::format_to(out, " instead of {}: {}", context.policy_asked, printable(context.policy_reason));
   }
+  if (!context.results_reason.empty()) fmt::format_to(out, "; results go home: {}", printable(context.results_reason));
   *out++ = '\n';
 }
 

@@ -72,6 +72,10 @@ class FirstUsePolicy final : public Policy {
     buffers_->trim();
   }
   void leave_to_cpu(const operation::Operation& call) override { coherence_.leave_to_cpu(call); }
+  device::Status make_there(const VectorsThere& vectors, device::CallQueues& queues,
+                            std::vector<PartThere>& made) override {
+    return coherence_.make_there(vectors, queues, made);
+  }
   std::optional<std::vector<std::uint64_t>> used_once() override { return coherence_.used_once(); }
   void expect_used_once(std::span<const std::uint64_t> kinds) override { coherence_.expect_used_once(kinds); }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@
 #include "operation/estimate.h"
 #include "operation/operation.h"
 #include "operation/traffic.h"
+#include "platform/span.h"
 #include "residency/page_locks.h"
 #include "residency/sharing.h"
 
@@ -83,6 +85,22 @@ struct Migration {
   double seconds = 0;  ///< spent moving
 };
 
+/// Operations of vectors that are made where the vectors are.
+struct VectorsThere {
+  const operation::Operation& whole;
+  /// Returns the parts of it that lie on these pages alone, over host addresses; they do not depend on each other.
+  std::function<std::vector<operation::Operation>(std::span<const platform::Span> pages)> parts;
+  const operation::Host& host;
+  bool tell_elements = false;
+};
+
+/// One such part that the device makes. The elements of its operands, each without gaps, are told for verification:
+/// as they were, and as they are.
+struct PartThere {
+  operation::Operation part;
+  std::vector<std::vector<std::byte>> before, after;
+};
+
 class Policy : public operation::Estimator {
  public:
   virtual ~Policy() = default;
@@ -118,6 +136,11 @@ class Policy : public operation::Estimator {
   /// The CPU is about to make this call: what it writes need not be kept on the device, nor its writes be noticed.
   /// This only saves time.
   virtual void leave_to_cpu(const operation::Operation&) {}
+
+  /// Makes those parts of the operation of which the device alone has all elements; they stay there. Appends them to
+  /// `made`: all of them, unless it returns an error. They may run until later work on the device begins, or somebody
+  /// looks at them.
+  virtual device::Status make_there(const VectorsThere&, device::CallQueues&, std::vector<PartThere>&) { return {}; }
 
   /// What has been moved so far, for a policy that moves the operands themselves.
   virtual std::optional<Migration> migration() { return std::nullopt; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 
 #include "device/kinds.h"
@@ -88,6 +89,15 @@ ledger::Ledger::Results may_stay(const config::Settings& settings) {
   return config::results_mode(settings) == config::ResultsMode::home || tracking::is_traced()
              ? ledger::Ledger::Results::go_home
              : ledger::Ledger::Results::may_stay;
+}
+
+std::string why_results_go_home(const config::Settings& settings, ledger::Ledger* ledger) {
+  if (settings.results != config::ResultsMode::stay) return {};
+  if (ledger == nullptr) return "they can stay in mirrors only (policy first-use)";
+  if (tracking::is_traced()) return "the process is traced";
+  if (ledger->tracker().absent_pages() != nullptr) return {};
+  if (std::string_view(ledger->tracker().name()) != "uffd") return "this takes userfaultfd and Linux 6.7 or newer";
+  return "this user may not fill pages for the kernel's own accesses (blastoff doctor)";
 }
 
 tracking::TrackerKind tracker_kind(config::TrackerName name) {

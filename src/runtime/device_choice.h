@@ -29,6 +29,9 @@ tracking::TrackerKind tracker_kind(config::TrackerName name);
 
 /// Whether results may stay on a device.
 ledger::Ledger::Results may_stay(const config::Settings& settings);
+/// Why results go home though the user asked that they stay; "" if they may, or if nobody asked. `ledger`: of mirrors;
+/// nullptr: there are none.
+std::string why_results_go_home(const config::Settings& settings, ledger::Ledger* ledger);
 
 /// A ledger with the tracker that the settings name, which must not be none.
 tl::expected<std::shared_ptr<ledger::Ledger>, std::string> open_ledger(const config::Settings& settings,

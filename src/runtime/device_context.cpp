@@ -164,6 +164,8 @@ void DeviceContext::choose_policy(const config::Settings& settings) {
     }
   }
   if (mechanism_ != Mechanism::mirrors && mechanism_ != Mechanism::copies) open_in_place(node);
+  results_reason_ = why_results_go_home(settings, mechanism_ == Mechanism::mirrors ? ledger_.get() : nullptr);
+  if (!results_reason_.empty()) report::tell_run("results go home though they were to stay: " + results_reason_);
   policy_reason_ = choice.reason;
   if (policy_reason_.empty()) return;
   asked_ = describe_request(settings);
@@ -354,6 +356,7 @@ void DeviceContext::describe(report::Context& context) {
   context.results = platform::fate_of(report::results_gauge());
   context.policy_asked = asked_;
   context.policy_reason = policy_reason_;
+  context.results_reason = results_reason_;
   context.mechanism = to_string(mechanism_);
   context.tracker = ledger_ && mechanism_ == Mechanism::mirrors ? ledger_->tracker().name()
                     : events_                                   ? events_->name()

@@ -168,8 +168,9 @@ class DeviceContext {
   std::vector<residency::Policy*> order_;
   std::unique_ptr<device::QueuePool> queue_pool_;
   std::size_t budget_ = 0;
-  std::string asked_;          ///< the policy to which policy_reason_ refers
-  std::string policy_reason_;  ///< why it is not the policy in force, or ""
+  std::string asked_;           ///< the policy to which policy_reason_ refers
+  std::string policy_reason_;   ///< why it is not the policy in force, or ""
+  std::string results_reason_;  ///< why_results_go_home()
 
   std::atomic<const decide::MachineModel*> model_;
   std::atomic<bool> working_{true};

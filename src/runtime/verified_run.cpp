@@ -27,17 +27,6 @@ using operation::Comparison;
 using operation::Operation;
 using report::Refusal;
 
-// Chooses the same calls in each run if calls are sampled: by SplitMix64 (Steele, Lea, Flood 2014) of the call's
-// number.
-bool is_verified(const config::Verify& verify) {
-  if (verify.mode != config::VerifyMode::sample) return verify.mode != config::VerifyMode::off;
-  static std::atomic<std::uint64_t> calls{0};
-  std::uint64_t bits = (calls.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15U;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9U;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebU;
-  return static_cast<double>((bits ^ (bits >> 31)) >> 11) * 0x1p-53 < verify.share;
-}
-
 void report_violation(const Operation& operation, const Comparison& comparison, std::uint64_t stale_pages) {
   const std::string what = std::string(operation.name()) + " " + operation.arguments();
   if (comparison.relative_error > comparison.bound)
@@ -74,6 +63,30 @@ Refusal run_by_devices(Placement& placement, const Operation& operation, const o
 
 }  // namespace
 
+// Chooses the same calls in each run if calls are sampled: by SplitMix64 (Steele, Lea, Flood 2014) of the call's
+// number.
+bool is_verified(const config::Verify& verify) {
+  if (verify.mode != config::VerifyMode::sample) return verify.mode != config::VerifyMode::off;
+  static std::atomic<std::uint64_t> calls{0};
+  std::uint64_t bits = (calls.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9e3779b97f4a7c15U;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9U;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebU;
+  return static_cast<double>((bits ^ (bits >> 31)) >> 11) * 0x1p-53 < verify.share;
+}
+
+void judge(const Operation& operation, const Comparison& comparison, report::Record& record) {
+  record.verified = comparison.checked;
+  record.relative_error = comparison.relative_error;
+  record.violated = comparison.relative_error > comparison.bound || record.traffic.stale_pages > 0;
+  if (record.violated) report_violation(operation, comparison, record.traffic.stale_pages);
+  if (record.violated && Process::instance().settings().verify.mode == config::VerifyMode::abort) {
+    report::add(record);
+    report::log_call(record, &operation);
+    Process::instance().end();
+    _exit(platform::software_error);
+  }
+}
+
 void run_verified(const intercept::InterceptedCall& intercepted, const Operation& operation, Placement& placement,
                   report::Record& record, double& seconds, bool& done) {
   const auto host = intercepted.host(intercepted);
@@ -88,17 +101,7 @@ void run_verified(const intercept::InterceptedCall& intercepted, const Operation
   const auto verification = intercepted.front_end.verification(operation, *host, effort);
   run();
   if (!done) return;
-  const Comparison comparison = verification->compare();
-  record.verified = comparison.checked;
-  record.relative_error = comparison.relative_error;
-  record.violated = comparison.relative_error > comparison.bound || record.traffic.stale_pages > 0;
-  if (record.violated) report_violation(operation, comparison, record.traffic.stale_pages);
-  if (record.violated && verify.mode == config::VerifyMode::abort) {
-    report::add(record);
-    report::log_call(record, &operation);
-    Process::instance().end();
-    _exit(platform::software_error);
-  }
+  judge(operation, verification->compare(), record);
 }
 
 }  // namespace blastoff::runtime

@@ -106,6 +106,8 @@ def test_results_go_home_where_no_missing_page_can_be_filled(unharmed, tmp_path,
     assert outcome.total("bytes_left") == 0
     assert outcome.total("bytes_from_device") >= 6 * 192 * 192 * 8
     assert outcome.report["policy"]["tracker"] in (tracker, "none")  # none: where this kernel lacks the bits, too
+    assert "userfaultfd" in outcome.report["policy"]["results_reason"] or "mirrors" in outcome.report["policy"]["results_reason"]
+    assert "results go home though they were to stay" in outcome.stderr
 
 
 def test_what_was_computed_on_a_stack_goes_home(unharmed):
@@ -189,14 +191,66 @@ def test_transforms_stay(unharmed):
     assert outcome.report["policy"]["bytes_touched"] == 4 * matrix
 
 
-@pytest.mark.parametrize("case", ["swap", "scal", "axpy", "copy", "rank-one"])
-def test_vectors_in_what_has_stayed_are_changed_on_the_cpu(unharmed, case):
-    """Rows of the result, and a product of vectors that is added to it. The device gets what has changed."""
-    outcome = unharmed("results_vectors", case, settings=["--results=stay"], verify="off")
+@pytest.fixture
+def openblas() -> dict[str, str]:
+    """An environment with OpenBLAS, whose routines of level 1 can be patched: those of the reference BLAS call nothing."""
+    if not offload.OPENBLAS.is_dir():
+        pytest.skip("OpenBLAS is not installed")
+    return offload.environment(blas=offload.OPENBLAS)
+
+
+@pytest.mark.parametrize("case", ["swap", "scal", "axpy", "copy"])
+def test_vectors_in_what_has_stayed_are_changed_there(unharmed, openblas, case):
+    """Rows of the result, whose pages need not come home for that."""
+    outcome = unharmed("results_vectors", case, settings=["--results=stay"], verify="off", env=openblas)
+    skip_where_none_stays(outcome)
+    assert [(one["name"], one["calls"], one["offloaded"]) for one in outcome.report["routines"]] == [("dgemm", 12, 12), (f"d{case}", 1, 1)]
+    assert outcome.routine(f"d{case}")["bytes_to_device"] == outcome.routine(f"d{case}")["bytes_from_device"] == 0
+
+
+def test_a_product_of_vectors_is_added_to_what_has_stayed_on_the_cpu(unharmed):
+    """The device gets what has changed."""
+    outcome = unharmed("results_vectors", "rank-one", settings=["--results=stay"], verify="off")
     skip_where_none_stays(outcome)
     assert [(one["name"], one["offloaded"]) for one in outcome.report["routines"]] == [("dgemm", 12)]
-    assert outcome.total("bytes_left") > 0
     assert outcome.report["policy"]["bytes_touched"] > 0
+
+
+MATRIX = 512 * 512 * 8
+
+
+@pytest.fixture
+def row_swaps(unharmed, openblas):
+    def run(*arguments: str, verify: str = "off") -> offload.Outcome:
+        outcome = unharmed("row_swaps", *arguments, settings=["--results=stay"], verify=verify, env=openblas)
+        skip_where_none_stays(outcome)
+        return outcome
+
+    return run
+
+
+def test_rows_may_be_exchanged_one_by_one_where_the_matrix_is(row_swaps):
+    """The matrix comes home once, at the end, when the program looks at it. Before its first product, it was at home."""
+    outcome = row_swaps()
+    swaps = outcome.routine("dswap")
+    assert swaps["offloaded"] == swaps["calls"] > 600
+    assert swaps["bytes_to_device"] == swaps["bytes_from_device"] == 0
+    assert outcome.report["policy"]["bytes_touched"] <= 1.1 * MATRIX
+
+
+def test_rows_that_the_program_looks_at_in_between_are_exchanged_as_well(row_swaps):
+    assert row_swaps("looks").routine("dswap")["offloaded"] > 0
+
+
+def test_exchanges_of_rows_are_verified(row_swaps):
+    outcome = row_swaps(verify="sample=50%")
+    assert outcome.routine("dswap")["offloaded"] > 0
+    assert outcome.report["verification"]["checked"] > 10
+    assert outcome.report["verification"]["violations"] == 0, outcome.stderr
+
+
+def test_rows_are_right_where_every_result_is_compared_at_home(row_swaps):
+    row_swaps(verify="abort")
 
 
 def test_vectors_that_are_computed_go_home_and_their_matrix_stays(unharmed):

@@ -12,8 +12,8 @@
 // stayed on the device comes home, and while the kernel is asked about large operands.
 //
 // An acquisition's way: estimate.cpp, write_scan.cpp and pinned_operands.cpp before it, coherence.cpp while it is
-// taken, staying.cpp for what does not go home, commit.cpp at its end. The ledger keeps which pages are current here,
-// so that other devices find there what they can copy.
+// taken, staying.cpp for what does not go home, commit.cpp at its end. vectors_there.cpp needs none. The ledger keeps
+// which pages are current here, so that other devices find there what they can copy.
 #pragma once
 
 #include <array>
@@ -25,6 +25,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "device/device.h"
@@ -39,6 +40,7 @@
 #include "residency/mirror/running_calls.h"
 #include "residency/mirror/stay_heuristic.h"
 #include "residency/mirror/tracking_heuristic.h"
+#include "residency/mirror/use_there.h"
 #include "residency/mirror/validity.h"
 #include "residency/policy.h"
 #include "residency/results.h"
@@ -159,6 +161,9 @@ class Coherence {
   /// that the CPU takes no page fault for each page that it writes. Nothing if another thread holds the lock.
   void leave_to_cpu(const operation::Operation& call);
 
+  /// See Policy::make_there().
+  device::Status make_there(const VectorsThere& vectors, device::CallQueues& queues, std::vector<PartThere>& made);
+
   /// Blocks until there are events of watched memory (true) or stop_waiting() was called (false).
   bool wait_for_events() { return place_.wait_for_events(); }
   void stop_waiting() { place_.stop_waiting(); }
@@ -195,7 +200,8 @@ class Coherence {
   device::Status check_memory(PageAcquisition& acquisition);
   void copy_unwatched(PageAcquisition& acquisition, std::size_t index);
   using Runs = std::array<std::vector<platform::Span>, operation::Operation::max_operands>;  // per operand
-  bool look(const PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock, Runs& written);
+  bool look(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock, Runs& written);
+  bool is_given_up_unseen(const PageAcquisition& acquisition, std::size_t index) const;
   const operation::Operand* look_unlocked(const PageAcquisition& acquisition, Runs& written);
   void lose(const operation::Operand& operand);
   device::Result<bool> protect(PageAcquisition& acquisition, const Runs& runs);
@@ -210,9 +216,10 @@ class Coherence {
   Stay wanted_stay(const operation::Operation& call, std::size_t index);
   bool may_stay(const operation::Operation& call, std::size_t index);
   bool will_stay(const operation::Operation& call, std::size_t index);
+  static bool has_its_own_pages(const operation::Operand& result);
   bool has_a_region(const operation::Operation& call, const operation::Operand& result) const;
   bool bring_home(const operation::Operand& operand);
-  bool leave(std::span<const platform::Span> runs);
+  bool leave(std::span<const platform::Span> runs, bool unseen);
   bool leave_region(const PageAcquisition& acquisition, const operation::Operand& result, platform::Span region);
   std::uintptr_t find_end_of_block(platform::Span result);
   bool all_left_here(const operation::Operand& result) const;
@@ -238,6 +245,7 @@ class Coherence {
   void settle_direct(const PageAcquisition& acquisition, std::size_t operand);
   void tell_other_devices(const PageAcquisition& acquisition);
   void settle(const PageAcquisition& acquisition, bool home);
+  device::Status make_part(const VectorsThere& vectors, PartThere& part, device::Queue& queue);
   void end(PageAcquisition& acquisition, bool home);
 
   device::Device& device_;
@@ -254,6 +262,7 @@ class Coherence {
   const std::shared_ptr<device::DirectCopies> direct_copies_;
   TrackingHeuristic heuristic_;
   StayHeuristic stays_;
+  std::unordered_map<operation::RoutineId, UseThere> uses_there_;
   // Scratch, under the lock. Not thread-local: calls may come from exit handlers, after a thread's own data are gone.
   std::vector<platform::Span> written_;
   std::vector<platform::Span> faulted_;

@@ -34,11 +34,12 @@ struct PageAcquisition {
   using PerOperand = std::array<Value, operation::Operation::max_operands>;
 
   operation::Operation call;
-  PerOperand<bool> tracked{};      ///< false: scratch, or not current at the next use, since the CPU keeps rewriting it
-  PerOperand<bool> copied{};       ///< it has no mirror here, and the call brings it to device memory of its own
-  PerOperand<bool> unwatched{};    ///< copied, being in memory that cannot be watched
-  PerOperand<bool> stays{};        ///< a result of which the whole pages stay on the device
-  PerOperand<bool> probes{};       ///< a result of which a piece is to stay there, the rest going home
+  PerOperand<bool> tracked{};    ///< false: scratch, or not current at the next use, since the CPU keeps rewriting it
+  PerOperand<bool> copied{};     ///< it has no mirror here, and the call brings it to device memory of its own
+  PerOperand<bool> unwatched{};  ///< copied, being in memory that cannot be watched
+  PerOperand<bool> stays{};      ///< a result of which the whole pages stay on the device
+  PerOperand<bool> unseen{};  ///< of these: nobody has looked whether its pages were written before they are given up
+  PerOperand<bool> probes{};  ///< a result of which a piece is to stay there, the rest going home
   PerOperand<std::size_t> left{};  ///< bytes of the result that stay there
   bool updates_only_copy = false;  ///< the call reads and overwrites what only the device has
   std::string copied_because;      ///< why the latest of these cannot be watched

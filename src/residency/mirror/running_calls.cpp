@@ -18,6 +18,15 @@ bool overlap(const RunningCalls::Use& use, device::Address begin, std::size_t by
 
 }  // namespace
 
+Status RunningCalls::make_room() {
+  device::Point oldest;
+  {
+    const std::lock_guard lock(mutex_);
+    if (calls_.size() >= max_calls) oldest = calls_.front().point;
+  }
+  return oldest ? finish(oldest) : Status{};
+}
+
 Status RunningCalls::add(device::Queue& queue, std::vector<Use> uses) {
   auto point = points_.record(queue);
   if (!point) return tl::unexpected(std::move(point.error()));

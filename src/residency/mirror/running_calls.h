@@ -28,6 +28,9 @@ class RunningCalls {
     bool writes = false;
   };
 
+  /// Waits until add() need not wait for the oldest call, unless others add some meanwhile.
+  device::Status make_room();
+
   /// What has been queued so far is work of a call that returns soon. If the device is several calls behind, waits for
   /// the oldest.
   device::Status add(device::Queue& queue, std::vector<Use> uses);

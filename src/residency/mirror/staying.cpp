@@ -19,18 +19,6 @@ using platform::Span;
 constexpr int max_runs = 64;
 constexpr std::size_t min_bytes = std::size_t{64} << 10;  // where the user leaves the choice to us
 
-/// Whether the result fills few runs of pages, which are most of it.
-bool has_its_own_pages(const operation::Operand& result) {
-  if (result.part != operation::Part::full) return false;
-  int runs = 0;
-  std::size_t bytes = 0;
-  each_filled_run(result, [&](Span run) {
-    ++runs;
-    bytes += run.bytes();
-  });
-  return runs <= max_runs && 2 * bytes >= result.payload_bytes();
-}
-
 /// The whole pages between its first and its last byte.
 Span region_of(const operation::Operand& result) {
   return platform::inward_to_pages(bounds(result));
@@ -58,11 +46,26 @@ void append_others(const operation::Operand& operand, Span pages, std::vector<Sp
 
 }  // namespace
 
+/// Whether the result fills few runs of pages, which are most of it.
+bool Coherence::has_its_own_pages(const operation::Operand& result) {
+  if (result.part != operation::Part::full) return false;
+  int runs = 0;
+  std::size_t bytes = 0;
+  each_filled_run(result, [&](Span run) {
+    ++runs;
+    bytes += run.bytes();
+  });
+  return runs <= max_runs && 2 * bytes >= result.payload_bytes();
+}
+
 /// Under the lock.
 void Coherence::note_touched() {
   touched_.clear();
   place_.touched(touched_);
-  for (const Span run : touched_) stays_.touched(run);
+  for (const Span run : touched_) {
+    stays_.touched(run);
+    for (auto& [_, use] : uses_there_) use.touched(run);
+  }
 }
 
 // What is only moved, or looked at once, need not come home for that, whatever becomes of other results there.
@@ -166,7 +169,7 @@ bool Coherence::leave(PageAcquisition& acquisition, std::size_t operand) {
   if (has_its_own_pages(result)) {
     std::vector<Span> runs;
     each_filled_run(result, [&](Span run) { runs.push_back(run); });
-    left = leave(runs);
+    left = leave(runs, acquisition.unseen[operand]);
   } else {
     left = leave_region(acquisition, result, region_of(result));
   }
@@ -252,8 +255,10 @@ bool Coherence::may_run_on(const PageAcquisition& acquisition) {
   return stay;
 }
 
-bool Coherence::leave(std::span<const Span> runs) {
-  bool left = !dma_writer();
+// Where nobody has looked at the pages, nothing has said that they may have been registered for a writer that bypasses
+// the page table.
+bool Coherence::leave(std::span<const Span> runs, bool unseen) {
+  bool left = unseen ? !tracking::dma_writer(pins_->others_pin()) : !dma_writer();
   for (const Span run : runs) left = left && place_.leave(run);
   left = left && std::ranges::none_of(runs, [&](Span run) { return pins_->touches(run); });
   if (left) return true;
@@ -280,7 +285,7 @@ void Coherence::leave_probes(PageAcquisition& acquisition) {
       const std::uintptr_t begin = std::max(run.begin, middle.begin);
       probe = {begin, std::min<std::uintptr_t>(begin + probe_bytes, run.end)};
     });
-    if (probe.empty() || !leave(std::span(&probe, 1))) return;
+    if (probe.empty() || !leave(std::span(&probe, 1), false)) return;
     acquisition.left[i] = probe.bytes();
     place_.note({whole, acquisition.call.name(), result.rows, result.columns});
   });

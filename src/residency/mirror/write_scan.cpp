@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "platform/interval_set.h"
 #include "platform/stopwatch.h"
 #include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
@@ -28,9 +29,20 @@ bool worth_unprotecting(const operation::Operand& result) {
          result.payload_bytes() * 2 >= region_bytes(result);
 }
 
-std::vector<Span> regions_of(const operation::Operand& operand) {
+/// `unseen`: without the pages that the operand fills.
+std::vector<Span> regions_of(const operation::Operand& operand, bool unseen) {
   std::vector<Span> regions;
-  each_region(operand, [&](Span region) { regions.push_back(region); });
+  if (!unseen) {
+    each_region(operand, [&](Span region) { regions.push_back(region); });
+    return regions;
+  }
+  platform::IntervalSet rest;
+  each_region(operand, [&](Span region) { rest.add(region); });
+  each_filled_run(operand, [&](Span run) { rest.remove(run); });
+  rest.all_of([&](Span run) {
+    regions.push_back(run);
+    return true;
+  });
   return regions;
 }
 
@@ -101,19 +113,37 @@ bool Coherence::any_registered(const std::vector<Span>& written) {
   });
 }
 
+/// Whether the pages that the result fills are given up with whatever the program has written to them, and nothing of
+/// them is on the device. Then they need not be protected before: that takes longer than all else that a call does to
+/// new memory. If the result goes home after all, its pages are protected then.
+bool Coherence::is_given_up_unseen(const PageAcquisition& acquisition, std::size_t index) const {
+  const operation::Operand& result = acquisition.call.operands()[index];
+  if (!acquisition.stays[index] || operation::reads(result.intent) || !has_its_own_pages(result)) return false;
+  for (std::size_t i = 0; i < acquisition.call.operands().size(); ++i)
+    if (i != index && bounds(acquisition.call.operands()[i]).overlaps(bounds(result))) return false;
+  bool known = false;
+  each_filled_run(result, [&](Span run) {
+    mirrors_.each_chunk(run, [&](const Chunk& chunk, std::size_t first, std::size_t last) {
+      known = known || chunk.copy->current.any(first, last);
+    });
+  });
+  return !known;
+}
+
 // Finds the runs of pages that are to be protected: all of a small operand, and the pages of a large one that a scan
 // without the lock finds written. If another thread's protecting scan takes some of these pages first, that thread
 // applies them before it releases the lock that we take next, so nothing is lost. False: watched memory was replaced.
-bool Coherence::look(const PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock, Runs& written) {
+bool Coherence::look(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock, Runs& written) {
   bool large = false;
   const auto operands = acquisition.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     written[i].clear();
     if (!acquisition.tracked[i] || operands[i].empty()) continue;
-    if (takes_long(operands[i]))
+    acquisition.unseen[i] = is_given_up_unseen(acquisition, i);
+    if (takes_long(operands[i]) && !acquisition.unseen[i])
       large = true;
     else
-      written[i] = regions_of(operands[i]);
+      written[i] = regions_of(operands[i], acquisition.unseen[i]);
   }
   if (!large) return true;
   lock.unlock();
@@ -128,11 +158,11 @@ bool Coherence::look(const PageAcquisition& acquisition, std::unique_lock<std::m
 const operation::Operand* Coherence::look_unlocked(const PageAcquisition& acquisition, Runs& written) {
   const auto operands = acquisition.call.operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!acquisition.tracked[i] || operands[i].empty() || !takes_long(operands[i])) continue;
+    if (!acquisition.tracked[i] || operands[i].empty() || !takes_long(operands[i]) || acquisition.unseen[i]) continue;
     bool intact = true;
     each_region(operands[i], [&](Span region) { intact = intact && place_.scan(region, false, written[i]); });
     if (!intact) return &operands[i];
-    if (written[i].size() > max_looks) written[i] = regions_of(operands[i]);
+    if (written[i].size() > max_looks) written[i] = regions_of(operands[i], false);
   }
   return nullptr;
 }

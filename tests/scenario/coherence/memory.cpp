@@ -59,6 +59,27 @@ void read_from_file(char* destination, const char* source, std::size_t bytes) {
   close(file);
 }
 
+/// The disk writes the whole pages of the destination itself.
+void read_past_the_cache(char* destination, const char* source, std::size_t bytes) {
+  const std::size_t first =
+      whole_pages(reinterpret_cast<std::size_t>(destination)) - reinterpret_cast<std::size_t>(destination);
+  const char* const directory = getenv("TMPDIR");
+  const int file = open(directory != nullptr ? directory : "/tmp", O_TMPFILE | O_RDWR, 0600);
+  const std::size_t length = bytes < first + page ? 0 : (bytes - first) / page * page;
+  if (file < 0 || length == 0) {
+    if (file >= 0) close(file);
+    return read_from_file(destination, source, bytes);
+  }
+  write_all(file, source + first, length, 0);
+  const bool direct = fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_DIRECT) == 0;
+  if (!direct || pread(file, destination + first, length, 0) != static_cast<ssize_t>(length)) {
+    read_from_file(destination + first, source + first, length);  // not all file systems can
+  }
+  close(file);
+  memcpy(destination, source, first);
+  memcpy(destination + first + length, source + first + length, bytes - first - length);
+}
+
 void read_from_pipe(char* destination, const char* source, std::size_t bytes) {
   int ends[2];
   if (pipe(ends) != 0) fail_call("pipe");
@@ -219,9 +240,10 @@ void free_private_pages(void* address, std::size_t bytes) {
 }
 
 void write_by_kernel(char* destination, const char* source, std::size_t bytes, Random& random) {
-  switch (random.below(4)) {
+  switch (random.below(5)) {
     case 0: return read_from_file(destination, source, bytes);
     case 1: return read_from_pipe(destination, source, bytes);
+    case 3: return read_past_the_cache(destination, source, bytes);
     case 2: return write_own_memory_file(destination, source, bytes);
     default: return write_as_another_process(destination, source, bytes);
   }

@@ -38,8 +38,8 @@ void release(Buffer& buffer);
 void* private_pages(std::size_t bytes);
 void free_private_pages(void* address, std::size_t bytes);
 
-/// Copies `bytes` into the buffer's memory through the kernel: read(2) of a file or pipe, a write to /proc/self/mem, or
-/// process_vm_writev.
+/// Copies `bytes` into the buffer's memory through the kernel: read(2) of a file or pipe, reading past the cache
+/// (O_DIRECT), a write to /proc/self/mem, or process_vm_writev.
 void write_by_kernel(char* destination, const char* source, std::size_t bytes, Random& random);
 
 /// Does something to the buffer that keeps its contents, perhaps at a new address: realloc, mremap, changing the

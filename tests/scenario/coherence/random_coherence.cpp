@@ -12,6 +12,7 @@
 #include <atomic>
 #include <thread>
 
+#include "onlookers.h"
 #include "player.h"
 
 namespace {
@@ -70,6 +71,7 @@ void prepare(Common& common, const Options& options, Random& random) {
 int main(int count, char** arguments) {
   Options options = parse(count, arguments);
   options.steps = (options.steps + rounds - 1) / rounds;
+  start_outsider();
   static Common common;
   Random random(options.seed, 0);
   prepare(common, options, random);

@@ -1,14 +1,15 @@
-// A minimal ring of io_uring by plain system calls, for one request at a time.
+// A minimal ring of io_uring by plain system calls, for one request of a thread at a time. For C and C++.
 #pragma once
 
 #include <linux/io_uring.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static struct {
+static __thread struct {
   int descriptor;
   unsigned *tail, *mask, *array, *head;
   struct io_uring_sqe* requests;
@@ -23,12 +24,13 @@ static inline void* of_ring(size_t size, long offset) {
 
 /// 0: there is no io_uring here.
 static inline int open_ring(void) {
-  struct io_uring_params p = {0};
+  struct io_uring_params p;
+  memset(&p, 0, sizeof p);
   ring.descriptor = (int)syscall(SYS_io_uring_setup, 4, &p);
   if (ring.descriptor < 0) return 0;
-  char* sq = of_ring(p.sq_off.array + p.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
-  char* cq = of_ring(p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
-  ring.requests = of_ring(p.sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
+  char* sq = (char*)of_ring(p.sq_off.array + p.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
+  char* cq = (char*)of_ring(p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
+  ring.requests = (struct io_uring_sqe*)of_ring(p.sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
   ring.tail = (unsigned*)(sq + p.sq_off.tail);
   ring.mask = (unsigned*)(sq + p.sq_off.ring_mask);
   ring.array = (unsigned*)(sq + p.sq_off.array);

@@ -2,17 +2,21 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include <dlfcn.h>
 
 #include "blas/call.h"
+#include "blas/vector_call.h"
 #include "device/cuda/cublas/api.h"
 #include "fake_cuda/gpu.h"
 #include "reference_blas.h"
+#include "reference_vectors.h"
 
 using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuBLAS's own words
 namespace blas = blastoff::blas;
@@ -178,6 +182,39 @@ cublasStatus solves(blas::Scalar scalar, cublasHandle handle, int side, int fill
   return blas_success;
 }
 
+/// The type of alpha in the routine of a member of api::Cublas.
+blas::Scalar factor_of(std::string_view member, blas::Scalar scalar) {
+  if (!member.ends_with("real_scal")) return scalar;
+  return scalar == blas::Scalar::c ? blas::Scalar::s : blas::Scalar::d;
+}
+
+cublasStatus queue_vectors(blas::VectorKind kind, blas::Scalar scalar, blas::Scalar factor, cublasHandle handle, Size n,
+                           const void* alpha, blas::Vector x, blas::Vector y = {}) {
+  if (!driver().context_is_current() || handle == nullptr) return not_initialized;
+  if (handle->stream == nullptr || n < 0) return invalid_value;
+  std::size_t routine = 0;
+  for (const blas::VectorRoutineRow& row : blas::vector_routine_table) {
+    if (row.kind == kind && row.scalar == scalar && row.factor == factor) break;
+    ++routine;
+  }
+  blas::VectorCall call{.routine = static_cast<blas::VectorRoutine>(routine), .n = n};
+  call.x_and_y = {x, y};
+  if (alpha != nullptr) {
+    const blas::Coefficient value = coefficient(alpha, factor, false);
+    call.alpha = {value.real(), value.imag()};
+  }
+  driver().post(handle->stream, [call] {
+    for (const blas::Vector& vector : call.vectors()) {
+      const auto elements = static_cast<std::size_t>((call.n - 1) * std::abs(vector.increment) + 1);
+      if (driver().is_usable(vector.address, elements * blas::element_size(call.row().scalar))) continue;
+      driver().fail(blastoff::fake_cuda::error_illegal_address);
+      return;
+    }
+    blastoff::reference::compute(call);
+  });
+  return blas_success;
+}
+
 struct PackedCopy {
   const char* from;
   char* to;
@@ -325,6 +362,24 @@ cublasStatus cublasSetAtomicsMode(cublasHandle, int) {
     auto call = make_call(kind, scalar, n, n, n, alpha, beta);                                           \
     set_fill(call, side_left, fill);                                                                     \
     return vector_product(call, handle, {a, lda}, x, incx, y, incy);                                     \
+  }
+#define BLASTOFF_EXPORT_Swap(symbol, kind, scalar)                                                          \
+  cublasStatus symbol(cublasHandle handle, Size n, void* x, Size incx, void* y, Size incy) {                \
+    return queue_vectors(blas::VectorKind::swap, scalar, scalar, handle, n, nullptr, {x, incx}, {y, incy}); \
+  }
+#define BLASTOFF_EXPORT_Copy(symbol, kind, scalar)                                                                 \
+  cublasStatus symbol(cublasHandle handle, Size n, const void* x, Size incx, void* y, Size incy) {                 \
+    return queue_vectors(blas::VectorKind::copy, scalar, scalar, handle, n, nullptr, {const_cast<void*>(x), incx}, \
+                         {y, incy});                                                                               \
+  }
+#define BLASTOFF_EXPORT_Axpy(symbol, kind, scalar)                                                                    \
+  cublasStatus symbol(cublasHandle handle, Size n, const void* alpha, const void* x, Size incx, void* y, Size incy) { \
+    return queue_vectors(blas::VectorKind::axpy, scalar, scalar, handle, n, alpha, {const_cast<void*>(x), incx},      \
+                         {y, incy});                                                                                  \
+  }
+#define BLASTOFF_EXPORT_Scal(symbol, kind, scalar)                                                               \
+  cublasStatus symbol(cublasHandle handle, Size n, const void* alpha, void* x, Size incx) {                      \
+    return queue_vectors(blas::VectorKind::scal, scalar, factor_of(#kind, scalar), handle, n, alpha, {x, incx}); \
   }
 #define BLASTOFF_EXPORT_Tpttr(symbol, kind, scalar)                                                 \
   cublasStatus symbol(cublasHandle handle, int fill, int n, const void* packed, void* a, int lda) { \

@@ -79,7 +79,8 @@ def describe_policy(report: dict) -> str:
     else:
         how = f", writes tracked by {policy['tracker']}" if policy["tracker"] not in ("", "none") else ""
     instead = f" instead of {policy['requested']}: {policy['reason']}" if policy["reason"] else ""
-    return f"{policy['in_force']}{how}{instead}"
+    home = f"; results go home: {policy['results_reason']}" if policy.get("results_reason") else ""
+    return f"{policy['in_force']}{how}{instead}{home}"
 
 
 def describe_run(report: dict) -> str:

@@ -70,6 +70,10 @@ using Gemv = cublasStatus(cublasHandle, int transpose, Size m, Size n, const voi
                           const void* x, Size incx, const void* beta, void* y, Size incy);
 using Symv = cublasStatus(cublasHandle, int fill, Size n, const void* alpha, const void* a, Size lda, const void* x,
                           Size incx, const void* beta, void* y, Size incy);
+using Swap = cublasStatus(cublasHandle, Size n, void* x, Size incx, void* y, Size incy);
+using Copy = cublasStatus(cublasHandle, Size n, const void* x, Size incx, void* y, Size incy);
+using Scal = cublasStatus(cublasHandle, Size n, const void* alpha, void* x, Size incx);
+using Axpy = cublasStatus(cublasHandle, Size n, const void* alpha, const void* x, Size incx, void* y, Size incy);
 // Copies of a triangle from and to packed storage. They have 32-bit sizes only.
 using Tpttr = cublasStatus(cublasHandle, int fill, int n, const void* packed, void* a, int lda);
 using Trttp = cublasStatus(cublasHandle, int fill, int n, const void* a, int lda, void* packed);
@@ -85,6 +89,10 @@ using Trttp = cublasStatus(cublasHandle, int fill, int n, const void* a, int lda
   X(cublas##letter##trsm_v2_64, trsm, scalar, Trsm)                                        \
   X(cublas##letter##trsmBatched_64, trsm_batch, scalar, TrsmBatched)                       \
   X(cublas##letter##gemv_v2_64, gemv, scalar, Gemv)                                        \
+  X(cublas##letter##swap_v2_64, swap, scalar, Swap)                                        \
+  X(cublas##letter##copy_v2_64, copy, scalar, Copy)                                        \
+  X(cublas##letter##scal_v2_64, scal, scalar, Scal)                                        \
+  X(cublas##letter##axpy_v2_64, axpy, scalar, Axpy)                                        \
   X(cublas##letter##tpttr, tpttr, scalar, Tpttr)                                           \
   X(cublas##letter##trttp, trttp, scalar, Trttp)
 #define BLASTOFF_CUBLAS_REAL_ROUTINES_OF(X, letter, scalar) X(cublas##letter##symv_v2_64, symv, scalar, Symv)
@@ -101,6 +109,8 @@ using Trttp = cublasStatus(cublasHandle, int fill, int n, const void* a, int lda
   BLASTOFF_CUBLAS_REAL_ROUTINES_OF(X, S, s)      \
   BLASTOFF_CUBLAS_REAL_ROUTINES_OF(X, D, d)      \
   BLASTOFF_CUBLAS_HERMITIAN_ROUTINES_OF(X, C, c) \
-  BLASTOFF_CUBLAS_HERMITIAN_ROUTINES_OF(X, Z, z)
+  BLASTOFF_CUBLAS_HERMITIAN_ROUTINES_OF(X, Z, z) \
+  X(cublasCsscal_v2_64, real_scal, c, Scal)      \
+  X(cublasZdscal_v2_64, real_scal, z, Scal)
 
 }  // namespace blastoff::device::cuda::api

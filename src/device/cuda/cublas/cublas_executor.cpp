@@ -4,6 +4,7 @@
 
 #include "blas/batch.h"
 #include "blas/front_end.h"
+#include "blas/vector_call.h"
 #include "device/cuda/cublas/library.h"
 #include "device/cuda/cublas/operations.h"
 #include "device/cuda/cublas/triangular_product.h"
@@ -19,6 +20,7 @@ class CublasExecutor final : public Executor {
       : stream_(std::move(stream)), handle_(std::move(handle)) {}
 
   Status execute(const operation::Operation& operation) override {
+    if (blas::is_vector_call(operation)) return handle_->run(blas::vector_call_of(operation));
     const blas::Call call = blas::call_of(operation);
     if (call.conjugated)
       return tl::unexpected(Error{ErrorKind::unsupported, "cuBLAS has no product with the conjugate of a matrix"});
@@ -95,7 +97,7 @@ class CublasLibrary final : public ExecutorLibrary {
 }  // namespace
 
 bool runs_by_cublas(const operation::Operation& operation) {
-  return blas::is_blas(operation);
+  return blas::is_blas(operation) || blas::is_vector_call(operation);
 }
 
 Result<std::unique_ptr<ExecutorLibrary>> open_cublas(const LibrarySearch& search) {

@@ -28,6 +28,10 @@ struct Cublas {
   std::array<TrsmBatched*, 4> trsm_batch{};
   std::array<Gemv*, 4> gemv{};
   std::array<Symv*, 4> symv{}, hemv{};
+  std::array<Swap*, 4> swap{};
+  std::array<Copy*, 4> copy{};
+  std::array<Scal*, 4> scal{}, real_scal{};
+  std::array<Axpy*, 4> axpy{};
   std::array<Tpttr*, 4> tpttr{};
   std::array<Trttp*, 4> trttp{};
 };

@@ -33,6 +33,24 @@ api::cublasStatus queue_vector_product(const api::Cublas& blas, api::cublasHandl
                          beta.address(), y.address, incy);
 }
 
+api::cublasStatus queue_vectors(const api::Cublas& blas, api::cublasHandle handle, const blas::VectorCall& call) {
+  const blas::VectorRoutineRow& of = call.row();
+  const auto type = static_cast<std::size_t>(of.scalar);
+  const HostScalar alpha({call.alpha[0], call.alpha[1]}, of.scalar);
+  const auto& [x, y] = call.x_and_y;
+  switch (of.kind) {
+    case blas::VectorKind::swap: return blas.swap[type](handle, call.n, x.address, x.increment, y.address, y.increment);
+    case blas::VectorKind::copy: return blas.copy[type](handle, call.n, x.address, x.increment, y.address, y.increment);
+    case blas::VectorKind::scal: {
+      const auto& scal = of.factor == of.scalar ? blas.scal : blas.real_scal;
+      return scal[type](handle, call.n, alpha.address(), x.address, x.increment);
+    }
+    case blas::VectorKind::axpy:
+      return blas.axpy[type](handle, call.n, alpha.address(), x.address, x.increment, y.address, y.increment);
+  }
+  return api::blas_not_supported;
+}
+
 api::cublasStatus queue_batch(const api::Cublas& blas, api::cublasHandle handle, const blas::Call& call) {
   const auto scalar = call.scalar();
   const HostScalar alpha(call.alpha, scalar);
@@ -151,6 +169,10 @@ Status BlasHandle::check(api::cublasStatus status, std::string_view operation) c
 
 Status BlasHandle::run(const blas::Call& call) const {
   return check(queue_operation(cublas_, handle_, call), blas::row(call.routine).name);
+}
+
+Status BlasHandle::run(const blas::VectorCall& call) const {
+  return check(queue_vectors(cublas_, handle_, call), call.row().name);
 }
 
 Status BlasHandle::run_solves(const blas::Call& batch, api::CUdeviceptr addresses) const {

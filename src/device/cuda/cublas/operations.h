@@ -2,6 +2,7 @@
 #pragma once
 
 #include "blas/call.h"
+#include "blas/vector_call.h"
 #include "device/cuda/context.h"
 #include "device/cuda/cublas/library.h"
 #include "device/cuda/executor.h"
@@ -21,6 +22,7 @@ class BlasHandle {
 
   /// Queues a call of any kind but gemmt and batches of solves. Operand addresses are device addresses.
   Status run(const blas::Call& call) const;
+  Status run(const blas::VectorCall& call) const;
   /// Queues a batch of solves. `addresses`: in device memory, those of the triangles, then those of the right-hand
   /// sides.
   Status run_solves(const blas::Call& batch, api::CUdeviceptr addresses) const;

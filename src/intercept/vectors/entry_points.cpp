@@ -1,0 +1,64 @@
+#include "intercept/vectors/entry_points.h"
+
+#include "blas/vector_call.h"
+#include "intercept/spellings.def"
+#include "intercept/vectors/hooks.h"
+#include "intercept/vectors/names.h"
+
+namespace blastoff::intercept {
+namespace {
+
+using blas::VectorKind;
+
+/// Undecorated names are left alone: "dscal" may be anybody's.
+constexpr Spelling spellings[] = {BLASTOFF_FORTRAN_SPELLINGS(BLASTOFF_SPELLING_OF, dswap, swap, d)
+                                      BLASTOFF_CBLAS_SPELLINGS(BLASTOFF_SPELLING_OF, dswap, swap, d)};
+
+/// Suffixes of inner functions of BLIS (and AOCL), and of NVPL.
+constexpr std::string_view inner_suffixes[] = {"_blis_impl", "_internal_"};
+
+using enum Role;
+constexpr Role fortran_two[] = {integer, array, integer, array, integer};
+constexpr Role fortran_scal[] = {integer, real, array, integer};
+constexpr Role fortran_axpy[] = {integer, real, array, integer, array, integer};
+constexpr Role cblas_two[] = {number, array, number, array, number};
+constexpr Role cblas_scal[] = {number, real, array, number};
+constexpr Role cblas_scal_by_value[] = {number, value, array, number};
+constexpr Role cblas_axpy[] = {number, real, array, number, array, number};
+constexpr Role cblas_axpy_by_value[] = {number, value, array, number, array, number};
+
+std::span<const Role> roles(abi::Style style, const blas::VectorRoutineRow& row) {
+  const bool fortran = style == abi::Style::fortran;
+  const bool by_value = !blas::is_complex(row.factor);
+  switch (row.kind) {
+    case VectorKind::swap:
+    case VectorKind::copy: return fortran ? std::span<const Role>(fortran_two) : cblas_two;
+    case VectorKind::scal:
+      return fortran ? std::span<const Role>(fortran_scal) : by_value ? cblas_scal_by_value : cblas_scal;
+    case VectorKind::axpy:
+      return fortran ? std::span<const Role>(fortran_axpy) : by_value ? cblas_axpy_by_value : cblas_axpy;
+  }
+  return {};
+}
+
+Signature signature(abi::Style style, std::uint16_t routine) {
+  const blas::VectorRoutineRow& row = blas::vector_routine_table[routine];
+  return {roles(style, row), row.scalar};
+}
+
+}  // namespace
+
+constinit const RoutineTable vector_routines = {
+    .front_end = &blas::vectors,
+    .names = vector_names,
+    .spellings = spellings,
+    .entry_points = {},
+    .absent = {},
+    .c_prefix = "cblas_",
+    .inner_suffixes = inner_suffixes,
+    .signature = &signature,
+    .system_libraries = {},
+    .hook = &vector_hook,
+};
+
+}  // namespace blastoff::intercept
