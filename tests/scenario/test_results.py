@@ -191,18 +191,10 @@ def test_transforms_stay(unharmed):
     assert outcome.report["policy"]["bytes_touched"] == 4 * matrix
 
 
-@pytest.fixture
-def openblas() -> dict[str, str]:
-    """An environment with OpenBLAS, whose routines of level 1 can be patched: those of the reference BLAS call nothing."""
-    if not offload.OPENBLAS.is_dir():
-        pytest.skip("OpenBLAS is not installed")
-    return offload.environment(blas=offload.OPENBLAS)
-
-
 @pytest.mark.parametrize("case", ["swap", "scal", "axpy", "copy"])
-def test_vectors_in_what_has_stayed_are_changed_there(unharmed, openblas, case):
+def test_vectors_in_what_has_stayed_are_changed_there(unharmed, case):
     """Rows of the result, whose pages need not come home for that."""
-    outcome = unharmed("results_vectors", case, settings=["--results=stay"], verify="off", env=openblas)
+    outcome = unharmed("results_vectors", case, settings=["--results=stay"], verify="off")
     skip_where_none_stays(outcome)
     assert [(one["name"], one["calls"], one["offloaded"]) for one in outcome.report["routines"]] == [("dgemm", 12, 12), (f"d{case}", 1, 1)]
     assert outcome.routine(f"d{case}")["bytes_to_device"] == outcome.routine(f"d{case}")["bytes_from_device"] == 0
@@ -220,9 +212,9 @@ MATRIX = 512 * 512 * 8
 
 
 @pytest.fixture
-def row_swaps(unharmed, openblas):
+def row_swaps(unharmed):
     def run(*arguments: str, verify: str = "off") -> offload.Outcome:
-        outcome = unharmed("row_swaps", *arguments, settings=["--results=stay"], verify=verify, env=openblas)
+        outcome = unharmed("row_swaps", *arguments, settings=["--results=stay"], verify=verify)
         skip_where_none_stays(outcome)
         return outcome
 

@@ -1,18 +1,32 @@
 #include "intercept/vectors/entry_points.h"
 
+#include <array>
+
 #include "blas/vector_call.h"
-#include "intercept/spellings.def"
 #include "intercept/vectors/hooks.h"
 #include "intercept/vectors/names.h"
 
 namespace blastoff::intercept {
+
+constinit const EntryPoint vector_entry_points[vector_entry_point_count] = {
+#define BLASTOFF_ENTRY(prefix, name, suffix, style, integers, decoration, kind, scalar)                            \
+  BLASTOFF_ENTRY_POINT((Routine{&vector_routines, static_cast<std::uint16_t>(blas::VectorRoutine::name)}), prefix, \
+                       name, suffix, style, integers, decoration)
+#define BLASTOFF_ENTRIES(name, kind, scalar, factor) BLASTOFF_VECTOR_SPELLINGS(BLASTOFF_ENTRY, name, kind, scalar)
+    BLASTOFF_VECTOR_ROUTINES(BLASTOFF_ENTRIES)
+#undef BLASTOFF_ENTRIES
+#undef BLASTOFF_ENTRY
+};
+
 namespace {
 
 using blas::VectorKind;
 
-/// Undecorated names are left alone: "dscal" may be anybody's.
-constexpr Spelling spellings[] = {BLASTOFF_FORTRAN_SPELLINGS(BLASTOFF_SPELLING_OF, dswap, swap, d)
-                                      BLASTOFF_CBLAS_SPELLINGS(BLASTOFF_SPELLING_OF, dswap, swap, d)};
+constexpr Spelling spellings[] = {BLASTOFF_VECTOR_SPELLINGS(BLASTOFF_SPELLING_OF, dswap, swap, d)};
+
+constexpr const char* system_libraries[] = {"libblas.so.3", "libcblas.so.3", "libopenblas.so.0", "libflexiblas.so.3"};
+
+constinit std::array<std::atomic<std::uint64_t>, vector_entry_point_count> absent{};
 
 /// Suffixes of inner functions of BLIS (and AOCL), and of NVPL.
 constexpr std::string_view inner_suffixes[] = {"_blis_impl", "_internal_"};
@@ -52,12 +66,12 @@ constinit const RoutineTable vector_routines = {
     .front_end = &blas::vectors,
     .names = vector_names,
     .spellings = spellings,
-    .entry_points = {},
-    .absent = {},
+    .entry_points = vector_entry_points,
+    .absent = absent,
     .c_prefix = "cblas_",
     .inner_suffixes = inner_suffixes,
     .signature = &signature,
-    .system_libraries = {},
+    .system_libraries = system_libraries,
     .hook = &vector_hook,
 };
 

@@ -1,11 +1,32 @@
-// The routines of level 1. Their names are not exported, so only patched functions are intercepted: programs make tens
-// of millions of such calls, nearly all of which must cost nothing.
+// The exported names of the routines of level 1, one EntryPoint each.
 #pragma once
 
+#include "blas/vector_routine.h"
 #include "intercept/routine_table.h"
+#include "intercept/spellings.def"
 
 namespace blastoff::intercept {
 
 extern const RoutineTable vector_routines;
+
+/// Undecorated names are left alone: "dscal" may be anybody's.
+#define BLASTOFF_VECTOR_SPELLINGS(Y, name, kind, scalar) \
+  BLASTOFF_FORTRAN_SPELLINGS(Y, name, kind, scalar)      \
+  BLASTOFF_CBLAS_SPELLINGS(Y, name, kind, scalar)
+
+/// Indices into vector_entry_points: all spellings of the first routine, of the second, ...
+enum class VectorEntryIndex : int {
+#define BLASTOFF_INDEX(prefix, name, suffix, style, integers, decoration, kind, scalar) prefix##name##suffix,
+#define BLASTOFF_INDICES(name, kind, scalar, factor) BLASTOFF_VECTOR_SPELLINGS(BLASTOFF_INDEX, name, kind, scalar)
+  BLASTOFF_VECTOR_ROUTINES(BLASTOFF_INDICES)
+#undef BLASTOFF_INDICES
+#undef BLASTOFF_INDEX
+      count,
+};
+
+inline constexpr int vector_entry_point_count = static_cast<int>(VectorEntryIndex::count);
+
+/// In the order of VectorEntryIndex.
+extern const EntryPoint vector_entry_points[vector_entry_point_count];
 
 }  // namespace blastoff::intercept
