@@ -208,10 +208,11 @@ void* find_companion(const EntryPoint& entry, const void* caller) {
   return found.intercepted ? found.function : nullptr;
 }
 
-/// If the function is patched, replaces it by its trampoline: a call of an exported name has already been intercepted.
-void pass_by_the_patch(Original& original) {
+/// If the function is patched as a routine of that table, replaces it by its trampoline: a call of an exported name has
+/// already been intercepted. (It may be patched only to be counted.)
+void pass_by_the_patch(Original& original, const RoutineTable* table) {
   const auto patched = find_patched(original.function);
-  if (patched) original.function = patched->original.function;
+  if (patched && patched->table == table) original.function = patched->original.function;
 }
 
 Original look_up(const EntryPoint& entry, const void* caller, Answer& answer) {
@@ -229,7 +230,7 @@ Original look_up(const EntryPoint& entry, const void* caller, Answer& answer) {
     return {.function = function, .convention = entry.convention, .intercepted = false};
   Original original = judged(entry, function);
   if (!original.intercepted) return original;
-  pass_by_the_patch(original);
+  pass_by_the_patch(original, entry.routine.table);
   original.companion = find_companion(entry, caller);
   return original;
 }
@@ -422,7 +423,7 @@ Original original_of_program(const Routine& routine) {
       if (!integers) return {};
       original.convention.integers = *integers;
       original.to_ask = nullptr;
-      pass_by_the_patch(original);
+      pass_by_the_patch(original, entry.routine.table);
       break;
     }
   }

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "intercept/patch/counted_hook.h"
+#include "intercept/vectors/entry_points.h"
 #include "platform/errno_guard.h"
 
 namespace blastoff::intercept::counted {
@@ -142,6 +143,9 @@ bool any() {
 
 void add_functions(const ObjectFile& file, BlasFunctions& found) {
   if (sums == nullptr || hands_on_to_another(file)) return;
+  // All calls of level 1 are counted, also those that are mostly left to these functions.
+  if (is_counted(Family::level1))
+    std::erase_if(found.functions, [](const BlasFunction& each) { return each.routine.table == &vector_routines; });
   std::set<std::uint64_t> taken;
   for (const BlasFunction& function : found.functions) taken.insert(function.address);
   std::vector<FunctionSymbol> symbols;

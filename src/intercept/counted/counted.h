@@ -24,7 +24,8 @@ void begin(Families families, double (*recorded_seconds)());
 /// Whether any functions are counted.
 bool any();
 
-/// Adds the functions of an object that are to be counted, if any are, and are not among `found`.
+/// Adds the functions of an object that are to be counted, if any are, and are not among `found`. Functions of the
+/// vector routines (intercept/vectors) are only counted then, if level 1 is.
 void add_functions(const ObjectFile& file, BlasFunctions& found);
 
 struct Routine {

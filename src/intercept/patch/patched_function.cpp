@@ -32,7 +32,8 @@ std::optional<PatchedPlace> find_if(const Wanted& wanted) {
     const std::lock_guard lock(patched().mutex);
     for (const PatchedCode& object : patched().objects) {
       for (const auto& function : object.functions) {
-        if (wanted(*function)) found = PatchedPlace{function->address, function->original};
+        if (wanted(*function))
+          found = PatchedPlace{function->address, function->original, function->entry.routine.table};
       }
     }
   });

@@ -49,6 +49,7 @@ void withdraw(InstanceNumber object);
 struct PatchedPlace {
   const void* address;
   Original original;
+  const RoutineTable* table = nullptr;  ///< of the routine as which it was patched
 };
 
 /// Returns the patched function at an address; nullopt if there is none.

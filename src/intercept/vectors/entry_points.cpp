@@ -3,8 +3,6 @@
 #include <array>
 
 #include "blas/vector_call.h"
-#include "intercept/vectors/hooks.h"
-#include "intercept/vectors/names.h"
 
 namespace blastoff::intercept {
 

@@ -1,5 +1,9 @@
-// The exported names of the routines of level 1, one EntryPoint each.
+// The names of the routines of level 1: those of the routines, those that are exported, and the hooks for patched
+// functions.
 #pragma once
+
+#include <array>
+#include <string_view>
 
 #include "blas/vector_routine.h"
 #include "intercept/routine_table.h"
@@ -8,6 +12,16 @@
 namespace blastoff::intercept {
 
 extern const RoutineTable vector_routines;
+
+/// Indexed by blas::VectorRoutine.
+inline constexpr std::array<std::string_view, blas::vector_routine_count> vector_names = {
+#define BLASTOFF_NAME(name, kind, scalar, factor) #name,
+    BLASTOFF_VECTOR_ROUTINES(BLASTOFF_NAME)
+#undef BLASTOFF_NAME
+};
+
+/// Hooks replace patched functions: one for each routine and calling style.
+Hook vector_hook(abi::Style style, std::uint16_t routine);
 
 /// Undecorated names are left alone: "dscal" may be anybody's.
 #define BLASTOFF_VECTOR_SPELLINGS(Y, name, kind, scalar) \

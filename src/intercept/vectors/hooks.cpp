@@ -1,7 +1,7 @@
-#include "intercept/vectors/hooks.h"
-
+// The hooks that replace patched functions.
 #include "intercept/patch/hooks.h"
 #include "intercept/vectors/enter.h"
+#include "intercept/vectors/entry_points.h"
 
 namespace blastoff::intercept {
 namespace {
