@@ -27,6 +27,7 @@ tl::expected<RoutineChoice, std::string> RoutineChoice::read(std::string_view li
   RoutineChoice choice;
   if (list.empty()) return choice;
   choice.chosen_.assign(names.size(), list.front() == '-');
+  choice.named_.assign(names.size(), false);
   for (bool more = true; more;) {
     const std::string_view item = accepted::cut_at_comma(list, more);
     const bool wanted = !item.starts_with('-');
@@ -36,6 +37,7 @@ tl::expected<RoutineChoice, std::string> RoutineChoice::read(std::string_view li
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (fnmatch(pattern.c_str(), names[i].c_str(), FNM_NOESCAPE) != 0) continue;
       choice.chosen_[i] = wanted;
+      choice.named_[i] = wanted;
       known = true;
     }
     if (!known) return unknown(pattern, names);

@@ -24,9 +24,12 @@ class RoutineChoice {
 
   /// `routine`: the place of its name among the known ones. Names that became known later are chosen.
   bool contains(std::size_t routine) const { return routine >= chosen_.size() || chosen_[routine]; }
+  /// Whether the list names this routine as one that may run there. "-dgemm" names none, and "*" all.
+  bool names(std::size_t routine) const { return routine < named_.size() && named_[routine]; }
 
  private:
   std::vector<bool> chosen_;  // empty: all
+  std::vector<bool> named_;   // empty: none
 };
 
 }  // namespace blastoff::config

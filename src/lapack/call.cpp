@@ -183,6 +183,7 @@ operation::Operation Call::operation() const {
   operation::Operation result(lapack(), id, problem_);
   result.work = work(problem_);
   result.may_fail = problem_.may_fail();
+  result.has_several_results = problem_.has_several_results();
   const std::size_t rows_above = exchanges_rows() ? static_cast<std::size_t>(problem_.k) : 0;
   const std::size_t first_pivot = exchanges_rows() ? static_cast<std::size_t>(problem_.il - 1) : 0;
   const auto add_matrix = [&](Argument matrix, Argument leading_dimension) {

@@ -34,6 +34,16 @@ bool Problem::may_fail() const {
   return !belongs_to_matrix() || kind_row(*this).family == Family::norm;
 }
 
+bool Problem::has_several_results() const {
+  switch (kind_row(*this).family) {
+    case Family::eigenproblem:
+    case Family::generalized_eigenproblem: return wants_vectors();
+    case Family::singular_values:
+    case Family::general_eigenproblem: return wants_singular_vectors();
+    default: return false;
+  }
+}
+
 bool Problem::returns_value() const {
   return kind_row(*this).returns_value;
 }

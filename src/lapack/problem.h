@@ -54,6 +54,8 @@ struct Problem {
   bool belongs_to_matrix() const;
   /// Whether a device may give up. What only moves numbers cannot fail.
   bool may_fail() const;
+  /// See operation::Operation: the routine computes eigenvectors or singular vectors.
+  bool has_several_results() const;
   bool returns_value() const;
   bool packed() const;
   /// The number of eigenvalues that are computed. For range v, where the number is known only afterwards, the largest

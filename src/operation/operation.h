@@ -82,6 +82,9 @@ class Operation {
   /// Only the execution shows whether there is a result: a matrix may be singular. If there is none, host memory must
   /// be unchanged.
   bool may_fail = false;
+  /// Whether exact arithmetic has several results, all of them right. Eigenvectors and singular vectors may have
+  /// another sign or phase, and any basis of an eigenspace is as good.
+  bool has_several_results = false;
   /// Once it has been queued, the device needs nothing of the host for it any more: no argument, no buffer and no call.
   bool outlives_call = false;
   /// What lies between the columns of an operand may have been allocated apart from it.

@@ -71,11 +71,12 @@ config::DecideBy decide_by(const config::Settings& settings, const Machine& mach
 }
 
 Process::Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source,
-                 const config::Settings& settings, History history)
+                 const config::Settings& settings, History history, std::size_t ranks)
     : trace_(trace),
       machine_(machine),
       settings_(settings),
       routines_(runtime::chosen_routines(settings.routines)),
+      has_other_ranks_(trace.is_rank && ranks > 1),
       cpu_times_(machine, source, trace),
       model_(start_of(machine, trace)),
       decider_(decider_of(settings, machine, model_)),
@@ -204,6 +205,8 @@ bool Process::ready(const Operation& operation) {
 Refusal Process::judge(const Operation& operation) {
   if (operation.work.volume < decider_->floor_volume()) return Refusal::below_min_size;
   if (!routines_.contains(operation.routine())) return Refusal::left_out;
+  if (operation.has_several_results && has_other_ranks_ && !routines_.names(operation.routine()))
+    return Refusal::several_results;
   choose_gpu(operation);
   const Refusal refusal = decider_->judge(operation, *this);
   if (refusal != Refusal::none) return refusal;

@@ -29,7 +29,7 @@ config::DecideBy decide_by(const config::Settings& settings, const Machine& mach
 class Process final : public operation::Estimator {
  public:
   Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source, const config::Settings& settings,
-          History history);
+          History history, std::size_t ranks);
 
   /// Adds a GPU that the process may use. `memory`: the process's share, in bytes. The error is one line.
   tl::expected<void, std::string> add_gpu(Engines& engines, std::size_t memory);
@@ -74,6 +74,7 @@ class Process final : public operation::Estimator {
   const Machine& machine_;
   const config::Settings& settings_;
   const config::RoutineChoice routines_;
+  const bool has_other_ranks_;
   const CpuTimes cpu_times_;
   decide::MachineModel model_;  ///< the model from which decisions start
   std::unique_ptr<decide::Decider> decider_;

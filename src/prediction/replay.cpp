@@ -49,7 +49,7 @@ tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, c
   const std::size_t ranks = (traces.size() + share - 1) / share * share;
   std::vector<Process*> processes;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    processes.push_back(new Process(trace_of(traces, rank), machine, source, settings, history));
+    processes.push_back(new Process(trace_of(traces, rank), machine, source, settings, history, ranks));
     if (!processes.back()->cpu_times().known())
       return tl::unexpected(std::string("the trace holds no seconds of the CPU: take it with --device none"));
   }

@@ -72,6 +72,7 @@ std::optional<TracedCall> call_of(const Json& line) {
 
 void read_header(const Json& header, Trace& trace) {
   trace.program = header.value("program", "");
+  trace.is_rank = header.contains("rank") && header["rank"].is_number();
   trace.command_line = header.value("command_line", "");
   trace.host = header.value("host", "");
   trace.cpu = header.value("cpu", "");

@@ -41,6 +41,7 @@ struct Trace {
   int threads = 1;
   std::int64_t min_size = 0;
   double elapsed = 0;
+  bool is_rank = false;                          ///< of MPI, as a batch system or mpirun has said
   bool complete = false;                         ///< the process ended by itself
   std::uint64_t unasked = 0;                     ///< calls before which writes were not looked for
   std::uint64_t unread = 0;                      ///< calls of routines that this version does not know

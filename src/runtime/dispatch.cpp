@@ -66,6 +66,8 @@ Refusal judge(const Operation& operation, decide::PredictedSeconds& predicted) {
       process.models().seek();
     });
   }
+  const bool small = operation.work.volume < process.decider().floor_volume();
+  if (!small && process.must_agree_with_ranks(operation)) return Refusal::several_results;
   Refusal refusal{};
   if (!platform::contained([&] {
         refusal = process.decider().judge(operation, process, report::explains_decisions() ? &predicted : nullptr);

@@ -122,6 +122,7 @@ Process* Process::create() {
 Process::Process()
     : settings_(config::read_settings()),
       routines_(chosen_routines(settings_.routines)),
+      has_other_ranks_(platform::global_size() > 1 || platform::local_size() > 1),
       simulated_rates_(rates_of(settings_)),
       open_policy_(config::start_mode(settings_), platform::local_size()),
       models_(settings_, open_policy_, simulated_rates_.has_value()),

@@ -37,6 +37,13 @@ class Process final : public operation::Estimator {
   const config::Settings& settings() const { return settings_; }
   /// Whether the settings let this routine run on the device.
   bool offloads(operation::RoutineId routine) const { return routines_.contains(routine); }
+
+  /// Whether another rank of the job may make the same call, and both need the same one of several right results. Ranks
+  /// decide on their own, so one might take the device's and another one the CPU's. --routines can say that they do not
+  /// need the same one.
+  bool must_agree_with_ranks(const operation::Operation& operation) const {
+    return operation.has_several_results && has_other_ranks_ && !routines_.names(operation.routine());
+  }
   Models& models() { return models_; }
   decide::Decider& decider() const { return models_.decider(); }
   const decide::MachineModel& model() const { return models_.in_force(); }
@@ -133,6 +140,7 @@ class Process final : public operation::Estimator {
   const platform::ProcessMark mark_;
   const config::Settings settings_;
   const config::RoutineChoice routines_;
+  const bool has_other_ranks_;
   const std::optional<device::simulated::Rates> simulated_rates_;
   OpenPolicy open_policy_;
   Models models_;

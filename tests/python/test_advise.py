@@ -135,6 +135,13 @@ def test_block_sizes_of_scalapack(job):
     assert said(job, site(calls=50_000, cpu_seconds=9, refusals=shallow)) != [one.what]
 
 
+def test_vectors_that_ranks_may_share(job):
+    left = {"eigenvectors or singular vectors in a job of several ranks, which may all need the same ones": 30}
+    (one,) = found(job, site(calls=40, cpu_seconds=8, refusals=left))
+    assert one.seconds == 6 and one.what == "30 calls of dgemm ran on the CPU: ranks that solve the same problem need the same vectors"
+    assert said(job, site(calls=40, cpu_seconds=8, refusals={"measured: the CPU is as fast": 30})) == []
+
+
 def test_no_room_on_the_device(job):
     (one,) = found(job, site(calls=10, offloaded=6, cpu_seconds=8, refusals={"not enough device memory": 1}))
     assert one.seconds == 2 and "no room on the device for 1 call" in one.what
@@ -223,7 +230,7 @@ def test_calls_that_are_checked(report, write):
 
 def test_every_sentence_has_its_test():
     """A new rule needs a new test, with a report to which it applies and one to which it does not."""
-    assert len(advice.RULES) == 13
+    assert len(advice.RULES) == 14
 
 
 def test_the_dearest_comes_first(job):

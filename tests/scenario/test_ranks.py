@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 
@@ -161,3 +162,49 @@ def test_our_threads_rest_while_all_calls_run_on_the_cpu(tmp_path):
     outcome = offload.offloaded([sys.executable, "-c", ON_THE_CPU], device="simulated", min_size=200, env={"BLASTOFF_START": "now"})
     threads, seconds = outcome.stdout.split()
     assert int(threads) > 0 and float(seconds) < 0.02, outcome.stdout
+
+
+SPECTRAL = """
+import ctypes, os
+lapack = ctypes.CDLL("liblapack.so.3")
+n = 48
+size, room, integers, info = (ctypes.byref(ctypes.c_int(value)) for value in (n, 40 * n * n, 40 * n, 0))
+arrays = [(ctypes.c_double * (40 * n * n))() for _ in range(6)]
+i, (a, w, v, u, work, more) = (ctypes.c_int * (40 * n))(), arrays
+def call(routine, *arguments):
+    for row in range(n):
+        for column in range(n): a[row * n + column] = 1 / (1 + row + column)
+    getattr(lapack, routine + "_")(*arguments, info)
+call("dsyev", b"V", b"U", size, a, size, w, work, room)
+call("dsyevd", b"V", b"U", size, a, size, w, work, room, i, integers)
+call("dgesdd", b"A", size, size, a, size, w, u, size, v, size, work, room, i)
+call("dgeev", b"N", b"V", size, a, size, w, more, u, size, v, size, work, room)
+call("dsyev", b"N", b"U", size, a, size, w, work, room)
+call("dgeev", b"N", b"N", size, a, size, w, more, u, size, v, size, work, room)
+call("dpotrf", b"U", size, a, size)
+"""
+SEVERAL_RESULTS = "eigenvectors or singular vectors in a job of several ranks, which may all need the same ones"
+
+
+@pytest.mark.parametrize(
+    ("job", "options", "left", "offloaded"),
+    [
+        ({"OMPI_COMM_WORLD_SIZE": "2"}, [], 4, 3),
+        ({"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "16"}, [], 4, 3),
+        ({"PMI_SIZE": "2"}, ["--routines=*"], 0, 7),
+        ({"PMI_SIZE": "2"}, ["--routines=*,-dgeev,dsyev*"], 0, 5),
+        ({"PMI_SIZE": "2"}, ["--routines=-dgetrf,dsyev,dgesdd"], 2, 5),
+        ({"PMI_SIZE": "1"}, [], 0, 7),
+        ({}, [], 0, 7),
+    ],
+)
+def test_vectors_that_other_ranks_may_need_come_from_the_cpu(device, tmp_path, job, options, left, offloaded):
+    """Ranks that solve the same eigenproblem need the same vectors, but a GPU finds others than a CPU. Each rank decides on its own."""
+    (tmp_path / "spectral.py").write_text(SPECTRAL)
+    report = tmp_path / "report.json"
+    launcher = [offload.COMMAND, "run", f"--device={device}", "--min-size=0", "--summary=never", f"--report={report}", *options]
+    done = subprocess.run([*launcher, sys.executable, tmp_path / "spectral.py"], env=os.environ | job, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(report.read_text())
+    refused = {each["reason"]: each["calls"] for each in found["refusals"]}
+    assert (refused.get(SEVERAL_RESULTS, 0), found["totals"]["offloaded"]) == (left, offloaded)

@@ -27,6 +27,7 @@ class Advice:
 SMALL = "average size below the threshold"
 SHALLOW = "too little work for each element of the result"
 MEMORY = "not enough device memory"
+VECTORS = "eigenvectors or singular vectors in a job of several ranks, which may all need the same ones"
 LOST = "the device failed"
 """Reasons of src/report/refusals.def."""
 
@@ -159,6 +160,19 @@ def blocks(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
         )
 
 
+def vectors(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
+    """Eigenproblems and singular values that the CPU solved, because ranks may need the same vectors."""
+    left = [site for site in sites if site.refusals[VECTORS]]
+    if left:
+        calls = sum(site.refusals[VECTORS] for site in left)
+        routines = ", ".join(dict.fromkeys(site.routine for site in left))
+        yield Advice(
+            sum(cpu_seconds(site, VECTORS) for site in left),
+            f"{quantities.counted(calls, 'call')} of {routines} ran on the CPU: ranks that solve the same problem need the same vectors",
+            "If each rank solves problems of its own, or one rank solves a problem and sends the vectors to all, --routines='*' allows the device.",
+        )
+
+
 def memory(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     """Calls that had no room on the device."""
     for site in sites:
@@ -280,6 +294,7 @@ RULES: tuple[Callable[[Job, list[CallSite]], Iterator[Advice]], ...] = (
     slower,
     many_small,
     blocks,
+    vectors,
     memory,
     opening,
     imbalance,

@@ -44,6 +44,20 @@ TEST(RoutineChoice, AnEmptyListAndLaterRoutinesAreChosen) {
   EXPECT_TRUE(RoutineChoice::read("dgemm", names)->contains(names.size()));
 }
 
+TEST(RoutineChoice, NamesThoseThatTheListAllows) {
+  const auto named = [](std::string_view list) {
+    const auto choice = RoutineChoice::read(list, names);
+    std::string marks;
+    for (std::size_t i = 0; i <= names.size(); ++i) marks += choice->names(i) ? '1' : '0';
+    return marks;
+  };
+  EXPECT_EQ(named(""), "000000");
+  EXPECT_EQ(named("-dgemm"), "000000") << "chosen, but not by name";
+  EXPECT_EQ(named("*"), "111110");
+  EXPECT_EQ(named("*,-dgemm"), "101110");
+  EXPECT_EQ(named("-s*,dgemm"), "010000");
+}
+
 TEST(RoutineChoice, ANameOfNoRoutineIsAnError) {
   EXPECT_EQ(chosen("dgem"), "no routine is called dgem (did you mean dgemm?)");
   EXPECT_EQ(chosen("dgemm,-fast*"), "no routine is called fast*");
