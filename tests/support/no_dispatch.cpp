@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "intercept/dispatch.h"
+#include "intercept/vectors/dispatch.h"
 
 namespace blastoff {
 
@@ -10,6 +11,10 @@ void intercept::dispatch(const InterceptedCall&, const Parsed*) {
 }
 
 void intercept::dispatch_distributed(const InterceptedCall&, const scalapack::Call&) {
+  std::abort();
+}
+
+bool intercept::make_where_left(const VectorsCalled&) {
   std::abort();
 }
 

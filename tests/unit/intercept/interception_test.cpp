@@ -9,6 +9,7 @@
 #include "fixtures.h"
 #include "intercept/blas/entry_points.h"
 #include "intercept/original.h"
+#include "intercept/vectors/dispatch.h"
 #include "recording_dispatch.h"
 
 // Refers to one name of each object file of exported names, so that all of them are linked.
@@ -43,6 +44,10 @@ void dispatch(const InterceptedCall& intercepted, const Parsed* parsed) {
 
 void dispatch_distributed(const InterceptedCall& intercepted, const scalapack::Call&) {
   intercepted.raw(intercepted.original.function);
+}
+
+bool make_where_left(const VectorsCalled&) {
+  return false;
 }
 
 bool counted_as_small(operation::RoutineId, double, double) {
