@@ -27,6 +27,7 @@
 #include "runtime/process.h"
 #include "runtime/settled_calls.h"
 #include "runtime/traced.h"
+#include "runtime/vectors.h"
 #include "runtime/verified_run.h"
 
 namespace blastoff::runtime {
@@ -412,6 +413,10 @@ void intercept::dispatch(const InterceptedCall& intercepted, const Parsed* parse
   if (followed_call.intercepted == &intercepted) return make_followed(intercepted, parsed);
   if (parsed && parsed->valid && made_as_settled(intercepted, *parsed)) return;
   dispatch_large(intercepted, parsed);
+}
+
+bool intercept::make_where_left(const VectorsCalled& called) {
+  return runtime::make_vectors_there(called);
 }
 
 void intercept::dispatch_distributed(const InterceptedCall& intercepted, const scalapack::Call& call) {

@@ -1,5 +1,5 @@
-// Calls of level 1 whose vectors lie in memory that is newest on the device: made there, so that the memory need not
-// come home for them.
+#include "runtime/vectors.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "abi/vector_routine.h"
-#include "intercept/vectors/dispatch.h"
 #include "platform/contained.h"
 #include "platform/rounding.h"
 #include "platform/threads.h"
@@ -157,12 +156,7 @@ bool may_be_there(ledger::Ledger& ledger, const VectorCall& call) {
 
 }  // namespace
 
-}  // namespace blastoff::runtime
-
-namespace blastoff {
-
-bool intercept::make_where_left(const VectorsCalled& called) {
-  using namespace runtime;
+bool make_vectors_there(const intercept::VectorsCalled& called) {
   Process* const process = Process::existing();
   if (process == nullptr || process->devices_in_use() == nullptr || process->in_forked_child()) return false;
   if (!blas::is_elementwise(called.call) || !blas::is_unambiguous(called.call)) return false;
@@ -206,4 +200,4 @@ bool intercept::make_where_left(const VectorsCalled& called) {
   return true;
 }
 
-}  // namespace blastoff
+}  // namespace blastoff::runtime

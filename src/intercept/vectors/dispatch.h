@@ -1,4 +1,4 @@
-// make_where_left() receives calls of level 1. runtime/vectors.cpp defines it.
+// make_where_left() receives calls of level 1. runtime/dispatch.cpp defines it.
 #pragma once
 
 #include "abi/original_routine.h"
