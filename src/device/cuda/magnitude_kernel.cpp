@@ -104,7 +104,8 @@ constexpr const char* functions = BLASTOFF_MAGNITUDE_KERNEL("largest_magnitude_r
 
 }  // namespace
 
-const WordKernelSource MagnitudeKernel::source{functions, "largest_magnitude_reals4", "largest_magnitude_reals8"};
+const WordKernelSource MagnitudeKernel::kernel_source{functions, "largest_magnitude_reals4",
+                                                      "largest_magnitude_reals8"};
 
 Status MagnitudeKernel::launch(const operation::Operand& matrix, blas::Scalar scalar, api::CUdeviceptr result,
                                api::CUstream stream) const {

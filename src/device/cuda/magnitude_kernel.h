@@ -13,7 +13,7 @@ namespace blastoff::device::cuda {
 class MagnitudeKernel : public LoadedKernel<MagnitudeKernel> {
  public:
   using LoadedKernel::LoadedKernel;
-  static const WordKernelSource source;
+  static const WordKernelSource kernel_source;
 
   /// Queues the search; the context must be current. `result` is a 64-bit word in device memory that only grows: the
   /// bits of the largest magnitude so far, see value(). A matrix that is not square must have the part `full`.

@@ -156,7 +156,7 @@ struct Lines {
 
 }  // namespace
 
-const WordKernelSource NormKernel::source{functions, "norm_reals4", "norm_reals8"};
+const WordKernelSource NormKernel::kernel_source{functions, "norm_reals4", "norm_reals8"};
 
 std::size_t NormKernel::result_count(const operation::Operand& matrix, const Reduction& reduction) {
   const Lines lines(matrix, reduction);

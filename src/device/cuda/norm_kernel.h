@@ -13,7 +13,7 @@ namespace blastoff::device::cuda {
 class NormKernel : public LoadedKernel<NormKernel> {
  public:
   using LoadedKernel::LoadedKernel;
-  static const WordKernelSource source;
+  static const WordKernelSource kernel_source;
 
   enum class Quantity : std::uint32_t { magnitudes, squares, largest_magnitude };
 

@@ -85,7 +85,7 @@ constexpr const char* functions =
 
 }  // namespace
 
-const WordKernelSource PermutationKernel::source{functions, "permute_words4", "permute_words8"};
+const WordKernelSource PermutationKernel::kernel_source{functions, "permute_words4", "permute_words8"};
 
 Status PermutationKernel::launch(Address destination, Address source, const Permutation& permutation,
                                  api::CUstream stream) const {

@@ -10,7 +10,7 @@ namespace blastoff::device::cuda {
 class PermutationKernel : public LoadedKernel<PermutationKernel> {
  public:
   using LoadedKernel::LoadedKernel;
-  static const WordKernelSource source;
+  static const WordKernelSource kernel_source;
 
   /// Queues the permutation; the context must be current.
   Status launch(Address destination, Address source, const Permutation& permutation, api::CUstream stream) const;

@@ -80,7 +80,7 @@ std::uint64_t alignment_of(std::span<const Run> runs) {
 
 }  // namespace
 
-const WordKernelSource RunCopyKernel::source{functions, "copy_runs_words4", "copy_runs_words8"};
+const WordKernelSource RunCopyKernel::kernel_source{functions, "copy_runs_words4", "copy_runs_words8"};
 
 bool RunCopyKernel::suits(std::span<const Run> runs) {
   if (runs.size() < min_runs || alignment_of(runs) % 4 != 0) return false;
@@ -92,7 +92,7 @@ bool RunCopyKernel::suits(std::span<const Run> runs) {
 Status RunCopyKernel::load() {
   const std::lock_guard lock(mutex_);
   if (!std::exchange(tried_, true)) {
-    auto loaded = WordKernels::load(context_, source);
+    auto loaded = WordKernels::load(context_, kernel_source);
     if (loaded) kernels_.emplace(std::move(*loaded));
   }
   if (kernels_) return {};

@@ -15,7 +15,7 @@ namespace blastoff::device::cuda {
 /// Thread-safe.
 class RunCopyKernel {
  public:
-  static const WordKernelSource source;
+  static const WordKernelSource kernel_source;
 
   /// Host addresses of page-locked memory must be device addresses.
   explicit RunCopyKernel(std::shared_ptr<Context> context) : context_(std::move(context)) {}

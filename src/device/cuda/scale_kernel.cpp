@@ -64,7 +64,7 @@ constexpr const char* functions =
 
 }  // namespace
 
-const WordKernelSource ScaleKernel::source{functions, "scale_reals4", "scale_reals8"};
+const WordKernelSource ScaleKernel::kernel_source{functions, "scale_reals4", "scale_reals8"};
 
 Status ScaleKernel::launch(const operation::Operand& matrix, std::size_t real_bytes, double factor,
                            api::CUstream stream) const {

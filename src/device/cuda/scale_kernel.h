@@ -11,7 +11,7 @@ namespace blastoff::device::cuda {
 class ScaleKernel : public LoadedKernel<ScaleKernel> {
  public:
   using LoadedKernel::LoadedKernel;
-  static const WordKernelSource source;
+  static const WordKernelSource kernel_source;
 
   /// Queues the multiplication; the context must be current. `real_bytes`: 4 or 8; an element is one real or several.
   /// Nothing between the columns is touched.

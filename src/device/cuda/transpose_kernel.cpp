@@ -89,7 +89,7 @@ constexpr const char* functions = BLASTOFF_TRANSPOSE_KERNEL("transpose_reals4", 
 
 }  // namespace
 
-const WordKernelSource TransposeKernel::source{functions, "transpose_reals4", "transpose_reals8"};
+const WordKernelSource TransposeKernel::kernel_source{functions, "transpose_reals4", "transpose_reals8"};
 
 Status TransposeKernel::launch(const operation::Operand& to, const operation::Operand& from, blas::Scalar scalar,
                                api::CUstream stream) const {

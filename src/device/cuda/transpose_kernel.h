@@ -10,7 +10,7 @@ namespace blastoff::device::cuda {
 class TransposeKernel : public LoadedKernel<TransposeKernel> {
  public:
   using LoadedKernel::LoadedKernel;
-  static const WordKernelSource source;
+  static const WordKernelSource kernel_source;
 
   /// Queues the transposition; the context must be current. `to` has as many rows as `from` has columns, and as many
   /// columns as `from` has rows.

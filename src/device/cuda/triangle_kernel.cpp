@@ -99,7 +99,7 @@ constexpr const char* functions = BLASTOFF_TRIANGLE_KERNEL("copy_triangle_words4
 
 }  // namespace
 
-const WordKernelSource TriangleKernel::source{functions, "copy_triangle_words4", "copy_triangle_words8"};
+const WordKernelSource TriangleKernel::kernel_source{functions, "copy_triangle_words4", "copy_triangle_words8"};
 
 Status TriangleKernel::launch(const TriangleCopy& copy, api::CUstream stream) const {
   if (copy.order == 0) return {};

@@ -23,7 +23,7 @@ struct TriangleCopy {
 class TriangleKernel : public LoadedKernel<TriangleKernel> {
  public:
   using LoadedKernel::LoadedKernel;
-  static const WordKernelSource source;
+  static const WordKernelSource kernel_source;
 
   /// Queues the copy; the context must be current. Addresses and pitches must be multiples of 4.
   Status launch(const TriangleCopy& copy, api::CUstream stream) const;

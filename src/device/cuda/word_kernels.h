@@ -47,7 +47,7 @@ class WordKernels {
   api::CUfunction words8_ = nullptr;
 };
 
-/// The base of each kernel's class. `Kernel::source` is its WordKernelSource.
+/// The base of each kernel's class. `Kernel::kernel_source` is its WordKernelSource.
 template <class Kernel>
 class LoadedKernel {
  public:
@@ -55,7 +55,7 @@ class LoadedKernel {
 
   /// Has the driver compile the kernels; the context must be current.
   static Result<std::unique_ptr<Kernel>> load(std::shared_ptr<Context> context) {
-    return WordKernels::load(std::move(context), Kernel::source).map([](WordKernels&& kernels) {
+    return WordKernels::load(std::move(context), Kernel::kernel_source).map([](WordKernels&& kernels) {
       return std::make_unique<Kernel>(std::move(kernels));
     });
   }

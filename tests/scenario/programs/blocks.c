@@ -52,11 +52,13 @@ static void fill(blastoff_block* block, int step) {
 static void errors(blastoff_block* block, int place) {
   void* address = NULL;
   blastoff_block* empty = NULL;
+  const double number = 1;
   CHECK(blastoff_block_create(0, &empty) == BLASTOFF_BAD_ARGUMENT && empty == NULL);
   CHECK(blastoff_block_acquire(NULL, BLASTOFF_HOST, BLASTOFF_READ, NULL, &address) == BLASTOFF_BAD_ARGUMENT);
   CHECK(blastoff_block_acquire(block, 99, BLASTOFF_READ, NULL, &address) == BLASTOFF_BAD_ARGUMENT);
   CHECK(strstr(blastoff_blocks_message(), "99") != NULL);
   CHECK(blastoff_block_acquire(block, BLASTOFF_HOST, (enum blastoff_access)7, NULL, &address) == BLASTOFF_BAD_ARGUMENT);
+  CHECK(blastoff_block_fill(block, (enum blastoff_type)7, &number, BLASTOFF_HOST) == BLASTOFF_BAD_ARGUMENT);
   CHECK(blastoff_block_acquire(block, BLASTOFF_HOST, BLASTOFF_READ, &address, &address) == BLASTOFF_BAD_ARGUMENT);
   CHECK(blastoff_block_release(block, place, NULL) == BLASTOFF_NOT_HELD);
   DONE(blastoff_block_acquire(block, place, BLASTOFF_UPDATE, NULL, &address));

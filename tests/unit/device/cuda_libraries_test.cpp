@@ -159,8 +159,9 @@ TEST_F(CudaLibraries, NvidiasAssemblerTakesTheKernels) {
   if (std::system(find) != 0) GTEST_SKIP() << "no ptxas here";
   const auto source = root_ / "kernel.ptx";
   for (const WordKernelSource& kernel :
-       {TriangleKernel::source, MagnitudeKernel::source, TransposeKernel::source, PermutationKernel::source,
-        RunCopyKernel::source, ScaleKernel::source, NormKernel::source}) {
+       {TriangleKernel::kernel_source, MagnitudeKernel::kernel_source, TransposeKernel::kernel_source,
+        PermutationKernel::kernel_source, RunCopyKernel::kernel_source, ScaleKernel::kernel_source,
+        NormKernel::kernel_source}) {
     std::ofstream(source) << kernel.text();
     for (const char* architecture : {"sm_75", "sm_90"}) {
       const auto command = "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=" + std::string(architecture) + " " +
