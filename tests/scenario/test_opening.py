@@ -218,7 +218,7 @@ def test_a_run_tells_the_next_one_which_matrices_are_used_once(again, tmp_path):
 def test_another_command_starts_anew(again, tmp_path):
     again(0.5)
     again(0.6)
-    assert len(list((tmp_path / "cache").rglob("*.json"))) == 2
+    assert len(list((tmp_path / "cache").rglob("runs/*.json"))) == 2
 
 
 def test_a_library_opens_it_while_it_is_loaded_itself(gpu):

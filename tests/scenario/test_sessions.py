@@ -34,14 +34,16 @@ def test_a_c_program(how, folder, tmp_path, device):
 @pytest.mark.parametrize("instructions", [1, 2, 3])
 @pytest.mark.parametrize("folder", [offload.REFERENCE_BLAS, offload.OPENBLAS], ids=["reference", "openblas"])
 def test_while_a_thread_stands_where_a_jump_is_written(folder, instructions, tmp_path, device):
-    """The thread has executed the given number of dgemm_'s first instructions, and continues after the function is patched."""
+    """The thread has executed the given number of dgemm_'s first instructions, and continues after the function is patched. Its call is
+    offloaded, too, if the jump lies behind these instructions."""
     if not (folder / "libblas.so.3").exists():
         pytest.skip(f"{folder} is not installed")
     command = offload.program("between_instructions", offload.LIBRARY, folder / "libblas.so.3", str(instructions))
     outcome = run(command, tmp_path, device, OPENBLAS_NUM_THREADS="1")
     assert outcome.status == 0, outcome.stderr
     assert outcome.stdout.count(": right") == 2, outcome.stdout
-    assert (outcome.total("calls"), outcome.total("offloaded")) == (1, 1)
+    assert outcome.total("calls") == outcome.total("offloaded")
+    assert outcome.total("calls") in (1, 2)
 
 
 R = """

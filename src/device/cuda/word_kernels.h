@@ -54,8 +54,8 @@ class LoadedKernel {
   explicit LoadedKernel(WordKernels kernels) : kernels_(std::move(kernels)) {}
 
   /// Has the driver compile the kernels; the context must be current.
-  static Result<std::unique_ptr<Kernel>> load(std::shared_ptr<Context> context) {
-    return WordKernels::load(std::move(context), Kernel::kernel_source).map([](WordKernels&& kernels) {
+  static Result<std::unique_ptr<Kernel>> load(const std::shared_ptr<Context>& context) {
+    return WordKernels::load(context, Kernel::kernel_source).map([](WordKernels&& kernels) {
       return std::make_unique<Kernel>(std::move(kernels));
     });
   }

@@ -43,7 +43,7 @@ program blocks
   call check(blastoff_block_release(result, blastoff_host, c_null_ptr), 'release')
   call check(blastoff_fill(result, 2.5d0, place), 'fill')
   call check(blastoff_block_acquire(result, blastoff_host, blastoff_read, c_null_ptr, address), 'acquire')
-  right = right .and. all(matrix == 2.5d0)
+  right = right .and. all(abs(matrix - 2.5d0) < 1d-15)
   call check(blastoff_block_release(result, blastoff_host, c_null_ptr), 'release')
   status = blastoff_block_release(result, blastoff_host, c_null_ptr)
   right = right .and. status == blastoff_not_held
