@@ -35,7 +35,7 @@ class LeftMemory {
   std::array<std::atomic<std::uint32_t>, numbers> pieces_{};
 };
 
-/// Of the process.
+/// The process has one.
 inline constinit LeftMemory left_memory;
 
 }  // namespace blastoff::platform

@@ -23,7 +23,7 @@ class OwnPart {
  public:
   OwnPart(const operation::Operand& whole, const device::TeamGrid& grid, std::int64_t block, int member);
 
-  /// Of device memory; at least one element.
+  /// The device memory that the part takes: at least one element.
   std::size_t bytes() const { return static_cast<std::size_t>(own_rows_ * own_columns_) * whole_.element_size; }
   device::TeamPart at(device::Address address) const { return {.address = address, .leading_dimension = own_rows_}; }
 
