@@ -22,6 +22,7 @@ import sys
 import tempfile
 
 import arguments
+import dependencies
 import machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -52,7 +53,7 @@ def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
     program = folder / "blocks_mpi"
     source = ROOT / "bench" / "programs" / "blocks_mpi.cpp"
     command = [options.compiler, "-std=c++17", "-O2", f"-I{ROOT / 'include'}", source, "-o", program, f"-L{BUILD / 'link'}", "-lblastoff"]
-    subprocess.run([str(word) for word in command], check=True)
+    dependencies.build(command)
     return program
 
 

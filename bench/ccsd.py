@@ -18,11 +18,11 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
 import arguments
+import dependencies
 import machine
 import starting
 
@@ -36,18 +36,20 @@ LIMIT = 300  # seconds of a run
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tiles", type=arguments.numbers, default=[10, 20, 40], help="orbitals of a tile")
-    parser.add_argument("--occupied", type=arguments.count, default=40)
-    parser.add_argument("--virtual", type=arguments.count, default=160)
-    parser.add_argument("--iterations", type=arguments.count, default=2)
-    parser.add_argument("--ranks", type=arguments.count, default=1)
-    parser.add_argument("--starter", type=arguments.command, default="mpirun --oversubscribe --bind-to none -n")
+    parser.add_argument("--tiles", metavar="LIST", type=arguments.numbers, default=[10, 20, 40], help="orbitals of a tile (default 10,20,40)")
+    parser.add_argument("--occupied", metavar="N", type=arguments.count, default=40, help="occupied orbitals (default 40)")
+    parser.add_argument("--virtual", metavar="N", type=arguments.count, default=160, help="virtual orbitals (default 160)")
+    parser.add_argument("--iterations", metavar="N", type=arguments.count, default=2, help="iterations (default 2)")
+    parser.add_argument("--ranks", metavar="N", type=arguments.count, default=1, help="MPI processes (default 1)")
+    parser.add_argument(
+        "--starter", metavar="COMMAND", type=arguments.command, default="mpirun --oversubscribe --bind-to none -n", help="what starts the ranks"
+    )
     parser.add_argument("--features", action="store_true", help="also without each feature")
-    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--device", default="cuda", help="cuda (the default), cuda:N or simulated")
     parser.add_argument("--program", type=arguments.program, metavar="FILE", help="examples/ccsd.cpp, compiled")
-    parser.add_argument("--library", dest="preloaded", type=arguments.file, default=ROOT / "build" / "libblastoff.so")
+    parser.add_argument("--library", dest="preloaded", metavar="FILE", type=arguments.file, default=ROOT / "build" / "libblastoff.so")
     parser.add_argument("--quick", action="store_true", help="few orbitals: tries the script")
-    parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
+    parser.add_argument("--output", metavar="FILE", type=arguments.output, help="write the figures as JSON")
     options = parser.parse_args()
     if not options.preloaded.exists():
         parser.error(f"no library {options.preloaded}: make build")
@@ -64,7 +66,7 @@ def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
     program, library = folder / "ccsd", options.preloaded.resolve()
     linked = [str(library), f"-Wl,-rpath,{library.parent}", "-lblas"]
     command = ["g++", "-std=c++17", "-O2", "-DWITHOUT_MPI", f"-I{ROOT / 'include'}", str(ROOT / "examples" / "ccsd.cpp"), "-o", str(program), *linked]
-    subprocess.run(command, check=True)
+    dependencies.build(command)
     return program
 
 

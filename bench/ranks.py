@@ -19,12 +19,12 @@ import argparse
 import json
 import pathlib
 import shlex
-import subprocess
 import sys
 import tempfile
 import time
 
 import arguments
+import dependencies
 import kernels
 import machine
 import starting
@@ -61,7 +61,7 @@ def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
     if options.program:
         return options.program
     program = folder / "ranks"
-    subprocess.run(["gcc", "-O2", str(ROOT / "bench" / "programs" / "ranks.c"), "-o", str(program), "-lblas"], check=True)
+    dependencies.build(["gcc", "-O2", ROOT / "bench" / "programs" / "ranks.c", "-o", program, "-lblas"])
     return program
 
 

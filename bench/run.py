@@ -13,7 +13,6 @@ import argparse
 import datetime
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
@@ -59,7 +58,7 @@ def build_programs(given: pathlib.Path | None) -> pathlib.Path:
         return given.resolve()
     folder = ROOT / "build/bench"
     for command in (["cmake", "-S", str(HERE), "-B", str(folder)], ["cmake", "--build", str(folder)]):
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        dependencies.build(command)
     return folder
 
 

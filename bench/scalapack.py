@@ -28,12 +28,12 @@ import json
 import pathlib
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
 import arguments
+import dependencies
 import kernels
 import machine
 import starting
@@ -85,7 +85,7 @@ def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
         return options.program
     program = folder / "scalapack"
     source = ROOT / "bench" / "programs" / "scalapack.c"
-    subprocess.run([f"mpicc.{options.mpi}", "-O2", str(source), "-o", str(program), f"-lscalapack-{options.mpi}", "-lm"], check=True)
+    dependencies.build([f"mpicc.{options.mpi}", "-O2", source, "-o", program, f"-lscalapack-{options.mpi}", "-lm"])
     return program
 
 

@@ -7,28 +7,14 @@ import json
 
 import offload
 import pytest
+from advise_rig import ranks_of, site
 from blastoff.advise import advice
 from blastoff.advise.advice import advise
 from blastoff.job import folding, processes, reading, schema
-from blastoff.job.call_sites import CallSite, call_sites
+from blastoff.job.call_sites import call_sites
 from blastoff.job.places import Place
-from blastoff.job.processes import Sums
 from blastoff.job.view import words
 from blastoff.job.wall import Verdict
-
-
-def sums_of(**counters: float) -> Sums:
-    """Sums with these counters, and zeros for all others."""
-    return Sums() + Sums(counters)
-
-
-def site(name: str = "cg.f90:214 in step", threads: int = 1, size: float = 96, refusals: dict | None = None, **sums: float) -> CallSite:
-    """A call site of one process, with one thread at a time, so that its sums are wall time."""
-    result = CallSite("dgemm", Place("/opt/scf", 1), "", name=name, threads=threads)
-    result.sums = result.wall = sums_of(**sums)
-    result.volume = size**3 * result.sums.calls
-    result.refusals.update(refusals or {})
-    return result
 
 
 def said(job, *sites) -> list[str]:
@@ -54,14 +40,6 @@ def report(report) -> dict:
 @pytest.fixture
 def job(report, write):
     return reading.read_job(write(report))
-
-
-def ranks_of(report: dict, *totals: dict, **process: object) -> list[dict]:
-    """A report for each rank, with these counters."""
-    return [
-        report | {"process": report["process"] | {"rank": rank, "pid": rank + 1} | process, "totals": report["totals"] | counters}
-        for rank, counters in enumerate(totals)
-    ]
 
 
 def test_nothing_is_said_of_a_good_run(job):
@@ -228,11 +206,6 @@ def test_calls_that_are_checked(report, write):
     assert said(reading.read_job(write(sampled))) == []  # because of products with a vector
 
 
-def test_every_sentence_has_its_test():
-    """A new rule needs a new test, with a report to which it applies and one to which it does not."""
-    assert len(advice.RULES) == 14
-
-
 def test_the_dearest_comes_first(job):
     both = found(
         job,
@@ -251,6 +224,23 @@ def test_seconds_of_threads_and_ranks_are_wall_time(report, write):
     job = reading.read_job(write(*ranks))
     (one,) = found(job, *call_sites(job))
     assert one.seconds == 1 and one.what.startswith("no room on the device for 32 calls")
+
+
+def test_small_calls_take_the_time_that_was_estimated_for_them(report, write):
+    """Wall time is measured for large calls only: 0.1 s of these 5 s of 20 000 calls."""
+    refusals = [{"reason": "average size below the threshold", "calls": 20_000}]
+    place = {"routine": "dgemm", "object": "/opt/scf", "offset": 64, "python": "", "threads": 1, "mean_size": 40.0, "refusals": refusals}
+    sums = report["totals"] | {"calls": 20_000, "offloaded": 0, "cpu_seconds": 5.0, "device_seconds": 0.0, "wall_seconds": 0.1}
+    wall = {"began": 10.0, "ended": 16.0, "span_seconds": 6.0, "small_seconds": 4.9, "cost_seconds": 0.0}
+
+    def seconds(**changes: float) -> list[float | None]:
+        one = report | {"totals": sums | changes, "wall": wall, "call_sites": [place | sums | changes | {"threads": int(changes.get("threads", 1))}]}
+        job = reading.read_job(write(one))
+        return [one.seconds for one in found(job, *call_sites(job))]
+
+    assert seconds() == [pytest.approx(5.0)]
+    assert seconds(threads=2, wall_seconds=0.05) == [pytest.approx(2.5)]  # two threads at once
+    assert seconds(wall_seconds=0) == [pytest.approx(5.0)]
 
 
 def test_the_command(blastoff, report, write):

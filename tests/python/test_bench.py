@@ -75,6 +75,15 @@ def test_a_missing_package_is_one_line(monkeypatch):
         dependencies.require("no_such_package")
 
 
+def test_programs_that_cannot_be_built_are_one_line(monkeypatch, capfd):
+    monkeypatch.setattr(sys, "argv", ["bench/run.py"])
+    dependencies.build(["true"])
+    with pytest.raises(SystemExit, match=r"^run.py: the measured programs were not built: false --build ended with status 1$"):
+        dependencies.build(["false", "--build"])
+    with pytest.raises(SystemExit, match=r"^run.py: cannot run no_such_compiler: No such file or directory$"):
+        dependencies.build(["no_such_compiler", "-O2"])
+
+
 @pytest.mark.parametrize(
     ("read", "given", "message"),
     [

@@ -188,14 +188,15 @@ def memory(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
 def opening(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     """Calls that ran on the CPU before the device was ready, or because it was not worth opening."""
     calls = sum(site.refusals[NOT_READY] for site in sites)
-    if calls:
-        opened = any(process.report["device"].get("opening") for process in job.processes)
-        when = "before the device was ready" if opened else "and the device was not opened"
-        yield Advice(
-            sum(cpu_seconds(site, NOT_READY) for site in sites),
-            f"{quantities.counted(calls, 'call')} ran on the CPU, {when}",
-            "A long program does not notice. For a short one, --start now opens the device with the first call, and waits for it.",
-        )
+    if not calls:
+        return
+    seconds, ran = sum(cpu_seconds(site, NOT_READY) for site in sites), f"{quantities.counted(calls, 'call')} ran on the CPU"
+    if any(process.report["device"].get("opening") for process in job.processes):
+        remedy = "A long program does not notice. For a short one, --start now opens the device with the first call, and waits for it."
+        yield Advice(seconds, f"{ran}, before the device was ready", remedy)
+    else:
+        remedy = "It is opened once that is worth it. --start now opens it with the first call, and shows what it gains."
+        yield Advice(seconds, f"{ran}, and the device was not opened", remedy)
 
 
 def imbalance(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
@@ -227,14 +228,15 @@ def huge_pages(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
 
 def no_device(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
     """Processes that had no device, or lost it."""
-    for reason in (NO_DEVICE, LOST):
-        calls = job.refusals().get(reason, 0)
-        if calls:
-            states = [text for text, _ in job.distinct(lambda report: report["device"]["state"]) if text not in WITHOUT_FAULT]
-            why = f": {states[0]}" if states else ""
-            seconds = sum(cpu_seconds(site, reason) for site in sites)
-            remedy = "`blastoff doctor` says what is missing. `blastoff try -- PROGRAM` says what a GPU would gain."
-            yield Advice(seconds, f"{quantities.counted(calls, 'call')}: {reason}{why}", remedy)
+    refused = job.refusals()
+    states = [text for text, _ in job.distinct(lambda report: report["device"]["state"]) if text not in WITHOUT_FAULT]
+    why = f": {states[0]}" if states else ""
+    if calls := refused.get(NO_DEVICE, 0):
+        remedy = "`blastoff doctor` says what is missing. `blastoff try -- PROGRAM` says what a GPU would gain."
+        yield Advice(sum(cpu_seconds(site, NO_DEVICE) for site in sites), f"{quantities.counted(calls, 'call')}: {NO_DEVICE}{why}", remedy)
+    if calls := refused.get(LOST, 0):
+        remedy = "All calls after the failure ran on the CPU. `dmesg` shows what the driver says of it, as an Xid."
+        yield Advice(sum(cpu_seconds(site, LOST) for site in sites), f"{quantities.counted(calls, 'call')}: {LOST}{why}", remedy)
 
 
 TRANSFORMS = {"fftw_": "fftw_", "dfftw_": "fftw_", "fftwf_": "fftwf_", "sfftw_": "fftwf_", "dfti": "dfti_"}

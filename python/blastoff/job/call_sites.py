@@ -6,7 +6,7 @@ from pathlib import Path
 
 from blastoff.job import places
 from blastoff.job.places import Place
-from blastoff.job.processes import Job, Sums, reason_of
+from blastoff.job.processes import Job, Process, Sums, reason_of
 
 MAX_NAMED = 40
 """How many places get their functions and lines looked up: those with the most time."""
@@ -66,11 +66,26 @@ OF_THREADS = ("cpu_seconds", "device_seconds", "transfer_seconds")
 """Counters that are summed over threads."""
 
 
-def in_wall_time(sums: Sums, threads: int, share: float) -> Sums:
+def in_wall_time(sums: Sums, threads: int, share: float, overlap: float | None = None) -> Sums:
     """The sums with seconds as wall time of the job. `threads`: lower bound of the threads that called in this process. `share`: what a second of
-    the process is of the job's wall time. How many threads made small calls at once is not known, so all are taken to have done so."""
-    of_threads = sums.wall_seconds / sums.seconds if sums.wall_seconds and sums.seconds else 1 / max(1, threads)
+    the process is of the job's wall time. `overlap`: wall time of a second in the process's large calls, if it has made small ones, too. How many
+    threads made small calls at once is not known, so all are taken to have done so."""
+    at_once = 1 / max(1, threads)
+    if not sums.wall_seconds or not sums.seconds:
+        of_threads = at_once
+    elif overlap is None:
+        of_threads = sums.wall_seconds / sums.seconds
+    else:
+        small = max(0.0, sums.seconds - sums.wall_seconds / overlap)
+        of_threads = (sums.wall_seconds + small * at_once) / sums.seconds
     return Sums({name: value * share * (of_threads if name in OF_THREADS else 1) for name, value in sums.counters.items()})
+
+
+def overlap_of_large_calls(process: Process) -> float | None:
+    """Wall time of the process's calls that were not small, divided by their sum over threads; None if no call was small."""
+    small = (process.report.get("wall") or {}).get("small_seconds", 0.0)
+    large = process.totals.seconds - small
+    return process.totals.wall_seconds / large if small > 0 and large > 0 and process.totals.wall_seconds else None
 
 
 def count_once(site: CallSite) -> None:
@@ -85,13 +100,14 @@ def merged(job: Job) -> list[CallSite]:
     """The sites of all processes, those with the most time first."""
     sites: dict[tuple[str, Place, str], CallSite] = {}
     for process in job.processes:
+        overlap = overlap_of_large_calls(process)
         for part in process.report.get("call_sites", []):
             key = (part["routine"], Place(part["object"], part["offset"]), part["python"])
             site = sites.setdefault(key, CallSite(*key))
             site.threads = max(site.threads, part["threads"])
             site.volume += part["mean_size"] ** 3 * part["calls"]
             site.sums += Sums(part)
-            site.wall += in_wall_time(Sums(part), part["threads"], job.wall.share(process.report))
+            site.wall += in_wall_time(Sums(part), part["threads"], job.wall.share(process.report), overlap)
             for entry in part["refusals"]:
                 site.refusals[reason_of(process.report, entry["reason"])] += entry["calls"]
     if job.number > 1:

@@ -165,7 +165,7 @@ def measure_size(session: Session, size: int, inners: tuple[int, ...], outer: in
         for mode in MODES:
             if not session.wants(mode) or mode.why_not(session.device):
                 continue
-            what = f"{mode.name}, {quantities.size(size)}, {inner} launches per touch"
+            what = f"{mode.name}, {quantities.size(size)}, {quantities.counted(inner, 'launch', 'launches')} per touch"
             case = partial(measure, session, mode, size, inner, outer)
             session.attempt(("daxpy", mode.name, inner, outer), size, what, case)
 
