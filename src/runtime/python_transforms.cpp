@@ -14,6 +14,7 @@
 #include "fft/execution.h"
 #include "fft/plan.h"
 #include "fft/reference_transform.h"
+#include "intercept/blas/numpy_loops.h"
 #include "intercept/dispatch.h"
 #include "runtime/process.h"
 
@@ -186,8 +187,9 @@ void take_python_transforms() {
   Python python;
   if (!python.found() || python.this_thread() == nullptr || python.holds_lock() == 0) return;
   const bool everything = offloads_everything();
-  python.run(taking_text + fmt::format("\nbegin({}, {}, ENGINE)\n", reinterpret_cast<std::uintptr_t>(&transform),
-                                       everything ? 1 : floor_elements));
+  python.run(taking_text + fmt::format("\nbegin({}, {}, ENGINE, {})\n", reinterpret_cast<std::uintptr_t>(&transform),
+                                       everything ? 1 : floor_elements,
+                                       reinterpret_cast<std::uintptr_t>(&intercept::take_matmul)));
 }
 
 void add_python_transforms() {

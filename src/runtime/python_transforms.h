@@ -1,5 +1,6 @@
 // The Fourier transforms of numpy.fft and scipy.fft, which compute by extensions without symbols that could be
-// intercepted. Python code in the program (python/blastoff/session/transforms.py) passes them on.
+// intercepted. Python code in the program (python/blastoff/session/transforms.py) passes them on. It also finds the
+// loops of numpy.matmul (intercept/blas/numpy_loops.h).
 #pragma once
 
 namespace blastoff::runtime {

@@ -1,4 +1,4 @@
-"""Takes the Fourier transforms of numpy.fft and scipy.fft for Blastoff.
+"""Takes the Fourier transforms of numpy.fft and scipy.fft for Blastoff, and the loops of numpy.matmul.
 
 libblastoff.so carries the text of this file, and runs it in the interpreter of the program when that loads NumPy (src/runtime/python_transforms.h).
 So it imports nothing of Blastoff, neither NumPy nor SciPy, works from Python 3.8 on, and is short: what it passes transforms on to is compiled at the
@@ -21,14 +21,17 @@ NAMES = ("fft", "ifft", "fftn", "ifftn", "fft2", "ifft2", "rfft", "rfftn", "rfft
 """The functions that are taken, of both modules."""
 
 
-def begin(address: int, floor: int, engine: str) -> None:
-    """Takes the transforms, now or as soon as the program imports the modules. `address`: of the library's function; `floor`: the number of elements
-    below which transforms are left alone; `engine`: the text of transform_engine.py."""
+def begin(address: int, floor: int, engine: str, matmul: int) -> None:
+    """Takes the transforms and the loops, now or as soon as the program imports the modules. `address`: of the library's function for transforms;
+    `floor`: the number of elements below which transforms are left alone; `engine`: the text of transform_engine.py; `matmul`: the address of the
+    library's function for the loops."""
     if MARK in sys.modules:
         return
     sys.modules[MARK] = type(sys)(MARK)
-    taking = {"numpy.fft": take_numpy, "scipy.fft": take_scipy}
-    taking = {name: functools.partial(take, Engine(address, floor, engine, name)) for name, take in taking.items()}
+    taking_transforms = {"numpy.fft": take_numpy, "scipy.fft": take_scipy}
+    taking = {name: functools.partial(take, Engine(address, floor, engine, name)) for name, take in taking_transforms.items()}
+    # `import numpy` imports it behind the core.
+    taking["numpy.linalg"] = functools.partial(take_matmul, matmul)
     for name in [name for name in taking if name in sys.modules]:
         attempt(taking.pop(name), sys.modules[name])
     if taking:
@@ -36,7 +39,7 @@ def begin(address: int, floor: int, engine: str) -> None:
 
 
 def attempt(take: Callable[[Any], None], module: Any) -> None:
-    """Takes the transforms of a module; where that is not possible, they stay as they are."""
+    """Takes what a module has to be taken; where that is not possible, it stays as it is."""
     try:
         take(module)
     except Exception:
@@ -144,3 +147,13 @@ class Backend:
             return engine.compute(method.__name__, None, args, kwargs)
 
         self.__ua_function__ = function
+
+
+def take_matmul(address: int, _module: Any) -> None:
+    """Has the library replace the loops of numpy.matmul (src/intercept/blas/numpy_loops.h)."""
+    import ctypes  # NumPy has imported it
+
+    core = next(sys.modules[name] for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath") if name in sys.modules)
+    fields = id(core.matmul) + object.__basicsize__
+    types = "".join(core.matmul.types).replace("->", "").encode()
+    ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)(address)(fields, types)

@@ -1,0 +1,265 @@
+#include "intercept/blas/numpy_loops.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "intercept/blas/enter.h"
+#include "intercept/lookup.h"
+#include "intercept/patch/patched_function.h"
+#include "platform/caller.h"
+#include "platform/errno_guard.h"
+#include "platform/log.h"
+#include "platform/readable.h"
+
+namespace blastoff::intercept {
+namespace {
+
+/// A loop of numpy.matmul. `arrays`: of A, B and C. `sizes`: products, m, k, n. `steps`, in bytes: from product to
+/// product in A, B and C, then from row to row and from column to column in each of them.
+using Loop = void (*)(char** arrays, const std::intptr_t* sizes, const std::intptr_t* steps, void* data);
+
+/// The beginning of a PyUFuncObject behind PyObject_HEAD (numpy/ufuncobject.h).
+struct UniversalFunction {
+  int inputs;
+  int outputs;
+  int arguments;
+  int identity;
+  const Loop* loops;
+  void* const* data;
+  int loop_count;
+  int reserved;
+  const char* name;
+  const char* types;  ///< the numbers of the types of all loops
+};
+
+/// An element type: BLAS's, and NumPy's letter and number for it.
+struct ElementType {
+  blas::Scalar scalar;
+  char letter;
+  char number;
+};
+constexpr std::array element_types = {ElementType{blas::Scalar::s, 'f', 11}, ElementType{blas::Scalar::d, 'd', 12},
+                                      ElementType{blas::Scalar::c, 'F', 14}, ElementType{blas::Scalar::z, 'D', 15}};
+
+/// NumPy's loops, in the order of blas::Scalar.
+constinit std::array<std::atomic<Loop>, element_types.size()> originals{};
+
+/// The loops that NumPy's object has instead.
+constexpr std::size_t most_loops = 64;
+constinit std::array<Loop, most_loops> loops_in_place{};
+
+std::atomic<Loop>& original_of(blas::Scalar scalar) {
+  return originals[static_cast<std::size_t>(scalar)];
+}
+
+template <class Tuple>
+struct BatchOf;
+
+/// The arguments of a loop, which are also read as those of cblas_?gemm_batch_strided.
+template <class... Values>
+struct BatchOf<std::tuple<Values...>> : PassedOn<Values...> {
+  struct {
+    char** arrays;
+    const std::intptr_t* sizes;
+    const std::intptr_t* steps;
+    void* data;
+  } of_loop;
+
+  static void invoke(const void* self, void* original) {
+    const auto& [arrays, sizes, steps, data] = static_cast<const BatchOf*>(self)->of_loop;
+    reinterpret_cast<Loop>(original)(arrays, sizes, steps, data);
+  }
+};
+
+constexpr auto kind = blas::Kind::gemm_batch_strided;
+template <blas::Scalar scalar>
+using Batch = BatchOf<abi::ParameterTuple<abi::Style::cblas, kind, scalar>>;
+
+/// How a matrix lies in memory.
+struct Layout {
+  bool by_rows = false;
+  std::int64_t leading_dimension = 0;
+};
+
+std::optional<Layout> layout_of(std::int64_t rows, std::int64_t columns, const std::intptr_t* steps,
+                                std::int64_t element) {
+  const auto is_dense = [&](std::intptr_t within, std::intptr_t between, std::int64_t length) {
+    return within == element && between % element == 0 && between / element >= length;
+  };
+  if (is_dense(steps[1], steps[0], columns)) return Layout{true, steps[0] / element};
+  if (is_dense(steps[0], steps[1], rows)) return Layout{false, steps[1] / element};
+  return std::nullopt;
+}
+
+/// Returns nothing if BLAS has no such batch. Vectors are left to NumPy, too: gemv reads a matrix for two operations an
+/// element, and products of a column and a row write one.
+template <blas::Scalar scalar>
+std::optional<Batch<scalar>> batch_of(char** arrays, const std::intptr_t* sizes, const std::intptr_t* steps, void* data,
+                                      const void* caller) {
+  using Element = abi::Element<scalar>;
+  using abi::Cblas;
+  static constexpr Element one{1};
+  static constexpr Element zero{0};
+  constexpr std::int64_t element = sizeof(Element);
+  const std::int64_t m = sizes[1];
+  const std::int64_t k = sizes[2];
+  const std::int64_t n = sizes[3];
+  if (m < 2 || n < 2 || k < 2) return std::nullopt;
+  if (std::any_of(steps, steps + 3, [](std::intptr_t step) { return step % element != 0; })) return std::nullopt;
+  const auto a = layout_of(m, k, steps + 3, element);
+  const auto b = layout_of(k, n, steps + 5, element);
+  const auto c = layout_of(m, n, steps + 7, element);
+  if (!a || !b || !c) return std::nullopt;
+  const auto transpose = [&](const Layout& matrix) {
+    return int{matrix.by_rows == c->by_rows ? Cblas::no_transpose : Cblas::transpose};
+  };
+  const auto coefficient = [](const Element& value) {
+    if constexpr (blas::is_complex(scalar))
+      return static_cast<const void*>(&value);
+    else
+      return value;
+  };
+  return Batch<scalar>{{{int{c->by_rows ? Cblas::row_major : Cblas::column_major}, transpose(*a), transpose(*b), m, n,
+                         k, coefficient(one), arrays[0], a->leading_dimension, steps[0] / element, arrays[1],
+                         b->leading_dimension, steps[1] / element, coefficient(zero), arrays[2], c->leading_dimension,
+                         steps[2] / element, std::int64_t{sizes[0]}},
+                        caller},
+                       {arrays, sizes, steps, data}};
+}
+
+/// Returns NumPy's own gemm; nullptr if it is not intercepted.
+template <blas::Scalar scalar>
+void* gemm_of(const void* loop) {
+  static constinit std::atomic<const EntryPoint*> known{nullptr};
+  const EntryPoint* entry = known.load(std::memory_order_relaxed);
+  if (entry == nullptr) {
+    const platform::ErrnoGuard errno_stays;
+    const auto table = entry_points();
+    const Routine gemm = blas_routine(blas::routine_of(blas::Kind::gemm, scalar));
+    const auto found = std::ranges::find_if(table, [&](const EntryPoint& each) {
+      return each.routine == gemm && each.convention.style == abi::Style::cblas &&
+             find_definition_in_reach(each.symbol, loop) != nullptr;
+    });
+    dlerror();  // a failed search must not appear as an error of the program
+    if (found == table.end()) return nullptr;
+    entry = &*found;
+    known.store(entry, std::memory_order_relaxed);
+  }
+  const Original original = original_for(*entry, loop);
+  if (original.intercepted) return original.function;
+  // Only patched functions are to be intercepted.
+  const auto patched = find_patched(original.function);
+  return patched && patched->table == entry->routine.table ? patched->original.function : nullptr;
+}
+
+#define BLASTOFF_ENTRY(scalar)                                                       \
+  {                                                                                  \
+    "numpy.matmul", "", "", blas_routine(blas::Routine::scalar##gemm_batch_strided), \
+        {abi::Style::cblas, abi::IntegerWidth::ilp64}, false                         \
+  }
+constinit const EntryPoint entries[] = {BLASTOFF_ENTRY(s), BLASTOFF_ENTRY(d), BLASTOFF_ENTRY(c), BLASTOFF_ENTRY(z)};
+#undef BLASTOFF_ENTRY
+
+/// Makes the products of a stack as one call. Returns false if it has not made it: then each product is a call of its
+/// own, of NumPy's gemm.
+template <blas::Scalar scalar>
+[[gnu::noinline]] bool made_as_batch(Loop loop, char** arrays, const std::intptr_t* sizes, const std::intptr_t* steps,
+                                     void* data, const void* caller) {
+  const auto batch = batch_of<scalar>(arrays, sizes, steps, data, caller);
+  if (!batch || abi::inside_original()) return false;
+  const EntryPoint& entry = entries[static_cast<std::size_t>(scalar)];
+  const auto routine = static_cast<operation::RoutineId>(blas::front_end().first_routine() + entry.routine.number);
+  const operation::Work work = sized_work<abi::Style::cblas, kind, scalar, std::int64_t>(*batch);
+  if (counted_as_small(routine, work.volume, work.flops)) {
+    abi::run_as_original([&] { loop(arrays, sizes, steps, data); });
+    return true;
+  }
+  blas::Call call;
+  if (!parse<abi::Style::cblas, kind, scalar, std::int64_t>(&call, blas_routine(entry.routine), *batch) ||
+      blas::is_scattered(call))
+    return false;
+  const Original original{.function = reinterpret_cast<void*>(loop),
+                          .convention = entry.convention,
+                          .companion = gemm_of<scalar>(reinterpret_cast<const void*>(loop))};
+  if (original.companion == nullptr) return false;
+  const RawArguments raw{&Batch<scalar>::invoke, &*batch};
+  const InterceptedCall intercepted{entry, original, raw, blas::front_end(), entry.routine.number, blas_host, caller};
+  dispatch_call<kind, scalar>(intercepted, &call);
+  return true;
+}
+
+template <blas::Scalar scalar>
+void loop_of(char** arrays, const std::intptr_t* sizes, const std::intptr_t* steps, void* data) {
+  const Loop loop = original_of(scalar).load(std::memory_order_relaxed);
+  if (sizes[0] < 2 || !made_as_batch<scalar>(loop, arrays, sizes, steps, data, __builtin_return_address(0)))
+    loop(arrays, sizes, steps, data);
+}
+
+Loop our_loop(blas::Scalar scalar) {
+  switch (scalar) {
+    case blas::Scalar::s: return &loop_of<blas::Scalar::s>;
+    case blas::Scalar::d: return &loop_of<blas::Scalar::d>;
+    case blas::Scalar::c: return &loop_of<blas::Scalar::c>;
+    case blas::Scalar::z: return &loop_of<blas::Scalar::z>;
+  }
+  return nullptr;
+}
+
+/// Whether the memory is a universal function with loops for these types.
+bool is_as_expected(const UniversalFunction& function, std::string_view types) {
+  static constexpr char matmul[] = "matmul";
+  constexpr std::string_view name(matmul, sizeof matmul);  // with its end
+  const auto readable = [](const void* memory, std::size_t bytes) { return platform::is_readable(memory, bytes); };
+  const std::size_t count = types.size() / 3;
+  if (!readable(&function, sizeof function) || function.inputs != 2 || function.outputs != 1 ||
+      function.arguments != 3 || function.loop_count != static_cast<int>(count) || count > most_loops)
+    return false;
+  if (!readable(function.name, name.size()) || std::string_view(function.name, name.size()) != name ||
+      !readable(function.types, types.size()) || !readable(function.loops, count * sizeof(Loop)))
+    return false;
+  for (const ElementType& type : element_types)
+    for (std::size_t i = 0; i < types.size(); ++i)
+      if ((types[i] == type.letter) != (function.types[i] == type.number)) return false;
+  const void* const object = platform::object_record(function.name);
+  return object != nullptr && std::all_of(function.loops, function.loops + count, [&](Loop loop) {
+           return platform::object_record(reinterpret_cast<const void*>(loop)) == object;
+         });
+}
+
+/// Returns the number of the loop for elements of that type; nullopt: there is none.
+std::optional<std::size_t> loop_for(const ElementType& type, std::string_view types) {
+  const std::size_t found = types.find(std::string(3, type.letter));
+  return found != std::string_view::npos && found % 3 == 0 ? std::optional(found / 3) : std::nullopt;
+}
+
+}  // namespace
+
+void take_matmul(void* fields, const char* letters) {
+  auto& function = *static_cast<UniversalFunction*>(fields);
+  const std::string_view types(letters);
+  // Another interpreter of this process has the same object.
+  if (platform::is_readable(fields, sizeof function) && function.loops == loops_in_place.data()) return;
+  if (original_of(blas::Scalar::d).load(std::memory_order_relaxed) != nullptr || !is_as_expected(function, types)) {
+    platform::log_line(
+        "numpy.matmul: its loops are not where they are in NumPy 1 and 2; each product of a stack remains a call of "
+        "its own");
+    return;
+  }
+  std::copy_n(function.loops, function.loop_count, loops_in_place.begin());
+  for (const ElementType& type : element_types) {
+    const auto place = loop_for(type, types);
+    if (!place) continue;
+    original_of(type.scalar).store(function.loops[*place], std::memory_order_relaxed);
+    loops_in_place[*place] = our_loop(type.scalar);
+  }
+  std::atomic_ref(function.loops).store(loops_in_place.data(), std::memory_order_release);
+}
+
+}  // namespace blastoff::intercept
