@@ -90,6 +90,8 @@ def test_what_is_left_to_numpy(tmp_path):
         same(overlapping, b)
         out = np.empty((5, 8, 8))[:, :6, :4]
         assert same(a, b, out=out) is out
+        gram = same(a, a.swapaxes(1, 2))                 # syrk: symmetric to the last bit
+        assert (gram == gram.swapaxes(1, 2)).all()
         same(a[0], b[0])                                 # one product
         same(a[:1], b[:1])
         same(a[:, :, ::2], b[:, ::2])                    # no BLAS, or copies

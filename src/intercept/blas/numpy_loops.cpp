@@ -98,8 +98,15 @@ std::optional<Layout> layout_of(std::int64_t rows, std::int64_t columns, const s
   return std::nullopt;
 }
 
-/// Returns nothing if BLAS has no such batch. Vectors are left to NumPy, too: gemv reads a matrix for two operations an
-/// element, and products of a column and a row write one.
+/// Whether each B is the transpose of its A. NumPy computes such a product by syrk and copies the triangle, so it is
+/// symmetric to the last bit.
+bool is_product_with_own_transpose(char* const* arrays, const std::intptr_t* sizes, const std::intptr_t* steps) {
+  return arrays[0] == arrays[1] && steps[0] == steps[1] && sizes[1] == sizes[3] && steps[3] == steps[6] &&
+         steps[4] == steps[5];
+}
+
+/// Returns nothing if BLAS has no such batch, or if its results could differ in kind. Vectors are left to NumPy, too:
+/// gemv reads a matrix for two operations an element, and products of a column and a row write one.
 template <blas::Scalar scalar>
 std::optional<Batch<scalar>> batch_of(char** arrays, const std::intptr_t* sizes, const std::intptr_t* steps, void* data,
                                       const void* caller) {
@@ -111,7 +118,7 @@ std::optional<Batch<scalar>> batch_of(char** arrays, const std::intptr_t* sizes,
   const std::int64_t m = sizes[1];
   const std::int64_t k = sizes[2];
   const std::int64_t n = sizes[3];
-  if (m < 2 || n < 2 || k < 2) return std::nullopt;
+  if (m < 2 || n < 2 || k < 2 || is_product_with_own_transpose(arrays, sizes, steps)) return std::nullopt;
   if (std::any_of(steps, steps + 3, [](std::intptr_t step) { return step % element != 0; })) return std::nullopt;
   const auto a = layout_of(m, k, steps + 3, element);
   const auto b = layout_of(k, n, steps + 5, element);
