@@ -216,8 +216,11 @@ def test_one_application_in_one_kind_of_memory(blastoff, tmp_path, bare):
     arguments = ["applications", "--only", "hotspot,srad", "--memory", "system_prefetch,page-locked", "--device=simulated", "--quick", "--output=out"]
     done = blastoff("lab", *arguments, env=bare)
     assert done.returncode == 0, done.stderr
-    rows = checked(tmp_path / "out")["sets"]["applications"]["rows"]
+    document = checked(tmp_path / "out")
+    rows = document["sets"]["applications"]["rows"]
     assert {(row["application"], row["mode"]) for row in rows} == {("hotspot", "system prefetch"), ("srad", "system prefetch")}
+    repeated = "blastoff lab applications --quick --device simulated --minutes 10 --only hotspot,srad --memory system_prefetch,page-locked"
+    assert document["request"]["command"] == repeated and f"run      {repeated}: " in done.stdout
 
 
 def test_a_device_that_is_not_there(fake):

@@ -164,6 +164,15 @@ def run_sets(session: Any, names: Sequence[str], end: float) -> None:
         runs[name](session)
 
 
+def repeated(parsed: Any) -> str:
+    """The command that measures the same again."""
+    listed = {"inner": parsed.inner, "only": parsed.only, "memory": parsed.memory}
+    values = {"device": parsed.device, "minutes": f"{parsed.minutes:g}", "outer": str(parsed.outer or "")}
+    values |= {name: ",".join(str(value).replace(" ", "_") for value in found) for name, found in listed.items()}
+    switches = [f"--{name.replace('_', '-')}" for name in ("quick", "oversubscribe_managed") if getattr(parsed, name)]
+    return " ".join(["blastoff lab", parsed.set, *switches, *(f"--{name} {value}" for name, value in values.items() if value)])
+
+
 def kept(seconds: float) -> float:
     """Seconds of the time that are kept for writing the results."""
     return max(KEPT * seconds, min(KEPT_SECONDS, seconds / 2))
@@ -197,7 +206,7 @@ def measure(parsed: Any) -> int:
     document = {
         "format": FORMAT,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "request": {"set": parsed.set, "quick": parsed.quick, "minutes": parsed.minutes},
+        "request": {"set": parsed.set, "quick": parsed.quick, "minutes": parsed.minutes, "command": repeated(parsed)},
         "seconds": time.perf_counter() - began,
         "problem": problem,
         "device": described,

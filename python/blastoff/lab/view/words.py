@@ -38,11 +38,13 @@ def facts(document: dict[str, Any]) -> list[tuple[str, str]]:
     kinds = f"pages of {machine['page_bytes'] // 1024} KiB, huge pages {machine['huge_pages']}, 64 KiB pages {machine['huge_pages_64k']}"
     right = f"{document['wrong']} wrong" if document["wrong"] else "every result agrees with the CPU's"
     simulated = "; the times of the simulated device say nothing about a GPU" if device["kind"] == "simulated" else ""
+    request = document["request"]
+    command = request.get("command") or f"{request['set']}{', quick' if request['quick'] else ''}"
     lines = [
         ("device", f"{device['name']} ({device['software']}){size}"),
         ("context", f"{time(device['context_seconds'])}, compiling the kernels {time(device['compile_seconds'])}"),
         ("machine", f"{machine['processor']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, {kinds}"),
-        ("run", f"{document['request']['set']}{', quick' if document['request']['quick'] else ''}: {quantities.seconds(document['seconds'])} s"),
+        ("run", f"{command}: {quantities.seconds(document['seconds'])} s"),
         ("results", right + simulated),
     ]
     if document["problem"]:
