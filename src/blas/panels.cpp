@@ -74,6 +74,7 @@ std::vector<Call> strips(const Call& call, double elements) {
 std::vector<Call> panels(const Call& call, std::size_t panel_bytes) {
   const Kind kind = call.kind();
   if (call.m == 0 || call.n == 0 || kind == Kind::syr2k || kind == Kind::her2k || is_matrix_vector(kind)) return {call};
+  if (is_product_batch(kind) && call.products == 1) return panels(one_product(call, 0), panel_bytes);
   const double elements = static_cast<double>(panel_bytes) / static_cast<double>(element_size(call.scalar()));
   if (is_batch(kind)) return call.products == 0 ? std::vector{call} : batches(call, elements);
   return has_triangular_result(kind) ? triangular_panels(call, elements) : strips(call, elements);

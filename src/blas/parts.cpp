@@ -138,6 +138,7 @@ Parts triangle_parts(const Call& call, int count) {
 
 std::vector<std::vector<Call>> parts(const Call& call, int count) {
   if (count < 2 || call.m == 0 || call.n == 0 || is_matrix_vector(call.kind())) return {};
+  if (is_product_batch(call.kind()) && call.products == 1) return parts(one_product(call, 0), count);
   Parts result = is_batch(call.kind())                ? batch_parts(call, count)
                  : call.kind() == Kind::gemm          ? product_parts(call, count)
                  : has_triangular_result(call.kind()) ? triangle_parts(call, count)

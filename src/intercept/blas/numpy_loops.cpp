@@ -88,15 +88,64 @@ struct Layout {
   std::int64_t leading_dimension = 0;
 };
 
-std::optional<Layout> layout_of(std::int64_t rows, std::int64_t columns, const std::intptr_t* steps,
-                                std::int64_t element) {
+/// The steps of an operand, in bytes.
+struct Steps {
+  std::intptr_t products;
+  std::intptr_t rows;
+  std::intptr_t columns;
+};
+
+std::optional<Layout> layout_of(std::int64_t rows, std::int64_t columns, const Steps& steps, std::int64_t element) {
   const auto is_dense = [&](std::intptr_t within, std::intptr_t between, std::int64_t length) {
     return within == element && between % element == 0 && between / element >= length;
   };
-  if (is_dense(steps[1], steps[0], columns)) return Layout{true, steps[0] / element};
-  if (is_dense(steps[0], steps[1], rows)) return Layout{false, steps[1] / element};
+  if (is_dense(steps.columns, steps.rows, columns)) return Layout{true, steps.rows / element};
+  if (is_dense(steps.rows, steps.columns, rows)) return Layout{false, steps.columns / element};
   return std::nullopt;
 }
+
+struct Stack {
+  Stack(const std::intptr_t* sizes, const std::intptr_t* steps)
+      : products(sizes[0]),
+        m(sizes[1]),
+        k(sizes[2]),
+        n(sizes[3]),
+        a{steps[0], steps[3], steps[4]},
+        b{steps[1], steps[5], steps[6]},
+        c{steps[2], steps[7], steps[8]} {}
+
+  /// If all products share B, and the rows of A and C follow each other from product to product, they are one product.
+  /// The same holds for A and columns.
+  void merge() {
+    if (b.products == 0 && follow(a, a.rows, m) && follow(c, c.rows, m))
+      merge(m, a.rows, a.products, c.rows);
+    else if (a.products == 0 && follow(b, b.columns, n) && follow(c, c.columns, n))
+      merge(n, b.columns, b.products, c.columns);
+  }
+
+  std::int64_t products;
+  std::int64_t m;
+  std::int64_t k;
+  std::int64_t n;
+  Steps a;
+  Steps b;
+  Steps c;
+
+ private:
+  static bool follow(const Steps& steps, std::intptr_t step, std::int64_t count) {
+    return count == 1 || steps.products == count * step;
+  }
+
+  /// A step of only one row or column says nothing.
+  void merge(std::int64_t& count, std::intptr_t& step, std::intptr_t between, std::intptr_t& step_of_result) {
+    if (count == 1) {
+      step = between;
+      step_of_result = c.products;
+    }
+    count *= products;
+    products = 1;
+  }
+};
 
 /// Whether each B is the transpose of its A. NumPy computes such a product by syrk and copies the triangle, so it is
 /// symmetric to the last bit.
@@ -115,14 +164,15 @@ std::optional<Batch<scalar>> batch_of(char** arrays, const std::intptr_t* sizes,
   static constexpr Element one{1};
   static constexpr Element zero{0};
   constexpr std::int64_t element = sizeof(Element);
-  const std::int64_t m = sizes[1];
-  const std::int64_t k = sizes[2];
-  const std::int64_t n = sizes[3];
-  if (m < 2 || n < 2 || k < 2 || is_product_with_own_transpose(arrays, sizes, steps)) return std::nullopt;
-  if (std::any_of(steps, steps + 3, [](std::intptr_t step) { return step % element != 0; })) return std::nullopt;
-  const auto a = layout_of(m, k, steps + 3, element);
-  const auto b = layout_of(k, n, steps + 5, element);
-  const auto c = layout_of(m, n, steps + 7, element);
+  if (is_product_with_own_transpose(arrays, sizes, steps)) return std::nullopt;
+  Stack stack(sizes, steps);
+  stack.merge();
+  const auto [products, m, k, n, of_a, of_b, of_c] = stack;
+  if (m < 2 || n < 2 || k < 2) return std::nullopt;
+  if (of_a.products % element != 0 || of_b.products % element != 0 || of_c.products % element != 0) return std::nullopt;
+  const auto a = layout_of(m, k, of_a, element);
+  const auto b = layout_of(k, n, of_b, element);
+  const auto c = layout_of(m, n, of_c, element);
   if (!a || !b || !c) return std::nullopt;
   const auto transpose = [&](const Layout& matrix) {
     return int{matrix.by_rows == c->by_rows ? Cblas::no_transpose : Cblas::transpose};
@@ -133,12 +183,12 @@ std::optional<Batch<scalar>> batch_of(char** arrays, const std::intptr_t* sizes,
     else
       return value;
   };
-  return Batch<scalar>{{{int{c->by_rows ? Cblas::row_major : Cblas::column_major}, transpose(*a), transpose(*b), m, n,
-                         k, coefficient(one), arrays[0], a->leading_dimension, steps[0] / element, arrays[1],
-                         b->leading_dimension, steps[1] / element, coefficient(zero), arrays[2], c->leading_dimension,
-                         steps[2] / element, std::int64_t{sizes[0]}},
-                        caller},
-                       {arrays, sizes, steps, data}};
+  return Batch<scalar>{
+      {{int{c->by_rows ? Cblas::row_major : Cblas::column_major}, transpose(*a), transpose(*b), m, n, k,
+        coefficient(one), arrays[0], a->leading_dimension, of_a.products / element, arrays[1], b->leading_dimension,
+        of_b.products / element, coefficient(zero), arrays[2], c->leading_dimension, of_c.products / element, products},
+       caller},
+      {arrays, sizes, steps, data}};
 }
 
 /// Returns NumPy's own gemm; nullptr if it is not intercepted.

@@ -137,6 +137,18 @@ TEST(Batch, ProductsThatDoNotFitAreCutThemselves) {
   EXPECT_EQ(blocks.front().front().routine, Routine::dgemm);
 }
 
+TEST(Batch, OneProductIsCutAsGemmIs) {
+  const test::TestCall tested(Routine::dgemm_batch_strided, {.products = 1}, 40, 400, 30, 1, 0);
+  const auto panels = blas::panels(tested.call(), std::size_t{40} * 100 * sizeof(double));
+  EXPECT_GE(panels.size(), 4U);
+  EXPECT_EQ(panels.front().routine, Routine::dgemm);
+  const auto parts = blas::parts(tested.call(), 2);
+  EXPECT_EQ(parts.size(), 2U);
+  const auto solves =
+      blas::panels(test::TestCall(Routine::dtrsm_batch_strided, {.products = 1}, 40, 400, 40, 1, 0).call(), 1);
+  EXPECT_EQ(solves.size(), 1U);
+}
+
 /// A wrong number in the seventh of the call's results is found, and no other.
 void expect_one_wrong_is_found(const test::TestCall& tested) {
   const reference::ReferenceRoutine host;
