@@ -152,8 +152,9 @@ def test_sessions(tmp_path, before):
     assert done.returncode == 0, done.stderr
 
 
-def test_small_stacks_and_lines_of_calls(tmp_path):
+@pytest.mark.parametrize("intercept", ["auto", "patch", "preload"])
+def test_small_stacks_and_lines_of_calls(tmp_path, intercept):
     """A small stack is one small call. Lines of calls name NumPy's function."""
-    done, calls = python(tmp_path, "same(stack(5, 6, 7), stack(5, 7, 4))", "--log=calls", BLASTOFF_MIN_SIZE="100")
+    done, calls = python(tmp_path, "same(stack(5, 6, 7), stack(5, 7, 4))", "--log=calls", f"--intercept={intercept}", BLASTOFF_MIN_SIZE="100")
     assert calls == {"dgemm_batch_strided": (1, 0), "average size below the threshold": 1}
     assert "numpy.matmul" in done.stderr

@@ -232,6 +232,10 @@ template <blas::Scalar scalar>
   const auto batch = batch_of<scalar>(arrays, sizes, steps, data, caller);
   if (!batch || abi::inside_original()) return false;
   const EntryPoint& entry = entries[static_cast<std::size_t>(scalar)];
+  const Original original{.function = reinterpret_cast<void*>(loop),
+                          .convention = entry.convention,
+                          .companion = gemm_of<scalar>(reinterpret_cast<const void*>(loop))};
+  if (original.companion == nullptr) return false;
   const auto routine = static_cast<operation::RoutineId>(blas::front_end().first_routine() + entry.routine.number);
   const operation::Work work = sized_work<abi::Style::cblas, kind, scalar, std::int64_t>(*batch);
   if (counted_as_small(routine, work.volume, work.flops)) {
@@ -242,10 +246,6 @@ template <blas::Scalar scalar>
   if (!parse<abi::Style::cblas, kind, scalar, std::int64_t>(&call, blas_routine(entry.routine), *batch) ||
       blas::is_scattered(call))
     return false;
-  const Original original{.function = reinterpret_cast<void*>(loop),
-                          .convention = entry.convention,
-                          .companion = gemm_of<scalar>(reinterpret_cast<const void*>(loop))};
-  if (original.companion == nullptr) return false;
   const RawArguments raw{&Batch<scalar>::invoke, &*batch};
   const InterceptedCall intercepted{entry, original, raw, blas::front_end(), entry.routine.number, blas_host, caller};
   dispatch_call<kind, scalar>(intercepted, &call);
