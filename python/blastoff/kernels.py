@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,11 +20,24 @@ ANSWER_SECONDS = 60
 WORTH_IT = 1.2
 """Smallest speedup that is worth mentioning."""
 
+ONE_PRODUCT = {"MKL_THREADING_LAYER": "SEQUENTIAL", "BLIS_ARCH_DEBUG": "1"}
+"""For a process that asks: MKL's threads may be missing, and BLIS says its kernels in its first call."""
+OF_BLIS = re.compile(r"^libblis: selecting sub-configuration '(\w+)'", re.MULTILINE)
+OLD_BLIS = ("generic", "penryn", "sandybridge", "bulldozer", "piledriver", "steamroller")
+"""Kernels of BLIS without AVX2."""
+BETTER_BLIS = {"AVX-512": ("skx",), "AVX2": ("haswell", "zen")}
+"""Its kernels for a processor with these extensions."""
+NUMBERS_OF_BLIS = 10
+"""How many values of BLIS_ARCH_TYPE are tried: their meaning differs between versions."""
+
+# The single library of MKL loads its parts in the first call.
 ASK = """import ctypes, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from blastoff import library
-ctypes.CDLL(sys.argv[3])
+blas = ctypes.CDLL(sys.argv[3])
+n, x, y = ctypes.byref(ctypes.c_int64(1)), ctypes.byref(ctypes.c_double(1)), ctypes.byref(ctypes.c_double(0))
+if hasattr(blas, 'dgemm_'): blas.dgemm_(b'N', b'N', n, n, n, x, x, n, x, n, y, y, n, 1, 1)
 print(library.ask(Path(sys.argv[2]), 'blastoff_cpu_json'))"""
 
 # Elements are odd integers, so that all sums are exact in any order: correct kernels give the same bytes.
@@ -55,8 +69,8 @@ class Kernels:
     advice: str = ""
 
 
-def _answer(code: str, *arguments: str | Path, environment: Mapping[str, str]) -> Any:
-    """What a process prints as JSON; None if it fails."""
+def _answer(code: str, *arguments: str | Path, environment: Mapping[str, str]) -> tuple[Any, str]:
+    """What a process prints as JSON, None if it fails; and its error output."""
     inherited = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     env = {**inherited, **ONE_THREAD, **environment}
     # Isolated (-I): files in the current directory must not be imported as Python's own modules.
@@ -65,20 +79,25 @@ def _answer(code: str, *arguments: str | Path, environment: Mapping[str, str]) -
         done = subprocess.run(
             command, capture_output=True, encoding="utf-8", errors="replace", timeout=ANSWER_SECONDS, env=env, stdin=subprocess.DEVNULL
         )
-        return json.loads(done.stdout) if done.returncode == 0 else None
+        return json.loads(done.stdout) if done.returncode == 0 else None, done.stderr
     except (OSError, ValueError, subprocess.TimeoutExpired):
-        return None
+        return None, ""
 
 
 def ask(blas: Path, environment: Mapping[str, str] = NOTHING) -> dict[str, Any]:
     """The processor's vector extensions, and the kernels of a library and of the libraries that it loads, in the form of a report's "cpu"."""
-    told = _answer(ASK, library.PACKAGE.parent, library.find_library(), blas, environment=environment)
-    return told or {"vectors": "", "libraries": []}
+    told, errors = _answer(ASK, library.PACKAGE.parent, library.find_library(), blas, environment={**ONE_PRODUCT, **environment})
+    cpu: dict[str, Any] = told or {"vectors": "", "libraries": []}
+    if chosen := OF_BLIS.search(errors):
+        for one in cpu["libraries"]:
+            if one["library"] == "BLIS" and not one["kernels"]:  # Debian's libblas.so.3 hides BLIS's own functions
+                one |= {"kernels": chosen[1], "description": f"{one['description']}, kernels: {chosen[1]}"}
+    return cpu
 
 
 def multiply(blas: Path, environment: Mapping[str, str] = NOTHING) -> dict[str, Any] | None:
     """The CPU time of a product of order 1000 on one core, and a digest of its result; None if it fails."""
-    return _answer(MULTIPLY, blas, environment=environment)
+    return _answer(MULTIPLY, blas, environment=environment)[0]
 
 
 @cache
@@ -87,13 +106,32 @@ def measured(blas: Path, kernels: str, coretype: str) -> str:
     other = {VARIABLE: coretype}
     if all(one["kernels"] == kernels for one in ask(blas, other)["libraries"]):
         return ""
+    return faster(blas, other)
+
+
+def faster(blas: Path, other: Mapping[str, str], what: str = "") -> str:
+    """Advice to set variables if products are faster with them, and give the same result; else "". `what`: what they choose, in words."""
     as_it_is, better = multiply(blas), multiply(blas, other)
     if as_it_is is None or better is None or as_it_is["digest"] != better["digest"]:
         return ""
     factor = as_it_is["seconds"] / max(better["seconds"], 1e-9)
     if factor < WORTH_IT:
         return ""
-    return f"Set {VARIABLE}={coretype}: a product of order 1000 on one core then takes {factor:.1f} times less. Compare results."
+    setting = " ".join(f"{name}={value}" for name, value in other.items())
+    return f"Set {setting}{what}: a product of order 1000 on one core then takes {factor:.1f} times less. Compare results."
+
+
+@cache
+def measured_blis(blas: Path, kernels: str, vectors: str) -> str:
+    """Advice to choose other kernels of a BLIS that does not know this processor; else ""."""
+    if kernels not in OLD_BLIS or vectors not in BETTER_BLIS:
+        return ""
+    for number in range(NUMBERS_OF_BLIS):
+        other = {"BLIS_ARCH_TYPE": str(number)}
+        chosen = next((one["kernels"] for one in ask(blas, other)["libraries"] if one["library"] == "BLIS"), "")
+        if chosen in BETTER_BLIS[vectors]:
+            return faster(blas, other, f" ({chosen})")
+    return ""
 
 
 @cache
@@ -103,6 +141,9 @@ def of_library(blas: Path) -> list[Kernels]:
     kernels = []
     for found in cpu["libraries"]:
         beside = f"; the processor has {cpu['vectors']}" if found["kernels"] and cpu["vectors"] else ""
-        advice = measured(Path(found["path"]), found["kernels"], found["coretype"]) if found["coretype"] else found["advice"]
+        path = Path(found["path"])
+        advice = measured(path, found["kernels"], found["coretype"]) if found["coretype"] else found["advice"]
+        if found["library"] == "BLIS":
+            advice = measured_blis(path, found["kernels"], cpu["vectors"]) or advice
         kernels.append(Kernels(found["path"], f"{found['description']}{beside}", f"{advice[:1].upper()}{advice[1:]}"))
     return kernels

@@ -214,6 +214,40 @@ def test_blis_tells_its_architecture():
     assert library["library"] == "BLIS" and library["kernels"] and library["version"][:1].isdigit()
 
 
+@pytest.mark.skipif(not BLIS.exists(), reason="Debian's BLIS is not installed")
+def test_a_blis_that_hides_its_functions_tells_its_architecture_too():
+    libblas = BLIS.with_name("libblas.so.3")
+    (library,) = kernels.ask(libblas, {"BLIS_ARCH_TYPE": "0"})["libraries"]
+    (direct,) = kernels.ask(BLIS, {"BLIS_ARCH_TYPE": "0"})["libraries"]
+    assert library["kernels"] == direct["kernels"] != "" and library["description"] == f"BLIS, kernels: {direct['kernels']}"
+
+
+@pytest.mark.parametrize(
+    ("now", "vectors", "seconds", "said"),
+    [
+        ("generic", "AVX-512", 0.1, "Set BLIS_ARCH_TYPE=2 (skx): a product of order 1000 on one core then takes 4.0 times less. Compare results."),
+        ("generic", "AVX2", 0.1, "Set BLIS_ARCH_TYPE=1 (haswell): a product of order 1000 on one core then takes 4.0 times less. Compare results."),
+        ("generic", "AVX-512", 0.39, ""),
+        ("generic", "AVX", 0.1, ""),
+        ("zen3", "AVX-512", 0.1, ""),
+    ],
+)
+def test_a_blis_that_does_not_know_the_processor(monkeypatch, now, vectors, seconds, said):
+    chosen = {"0": "", "1": "haswell", "2": "skx"}
+    monkeypatch.setattr(kernels, "ask", lambda blas, other: {"libraries": [{"library": "BLIS", "kernels": chosen[other["BLIS_ARCH_TYPE"]]}]})
+    monkeypatch.setattr(kernels, "multiply", lambda blas, other=None: {"digest": "a", "seconds": seconds if other else 0.4})
+    assert kernels.measured_blis.__wrapped__(Path("libblas.so.3"), now, vectors) == said
+
+
+def test_the_single_library_of_mkl_tells_what_its_parts_run(blastoff):
+    single = next((Path(sys.prefix) / "lib").glob("libmkl_rt.so*"), None)
+    if single is None:
+        pytest.skip("MKL's wheel is not installed")
+    done = blastoff("inspect", single)
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 0 and " kernels MKL 20" in said and "loads the libraries that define BLAS at the program's first call" in said
+
+
 MKL = """
 typedef struct { int major, minor, update; char *status, *build, *processor, *platform; } Version;
 void mkl_serv_one(void) {}

@@ -34,17 +34,26 @@ def look_at_loaded(loaded: LoadedFile, memory: int | None) -> Document:
 
 TELLING = ("OpenBLAS", "BLIS", "MKL", "ATLAS", "reference BLAS")
 """Libraries that can tell which kernels they use."""
+OF_MKL = "passes its calls on to MKL's interface layer"
+"""A rule of src/intercept/symbols/blas_functions.cpp."""
 
 
 def kernels_of(found: Document) -> Document:
     """What a library says about the kernels that it uses on this CPU. A process of its own loads it and asks."""
-    if not found["native"] or found["linkage"] != "shared_object" or found["library"] not in TELLING or not found["functions"]:
+    loads_others = loads_mkl(found)
+    tells = found["library"] in TELLING and found["functions"]
+    if not found["native"] or found["linkage"] != "shared_object" or not (tells or loads_others):
         return {}
     path = Path(found["path"]).absolute()
-    told = next((one for one in kernels.of_library(path) if Path(one.path).resolve() == path.resolve()), None)
+    told = next((one for one in kernels.of_library(path) if loads_others or Path(one.path).resolve() == path.resolve()), None)
     if told is None:
         return {}
     return {"kernels": told.text} | ({"advice": told.advice} if told.advice else {})
+
+
+def loads_mkl(found: Document) -> bool:
+    """Whether the object is MKL's single library, which loads the libraries that define BLAS at its first call."""
+    return any(row["rule"] == OF_MKL for row in found["left_alone"])
 
 
 def concerns_blas(found: Document) -> bool:
@@ -177,6 +186,8 @@ def verdict(found: Document) -> str:
 def no_blas(found: Document) -> str:
     """The sentence for a program or process without BLAS."""
     program = found["objects"][0]
+    if any(loads_mkl(one) for one in found["objects"]):
+        return "MKL's single library (libmkl_rt) loads the libraries that define BLAS at the program's first call. Blastoff patches them then."
     if program["left_alone"]:
         return "No BLAS was found. Functions that merely have the names of BLAS routines are left alone."
     if found["process"] is None and any(interpreters.is_python(Path(path)) for path in (*found["scripts"], found["target"], program["path"])):
@@ -187,5 +198,6 @@ def no_blas(found: Document) -> str:
 
 
 def exit_status(found: Document) -> int:
-    """0 if BLAS was found that can be intercepted, else 1."""
-    return 0 if not found["refused"] and found["counts"]["auto"] > 0 else 1
+    """0 if BLAS was found that can be intercepted, or will be there once the program runs; else 1."""
+    some = found["counts"]["auto"] > 0 or any(loads_mkl(one) for one in found["objects"])
+    return 0 if some and not found["refused"] else 1
