@@ -59,6 +59,10 @@ def test_stacks_are_batches(tmp_path):
         same(stack(50, 2, 7)[:, :1], transposed[1][0])
         same(a[0], b)                                    # one A for all
         same(a[0], stack(50, 7, 1))
+        same(stack(5, 1, 7), b)                          # vectors
+        same(stack(5, 1, 7), transposed[1])
+        same(a, stack(5, 7, 1))
+        same(transposed[0], stack(5, 7, 1))
         same(stack(2, 5, 6, 7), stack(2, 5, 7, 4))       # ten products
         same(stack(2, 1, 6, 7), stack(1, 5, 7, 4))       # five, twice
         same(stack(6, 5, 7).swapaxes(0, 1), b)           # rows of the matrices take turns
@@ -75,7 +79,7 @@ def test_stacks_are_batches(tmp_path):
         assert np.allclose(np.linalg.matrix_power(expected, 2), expected @ expected)
         """,
     )
-    assert calls["dgemm_batch_strided"] == (24, 24), done.stderr
+    assert calls["dgemm_batch_strided"] == (28, 28), done.stderr
     assert calls["zgemm_batch_strided"] == calls["sgemm_batch_strided"] == calls["cgemm_batch_strided"] == (3, 3)
     assert not any("gemm" in name and "batch" not in name for name in calls)
 
@@ -85,8 +89,8 @@ def test_what_is_left_to_numpy(tmp_path):
         tmp_path,
         """
         a, b = stack(5, 6, 7), stack(5, 7, 4)
-        same(stack(5, 1, 7), b)                          # gemv
-        same(a, stack(5, 7, 1))
+        same(stack(5, 1, 7), stack(5, 7, 1))             # dot
+        same(a, stack(5, 7, 2)[:, :, 1:])                # gemv with a stride
         same(np.broadcast_to(a[0, :1], (5, 1, 7)), b[0])
         same(a[:, :, :1], b[:, :1])                      # no BLAS
         same(a[::-1], b)                                 # five calls of gemm, and so on

@@ -99,8 +99,11 @@ std::optional<Layout> layout_of(std::int64_t rows, std::int64_t columns, const S
   const auto is_dense = [&](std::intptr_t within, std::intptr_t between, std::int64_t length) {
     return within == element && between % element == 0 && between / element >= length;
   };
-  if (is_dense(steps.columns, steps.rows, columns)) return Layout{true, steps.rows / element};
-  if (is_dense(steps.rows, steps.columns, rows)) return Layout{false, steps.columns / element};
+  // NumPy has no step where there is only one row or column.
+  const std::intptr_t row_step = rows == 1 ? columns * element : steps.rows;
+  const std::intptr_t column_step = columns == 1 ? rows * element : steps.columns;
+  if (is_dense(column_step, row_step, columns)) return Layout{true, row_step / element};
+  if (is_dense(row_step, column_step, rows)) return Layout{false, column_step / element};
   return std::nullopt;
 }
 
@@ -154,8 +157,17 @@ bool is_product_with_own_transpose(char* const* arrays, const std::intptr_t* siz
          steps[4] == steps[5];
 }
 
-/// Returns nothing if BLAS has no such batch, or if its results could differ in kind. Vectors are left to NumPy, too:
-/// gemv reads a matrix for two operations an element, and products of a column and a row write one.
+/// gemv has ways of its own for a larger matrix.
+constexpr std::int64_t largest_matrix_of_gemv = std::int64_t{32} << 20;
+
+/// Products of two vectors, with one row and column or with a k of 1, are left to NumPy.
+bool multiplies_matrices(const Stack& stack, std::int64_t element) {
+  const auto [products, m, k, n, a, b, c] = stack;
+  if (k < 2 || (m < 2 && n < 2)) return false;
+  return (m > 1 && n > 1) || m * k * n * element <= largest_matrix_of_gemv;
+}
+
+/// Returns nothing if BLAS has no such batch, or if its results could differ in kind.
 template <blas::Scalar scalar>
 std::optional<Batch<scalar>> batch_of(char** arrays, const std::intptr_t* sizes, const std::intptr_t* steps, void* data,
                                       const void* caller) {
@@ -167,8 +179,8 @@ std::optional<Batch<scalar>> batch_of(char** arrays, const std::intptr_t* sizes,
   if (is_product_with_own_transpose(arrays, sizes, steps)) return std::nullopt;
   Stack stack(sizes, steps);
   stack.merge();
+  if (!multiplies_matrices(stack, element)) return std::nullopt;
   const auto [products, m, k, n, of_a, of_b, of_c] = stack;
-  if (m < 2 || n < 2 || k < 2) return std::nullopt;
   if (of_a.products % element != 0 || of_b.products % element != 0 || of_c.products % element != 0) return std::nullopt;
   const auto a = layout_of(m, k, of_a, element);
   const auto b = layout_of(k, n, of_b, element);
