@@ -116,10 +116,14 @@ std::unique_ptr<WorkerPool> create_worker_pool(int workers, const char* name) {
 }
 
 std::unique_ptr<WorkerPool> workers_to_read(std::size_t bytes) {
+  return workers_to_copy(bytes, cpu_count());
+}
+
+std::unique_ptr<WorkerPool> workers_to_copy(std::size_t bytes, int threads) {
   // One thread reads matrices at some 5 GB/s, a node at ten times that rate.
   constexpr std::size_t bytes_per_thread = std::size_t{4} << 20;
   constexpr std::size_t max_threads = 8;
-  const int threads = std::min(static_cast<int>(std::min(max_threads, bytes / bytes_per_thread)), cpu_count());
+  threads = std::min(static_cast<int>(std::min(max_threads, bytes / bytes_per_thread)), threads);
   return threads > 1 ? create_worker_pool(threads - 1) : nullptr;
 }
 

@@ -23,5 +23,7 @@ std::unique_ptr<WorkerPool> create_worker_pool(int workers, const char* name = "
 
 /// Workers for a check that reads so many bytes; nullptr if the calling thread should read them alone.
 std::unique_ptr<WorkerPool> workers_to_read(std::size_t bytes);
+/// The same for a copy by at most so many threads, of which the calling one is the first.
+std::unique_ptr<WorkerPool> workers_to_copy(std::size_t bytes, int threads);
 
 }  // namespace blastoff::platform

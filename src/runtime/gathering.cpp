@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -32,6 +33,7 @@
 #include "platform/recent_map.h"
 #include "platform/rounding.h"
 #include "platform/threads.h"
+#include "platform/worker_pool.h"
 #include "report/call_log.h"
 #include "report/recorder.h"
 #include "report/wall_time.h"
@@ -126,6 +128,12 @@ class SolvingProcess final : public scalapack::Root {
     std::uint32_t& silence = known.use(call.fingerprint(false));
     silence = std::min(longest, 2 * silence + 1);
     return silence;
+  }
+
+  std::unique_ptr<platform::WorkerPool> workers_to_copy(std::size_t bytes) override {
+    const auto wanted = static_cast<int>(Process::instance().settings().copy_threads);
+    return platform::workers_to_copy(bytes,
+                                     wanted > 0 ? std::min(wanted, platform::cpu_count()) : platform::cpu_share());
   }
 
   void changed(std::byte* begin, std::size_t bytes) override {

@@ -8,7 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "platform/contained.h"
 #include "platform/memory_limits.h"
+#include "platform/threads.h"
 
 namespace blastoff::scalapack {
 namespace {
@@ -200,10 +202,12 @@ class ThroughMemory {
       const DistributedMatrix matrix = all_.call.matrix(all_.call.rules()[i]);
       if (matrix.columns == 0 || !operation::reads(matrix.intent)) continue;
       const WholeMatrix whole = all_.places.matrix(i, segment_.data());
-      if (found_.holds(i))
-        changes[i] = copy_changes_to(whole, matrix, all_.grid);
-      else
-        copy_to(whole, matrix, all_.grid);
+      in_company(matrix, [&](platform::WorkerPool* workers) {
+        if (found_.holds(i))
+          changes[i] = copy_changes_to(whole, matrix, all_.grid, workers);
+        else
+          copy_to(whole, matrix, all_.grid, workers);
+      });
     }
     // The processes of a row of the grid have the same pivots.
     if (all_.has_pivots(operation::Intent::read) && all_.grid.column == 0)
@@ -211,6 +215,16 @@ class ThroughMemory {
     if (all_.has_factors(operation::Intent::read) && all_.grid.row == 0)
       all_.factors_to(all_.places.factors(segment_.data()));
     return changes;
+  }
+
+  /// Calls copy(workers) for a matrix; nullptr: this thread copies alone.
+  template <class Copy>
+  void in_company(const DistributedMatrix& matrix, const Copy& copy) const {
+    platform::undisturbed([&] {
+      std::unique_ptr<platform::WorkerPool> workers;
+      platform::contained([&] { workers = all_.root.workers_to_copy(own_bytes(matrix, all_.grid)); });
+      copy(workers.get());
+    });
   }
 
   /// All have copied their elements.
@@ -243,8 +257,10 @@ class ThroughMemory {
     const int found = segment_.found();
     for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
       const DistributedMatrix matrix = all_.result(all_.call.rules()[i], found);
-      if (matrix.columns > 0 && operation::writes(matrix.intent))
-        copy_from(all_.places.matrix(i, segment_.data()), matrix, all_.grid);
+      if (matrix.columns == 0 || !operation::writes(matrix.intent)) continue;
+      in_company(matrix, [&](platform::WorkerPool* workers) {
+        copy_from(all_.places.matrix(i, segment_.data()), matrix, all_.grid, workers);
+      });
     }
     if (all_.has_pivots(operation::Intent::write)) all_.pivots_from(all_.places.pivots(segment_.data()));
     if (all_.has_factors(operation::Intent::write)) all_.factors_from(all_.places.factors(segment_.data()));

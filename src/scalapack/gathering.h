@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "platform/worker_pool.h"
 #include "scalapack/consent.h"
 #include "scalapack/functions.h"
 #include "scalapack/problem.h"
@@ -36,6 +38,8 @@ class Root {
   /// If the root does not want a call: how many later calls of the same class it will not want either.
   virtual std::uint32_t silence(const Call& call) = 0;
 
+  /// Workers for copying so many bytes between this process's memory and the segment, on any process; nullptr: none.
+  virtual std::unique_ptr<platform::WorkerPool> workers_to_copy(std::size_t bytes) = 0;
   /// These bytes of the segment have changed since the last call was solved.
   virtual void changed(std::byte* begin, std::size_t bytes) = 0;
   /// Calls the local routine. Returns false if the problem was not solved. `segment`: where the problem lies; nullptr:

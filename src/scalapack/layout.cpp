@@ -1,14 +1,24 @@
 #include "scalapack/layout.h"
 
 #include <cstring>
+#include <functional>
+#include <limits>
+#include <mutex>
 
 namespace blastoff::scalapack {
 namespace {
 
+/// Some of the columns that this process holds, in their order, from 0.
+struct OwnColumns {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
 /// Calls visit(own, whole, bytes, column) for each run of elements of one column that this process holds. `own` is its
 /// place in this process's memory.
 template <class Visit>
-void each_own_run(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid, const Visit& visit) {
+void each_own_run(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid, const OwnColumns& some,
+                  const Visit& visit) {
   const Axis rows = matrix.row_axis(grid);
   const std::size_t element = matrix.element_bytes;
   const auto stride = static_cast<std::size_t>(matrix.layout.leading_dimension);
@@ -27,9 +37,29 @@ void each_own_run(const WholeMatrix& whole, const DistributedMatrix& matrix, con
             static_cast<int>(column));
     });
   };
+  std::int64_t before = 0;  // own columns
   matrix.column_axis(grid).each_own_run([&](std::int64_t column, std::int64_t own_column, std::int64_t count) {
-    for (std::int64_t j = 0; j < count; ++j) visit_column(column + j, own_column + j);
+    const std::int64_t end = std::min(count, some.end - before);
+    for (std::int64_t j = std::max<std::int64_t>(0, some.begin - before); j < end; ++j)
+      visit_column(column + j, own_column + j);
+    before += count;
   });
+}
+
+/// Calls copy(columns) for all columns that this process holds, in pieces that several threads copy at once.
+template <class Copy>
+void in_pieces(const DistributedMatrix& matrix, const Grid& grid, platform::WorkerPool* workers, const Copy& copy) {
+  constexpr std::int64_t of_each_thread = 8;  // the columns of a triangle are of different lengths
+  const std::int64_t columns = own_share(matrix.column_axis(grid));
+  const std::int64_t pieces = workers == nullptr ? 1 : std::min(columns, of_each_thread * (workers->workers() + 1));
+  const auto copy_piece = [&](std::size_t index) {
+    const auto piece = static_cast<std::int64_t>(index);
+    copy(OwnColumns{columns * piece / pieces, columns * (piece + 1) / pieces});
+  };
+  if (pieces <= 1)
+    copy(OwnColumns{0, columns});
+  else
+    workers->run(static_cast<std::size_t>(pieces), std::cref(copy_piece));
 }
 
 }  // namespace
@@ -62,25 +92,44 @@ bool DistributedMatrix::has_room(const Grid& grid) const {
   return layout.leading_dimension >= std::max<std::int64_t>(1, own_share(all_rows(grid)));
 }
 
-void copy_to(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid) {
-  each_own_run(whole, matrix, grid,
-               [](std::byte* own, std::byte* place, std::size_t bytes, int) { std::memcpy(place, own, bytes); });
+std::size_t own_bytes(const DistributedMatrix& matrix, const Grid& grid) {
+  const std::int64_t elements = own_share(matrix.row_axis(grid)) * own_share(matrix.column_axis(grid));
+  const std::size_t all = static_cast<std::size_t>(elements) * matrix.element_bytes;
+  return matrix.part == operation::Part::full ? all : all / 2;
 }
 
-Columns copy_changes_to(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid) {
-  Columns changed;
-  each_own_run(whole, matrix, grid, [&](std::byte* own, std::byte* place, std::size_t bytes, int column) {
-    if (std::memcmp(place, own, bytes) == 0) return;
-    std::memcpy(place, own, bytes);
-    if (changed.empty()) changed.begin = column;
-    changed.end = column + 1;  // the columns ascend
+void copy_to(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid,
+             platform::WorkerPool* workers) {
+  in_pieces(matrix, grid, workers, [&](const OwnColumns& columns) {
+    each_own_run(whole, matrix, grid, columns,
+                 [](std::byte* own, std::byte* place, std::size_t bytes, int) { std::memcpy(place, own, bytes); });
   });
-  return changed;
 }
 
-void copy_from(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid) {
-  each_own_run(whole, matrix, grid,
-               [](std::byte* own, std::byte* place, std::size_t bytes, int) { std::memcpy(own, place, bytes); });
+Columns copy_changes_to(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid,
+                        platform::WorkerPool* workers) {
+  constexpr Columns none{std::numeric_limits<int>::max(), 0};
+  Columns changed = none;
+  std::mutex mutex;
+  in_pieces(matrix, grid, workers, [&](const OwnColumns& columns) {
+    Columns here = none;
+    each_own_run(whole, matrix, grid, columns, [&](std::byte* own, std::byte* place, std::size_t bytes, int column) {
+      if (std::memcmp(place, own, bytes) == 0) return;
+      std::memcpy(place, own, bytes);
+      here = {std::min(here.begin, column), column + 1};  // the columns ascend
+    });
+    const std::lock_guard lock(mutex);
+    changed = {std::min(changed.begin, here.begin), std::max(changed.end, here.end)};
+  });
+  return changed.empty() ? Columns{} : changed;
+}
+
+void copy_from(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid,
+               platform::WorkerPool* workers) {
+  in_pieces(matrix, grid, workers, [&](const OwnColumns& columns) {
+    each_own_run(whole, matrix, grid, columns,
+                 [](std::byte* own, std::byte* place, std::size_t bytes, int) { std::memcpy(own, place, bytes); });
+  });
 }
 
 }  // namespace blastoff::scalapack

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "operation/operand.h"
+#include "platform/worker_pool.h"
 
 namespace blastoff::scalapack {
 
@@ -155,12 +156,19 @@ struct Columns {
   bool empty() const { return begin >= end; }
 };
 
-/// Copies this process's elements of the sub-matrix to their places in `whole`.
-void copy_to(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid);
+/// Bytes of the sub-matrix that this process holds; about half of them for a triangle.
+std::size_t own_bytes(const DistributedMatrix& matrix, const Grid& grid);
+
+/// Copies this process's elements of the sub-matrix to their places in `whole`. nullptr for `workers`: the calling
+/// thread does it alone; as below.
+void copy_to(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid,
+             platform::WorkerPool* workers = nullptr);
 /// The same where most of them may be there already: writes only what differs. Returns columns that include all in
 /// which it has written.
-Columns copy_changes_to(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid);
+Columns copy_changes_to(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid,
+                        platform::WorkerPool* workers = nullptr);
 /// Copies the elements of `whole` that belong to this process to their places in the sub-matrix.
-void copy_from(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid);
+void copy_from(const WholeMatrix& whole, const DistributedMatrix& matrix, const Grid& grid,
+               platform::WorkerPool* workers = nullptr);
 
 }  // namespace blastoff::scalapack

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <memory>
+#include <tuple>
 #include <vector>
 
 namespace blastoff::scalapack {
@@ -86,7 +88,17 @@ WholeMatrix whole(std::vector<int>& elements) {
   return {reinterpret_cast<std::byte*>(elements.data()), Distributed::order + 1};
 }
 
-class Copies : public testing::TestWithParam<Part> {};
+/// By the part of the matrix, and by the number of workers.
+class Copies : public testing::TestWithParam<std::tuple<Part, int>> {
+ protected:
+  Part part() const { return std::get<0>(GetParam()); }
+  platform::WorkerPool* workers() const { return workers_.get(); }
+
+ private:
+  const std::unique_ptr<platform::WorkerPool> workers_ = std::get<1>(GetParam()) > 0
+                                                             ? platform::create_worker_pool(std::get<1>(GetParam()))
+                                                             : nullptr;
+};
 
 TEST_P(Copies, BringEachElementToItsPlaceAndBack) {
   constexpr std::size_t stride = Distributed::order + 1;
@@ -94,19 +106,21 @@ TEST_P(Copies, BringEachElementToItsPlaceAndBack) {
   for (std::size_t i = 0; i < original.size(); ++i) original[i] = static_cast<int>(i);
   std::vector<int> back(original.size(), nothing);
   Distributed distributed;
-  distributed.each_process(
-      GetParam(), [&](const DistributedMatrix& matrix, const Grid& grid) { copy_from(whole(original), matrix, grid); });
+  distributed.each_process(part(), [&](const DistributedMatrix& matrix, const Grid& grid) {
+    copy_from(whole(original), matrix, grid, workers());
+  });
   int used = 0;
   for (const std::vector<int>& part : distributed.parts)
     for (const int element : part) used += element == nothing ? 0 : 1;
-  EXPECT_EQ(used, GetParam() == Part::full ? 121 : 66) << "each element has one owner";
-  distributed.each_process(
-      GetParam(), [&](const DistributedMatrix& matrix, const Grid& grid) { copy_to(whole(back), matrix, grid); });
+  EXPECT_EQ(used, part() == Part::full ? 121 : 66) << "each element has one owner";
+  distributed.each_process(part(), [&](const DistributedMatrix& matrix, const Grid& grid) {
+    copy_to(whole(back), matrix, grid, workers());
+  });
   for (std::size_t i = 0; i < original.size(); ++i) {
     const std::size_t row = i % stride;
     const std::size_t column = i / stride;
-    const bool in_part = row < Distributed::order &&
-                         (GetParam() == Part::full || (GetParam() == Part::lower ? row >= column : row <= column));
+    const bool in_part =
+        row < Distributed::order && (part() == Part::full || (part() == Part::lower ? row >= column : row <= column));
     EXPECT_EQ(back[i], in_part ? original[i] : nothing) << i;
   }
 }
@@ -116,12 +130,13 @@ TEST_P(Copies, OfChangesWriteWhatDiffers) {
   for (std::size_t i = 0; i < there.size(); ++i) there[i] = static_cast<int>(i);
   const std::vector<int> original = there;
   Distributed distributed;
-  distributed.each_process(
-      GetParam(), [&](const DistributedMatrix& matrix, const Grid& grid) { copy_from(whole(there), matrix, grid); });
+  distributed.each_process(part(), [&](const DistributedMatrix& matrix, const Grid& grid) {
+    copy_from(whole(there), matrix, grid, workers());
+  });
   const auto copy_changes = [&] {
     std::vector<Columns> changes;
-    distributed.each_process(GetParam(), [&](const DistributedMatrix& matrix, const Grid& grid) {
-      const Columns changed = copy_changes_to(whole(there), matrix, grid);
+    distributed.each_process(part(), [&](const DistributedMatrix& matrix, const Grid& grid) {
+      const Columns changed = copy_changes_to(whole(there), matrix, grid, workers());
       if (!changed.empty()) changes.push_back(changed);
     });
     return changes;
@@ -137,7 +152,9 @@ TEST_P(Copies, OfChangesWriteWhatDiffers) {
   EXPECT_EQ(there, original);
 }
 
-INSTANTIATE_TEST_SUITE_P(Parts, Copies, testing::Values(Part::full, Part::lower, Part::upper));
+INSTANTIATE_TEST_SUITE_P(Parts, Copies,
+                         testing::Combine(testing::Values(Part::full, Part::lower, Part::upper),
+                                          testing::Values(0, 2)));
 
 }  // namespace
 }  // namespace blastoff::scalapack
