@@ -1,6 +1,7 @@
 #include "intercept/dispatch.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include <unistd.h>
@@ -247,12 +248,23 @@ void settle(std::uint64_t likeness, const Operation& operation, const report::Re
   settle_calls(likeness, calls, typical);
 }
 
+// Where the stack was when this thread began a call for which its rank must agree with others
+// (Process::must_agree_with_ranks); 0: it makes none. Calls inside such a call have their frames below, and must not
+// run on the device either: of several right results, rounding errors decide which one the call finds.
+[[gnu::tls_model("initial-exec")]] constinit thread_local std::uintptr_t agreeing_call = 0;
+
+bool inside_agreeing_call(std::uintptr_t frame) {
+  if (agreeing_call <= frame) agreeing_call = 0;  // it is over: the program has left it by a jump
+  return agreeing_call != 0;
+}
+
 // Makes calls that are not small: the full path.
 void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   if (!intercepted.original.function && platform::has_elevated_rights()) end_without_original(intercepted.entry);
   // The process also says where this call is counted.
   if (Process::try_instance() == nullptr) return run_original(intercepted);
   const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   report::Record record;
   decide::PredictedSeconds predicted;
   const bool understood = parsed && parsed->supported;
@@ -275,7 +287,7 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   else if (gathered == nullptr && !Process::instance().offloads(intercepted.routine_id()))
     record.refusal = Refusal::left_out;
   else if (gathered == nullptr)  // the gathered problem has been judged already
-    record.refusal = judge(operation, predicted);
+    record.refusal = inside_agreeing_call(frame) ? Refusal::several_results : judge(operation, predicted);
   const bool judged = understood && parsed->valid && !parsed->trivial && gathered == nullptr;
   Traced traced(operation, intercepted.caller, judged && record.refusal != Refusal::below_min_size);
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
@@ -304,9 +316,12 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   }
   const double usual = beside.anything() ? Process::instance().decider().seconds_on_cpu_alone(operation) : 0;
   const SpentOnCpu spent_before = OpenPolicy::added_by_this_thread();
+  const std::uintptr_t agreeing = agreeing_call;
+  if (understood && Process::instance().must_agree_with_ranks(operation)) agreeing_call = frame;
   const CallStopwatch original;
   run_original(intercepted);
   const double made = original.with_lines();
+  agreeing_call = agreeing;
   const double elapsed = original.without_lines(made);
   const report::CallTime time = report::end_call(begin);
   traced.end(original.own(elapsed), elapsed);
