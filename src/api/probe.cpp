@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "device/team.h"
 #include "intercept/patch/architecture.h"
 #include "intercept/patch/entry_stub.h"
 #include "platform/code_memory.h"
@@ -62,9 +63,9 @@ Json failure(Json json, const std::string& error) {
   return json;
 }
 
-Json libraries_json(device::Device& device) {
+Json libraries_json(const std::vector<device::Library>& found) {
   Json libraries = Json::array();
-  for (const device::Library& library : device.libraries())
+  for (const device::Library& library : found)
     libraries.push_back({{"computes", library.computes}, {"version", library.version}, {"error", library.error}});
   return libraries;
 }
@@ -84,7 +85,8 @@ Json device_json(const config::Settings& settings, const std::string& name) {
           {"index", properties.index},
           {"by_server", properties.by_server},
           {"exclusive", properties.exclusive},
-          {"libraries", libraries_json(**device)},
+          {"libraries", libraries_json((*device)->libraries())},
+          {"team_libraries", libraries_json(device::team_libraries(**device, settings.cuda_path))},
           {"software", (*device)->software()},
           {"total_memory", memory->total},
           {"free_memory", memory->free},

@@ -13,9 +13,9 @@ namespace blastoff::api {
 ///   memory     page_size, huge_page_size (bytes), transparent_huge_pages ("always", ...), automatic_numa_balancing,
 ///              nodes: id, bytes, free_bytes, has_cpus, allowed
 ///   device     the first device: requested, works, error (one line, "" if it works); if it works also kind, name,
-///              index, by_server, exclusive, libraries, software, total_memory, free_memory (bytes), can_reserve,
-///              can_pin, host_access ("none", "pageable", "coherent", "unified"),
-///              memory_node (the NUMA node that is the device's memory, or null)
+///              index, by_server, exclusive, libraries, team_libraries (for distributed calls on several GPUs),
+///              software, total_memory, free_memory (bytes), can_reserve, can_pin, host_access ("none", "pageable",
+///              "coherent", "unified"), memory_node (the NUMA node that is the device's memory, or null)
 ///   other_devices   the same for the other devices
 ///   tracker    works, error; if it works also name
 ///   patching   works, error: whether code can be made and written, as is needed to patch functions

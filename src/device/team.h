@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "device/device.h"
 
@@ -66,6 +67,10 @@ class TeamLibrary {
 
 /// Whether any such library runs an operation.
 bool may_run_in_team(const operation::Operation& operation);
+
+/// NCCL, and the libraries of such operations with the distributed calls for which they are used. Opens them. Empty for
+/// a kind of device that has none.
+std::vector<Library> team_libraries(const Device& device, const std::string& cuda_path);
 
 /// The libraries for a device, which must outlive what is returned. `cuda_path` as in Choice. The error is one line:
 /// what is missing, and what to do.

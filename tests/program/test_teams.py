@@ -72,6 +72,13 @@ def test_a_team_makes_calls_for_all(gpus, recorded, folder, tmp_path):
     assert job.because(BY_SEVERAL) >= 20 and job.because(BY_ONE) >= 3
 
 
+def test_doctor_names_the_libraries():
+    gpu = {"LD_LIBRARY_PATH": f"{FAKE}:{os.environ.get('LD_LIBRARY_PATH', '')}", "BLASTOFF_CUDA_PATH": str(FAKE), "BLASTOFF_DEVICE": "cuda"}
+    found = json.loads(mpi.run([offload.COMMAND, "doctor", "--json"], gpu).stdout)
+    (text,) = (finding["text"] for finding in found["findings"] if finding["subject"] == "several GPUs")
+    assert "NCCL 2.28.3; p?potrf, p?potrs: cuSOLVERMp 0.7.2; p?gemm, p?trsm, p?syrk: cuBLASMp 0.7.0" in text
+
+
 @pytest.mark.parametrize("settings", [["--gather-gpus=one"], ["--verify=report"]], ids=lambda settings: settings[0])
 def test_nothing_asks_for_a_team(settings, recorded, folder, tmp_path):
     job = Job(folder, tmp_path, recorded, settings)

@@ -28,6 +28,10 @@ WORKING = {
             {"computes": "BLAS", "version": "cuBLAS 13.1.0", "error": ""},
             {"computes": "LAPACK", "version": "cuSOLVER 12.0.4", "error": ""},
         ],
+        "team_libraries": [
+            {"computes": "messages between GPUs", "version": "NCCL 2.28.9", "error": ""},
+            {"computes": "p?potrf, p?potrs", "version": "cuSOLVERMp 0.7.2", "error": ""},
+        ],
         "total_memory": 85_000_000_000,
         "free_memory": 80_000_000_000,
         "can_reserve": True,
@@ -103,6 +107,15 @@ def test_libraries_are_named_with_what_they_compute():
     absent = offload.libraries_finding(probed("device", libraries=[{"computes": "FFTW", "version": "", "error": "libcufft not found in /lib"}]))
     assert absent.state is State.WARNING and "FFTW: libcufft not found" in absent.text and "FFTW" in absent.advice
     assert offload.libraries_finding(probed("device", works=False, libraries=[])).state is State.NOTE
+
+
+def test_libraries_of_several_gpus_are_named():
+    there = offload.teams_finding(WORKING)
+    assert there.state is State.GOOD and "messages between GPUs: NCCL 2.28.9; p?potrf, p?potrs: cuSOLVERMp 0.7.2" in there.text
+    lacking = [*WORKING["device"]["team_libraries"], {"computes": "p?gemm", "version": "", "error": "cuBLASMp is not installed"}]
+    absent = offload.teams_finding(probed("device", team_libraries=lacking))
+    assert absent.state is State.NOTE and "p?gemm: cuBLASMp is not installed" in absent.text and "one GPU" in absent.advice
+    assert offload.teams_finding(probed("device", works=False, team_libraries=[])).state is State.NOTE
 
 
 @pytest.mark.parametrize(
@@ -203,7 +216,7 @@ def test_the_real_thing(blastoff):
     assert found["probe"]["device"]["kind"] == "simulated"
     subjects = [finding["subject"] for finding in found["findings"]]
     memory = ["memory", "host memory", "AutoNUMA"]
-    ours = ["library", "device", "libraries", *memory, "write tracking", "results", "interception", "MPI rank", "NVIDIA MPS"]
+    ours = ["library", "device", "libraries", "several GPUs", *memory, "write tracking", "results", "interception", "MPI rank", "NVIDIA MPS"]
     assert subjects == [*ours, "pages", "access counters", "kernel", "huge pages", "container", "CPUs", "BLAS", "energy", "site defaults"]
 
 

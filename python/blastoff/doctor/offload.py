@@ -12,6 +12,7 @@ from blastoff.mps import daemon
 SIMULATED = "simulated"
 """The only kind of device that is not a GPU."""
 SERVER = "NVIDIA MPS"
+TEAMS = "several GPUs"
 
 
 def builds_finding(probed: dict[str, Any]) -> Finding:
@@ -70,6 +71,18 @@ def libraries_finding(probed: dict[str, Any]) -> Finding:
     if absent:
         return Finding("libraries", State.WARNING, text, f"Calls of {' and '.join(absent)} run on the CPU until the library is installed.")
     return Finding("libraries", State.GOOD, text)
+
+
+def teams_finding(probed: dict[str, Any]) -> Finding:
+    """What distributed calls need to run on several GPUs."""
+    libraries = probed["device"].get("team_libraries", [])
+    if not libraries:
+        return Finding(TEAMS, State.NOTE, "their libraries were not looked for, because there is no GPU")
+    text = "; ".join(f"{library['computes']}: {library['version'] or library['error']}" for library in libraries)
+    if all(library["version"] for library in libraries):
+        return Finding(TEAMS, State.GOOD, text)
+    page = documents.page("ranks.md")
+    return Finding(TEAMS, State.NOTE, text, f"Without them one GPU makes the distributed calls of a job. Few jobs need more ({page}).")
 
 
 def tracking_finding(probed: dict[str, Any]) -> Finding:
@@ -162,6 +175,7 @@ PROBED: list[Callable[[dict[str, Any]], Finding]] = [
     builds_finding,
     device_finding,
     libraries_finding,
+    teams_finding,
     *MEMORY,
     tracking_finding,
     results_finding,

@@ -105,6 +105,15 @@ cusolverStatus cusolverMpCreate(solverMpHandle* handle, int, CUstream stream) {
   *handle = new SolverMpHandle{stream};
   return solver_success;
 }
+cusolverStatus cusolverMpDestroy(solverMpHandle handle) {
+  delete handle;
+  return solver_success;
+}
+cusolverStatus cusolverMpGetVersion(solverMpHandle handle, int* version) {
+  if (handle == nullptr) return solver_invalid_value;
+  *version = 702;
+  return solver_success;
+}
 cusolverStatus cusolverMpCreateDeviceGrid(solverMpHandle, solverMpGrid* grid, ncclComm communicator, std::int32_t rows,
                                           std::int32_t columns, int) {
   *grid = new SolverMpGrid{{communicator, rows, columns}};

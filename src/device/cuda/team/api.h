@@ -33,6 +33,7 @@ constexpr int compute_32f = 68;
 constexpr int compute_64f = 70;
 
 #define BLASTOFF_NCCL_SYMBOLS(X)                                                \
+  X(ncclGetVersion, ncclResult(int*))                                           \
   X(ncclGetErrorString, const char*(ncclResult))                                \
   X(ncclGetUniqueId, ncclResult(ncclUniqueId*))                                 \
   X(ncclCommInitRank, ncclResult(ncclComm*, int ranks, ncclUniqueId, int rank)) \
@@ -41,6 +42,8 @@ constexpr int compute_64f = 70;
 // `row`, `column`: of the first element, from 1. Work space is counted in bytes.
 #define BLASTOFF_CUSOLVERMP_SYMBOLS(X)                                                                                 \
   X(cusolverMpCreate, cusolverStatus(solverMpHandle*, int device, CUstream))                                           \
+  X(cusolverMpDestroy, cusolverStatus(solverMpHandle))                                                                 \
+  X(cusolverMpGetVersion, cusolverStatus(solverMpHandle, int*))                                                        \
   X(cusolverMpCreateDeviceGrid,                                                                                        \
     cusolverStatus(solverMpHandle, solverMpGrid*, ncclComm, std::int32_t rows, std::int32_t columns, int numbering))   \
   X(cusolverMpCreateMatrixDesc,                                                                                        \

@@ -389,27 +389,52 @@ class CudaTeamLibrary final : public TeamLibrary {
   const int ordinal_;
 };
 
+/// A GPU whose primary context this process uses.
+struct UsedGpu {
+  std::shared_ptr<Context> context;
+  int driver_version = 0;
+
+  static Result<UsedGpu> use(int ordinal) {
+    const auto driver = load_driver();
+    if (!driver) return tl::unexpected(driver.error());
+    UsedGpu gpu;
+    driver->cuDriverGetVersion(&gpu.driver_version);
+    api::CUdevice device = 0;
+    if (const auto result = driver->cuDeviceGet(&device, ordinal); result != api::success)
+      return tl::unexpected(
+          Error{ErrorKind::unavailable, fmt::format("GPU {} cannot be used: {}", ordinal, describe(*driver, result))});
+    auto context = Context::retain(*driver, device);
+    if (!context) return tl::unexpected(context.error());
+    gpu.context = std::move(*context);
+    return gpu;
+  }
+};
+
 }  // namespace
 
 bool may_run_in_team(const operation::Operation& operation) {
   return is_solvers(operation) || is_products(operation);
 }
 
+std::vector<Library> team_libraries(int ordinal, const std::string& cuda_path) {
+  const platform::SignalsBlocked blocked;
+  const auto gpu = UsedGpu::use(ordinal);
+  if (!gpu) return {};
+  std::vector<Library> libraries;
+  const auto outcome = gpu->context->run([&]() -> Status {
+    libraries = describe_team_libraries({cuda_path, gpu->driver_version}, ordinal);
+    return {};
+  });
+  return outcome ? libraries : std::vector<Library>{};
+}
+
 Result<std::unique_ptr<TeamLibrary>> open_team_library(int ordinal, const std::string& cuda_path) {
   const platform::SignalsBlocked blocked;
-  const auto driver = load_driver();
-  if (!driver) return tl::unexpected(driver.error());
-  int driver_version = 0;
-  driver->cuDriverGetVersion(&driver_version);
-  api::CUdevice device = 0;
-  if (const auto result = driver->cuDeviceGet(&device, ordinal); result != api::success)
-    return tl::unexpected(
-        Error{ErrorKind::unavailable, fmt::format("GPU {} cannot be used: {}", ordinal, describe(*driver, result))});
-  auto context = Context::retain(*driver, device);
-  if (!context) return tl::unexpected(context.error());
-  auto libraries = load_team_libraries({cuda_path, driver_version});
+  auto gpu = UsedGpu::use(ordinal);
+  if (!gpu) return tl::unexpected(gpu.error());
+  auto libraries = load_team_libraries({cuda_path, gpu->driver_version});
   if (!libraries) return tl::unexpected(libraries.error());
-  return std::make_unique<CudaTeamLibrary>(std::move(*libraries), std::move(*context), ordinal);
+  return std::make_unique<CudaTeamLibrary>(std::move(*libraries), std::move(gpu->context), ordinal);
 }
 
 }  // namespace blastoff::device::cuda

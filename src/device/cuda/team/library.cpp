@@ -1,6 +1,9 @@
 #include "device/cuda/team/library.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <string>
 
 #include "device/cuda/cublas/library.h"
 #include "device/cuda/cusolver/library.h"
@@ -70,6 +73,33 @@ Result<api::CublasMp> load_cublas_mp(const LibrarySearch& search) {
   return tl::unexpected(too_old(*opened, "cublasMpCreate", missing, "cuBLASMp 0.7"));
 }
 
+/// "cuBLASMp 0.7.0" for 700; `thousands`: how much the first number counts.
+std::string version_of(const char* title, int version, int thousands = 1000) {
+  return fmt::format("{} {}.{}.{}", title, version / thousands, version % thousands / 100, version % 100);
+}
+
+std::string version_of(const api::Nccl& nccl) {
+  int version = 0;
+  nccl.ncclGetVersion(&version);
+  return version_of("NCCL", version, 10000);
+}
+
+/// Its version is known to a handle.
+std::string version_of(const api::CusolverMp& solver, int ordinal) {
+  api::solverMpHandle handle = nullptr;
+  if (solver.cusolverMpCreate(&handle, ordinal, nullptr) != api::solver_success) return "cuSOLVERMp";
+  int version = 0;
+  solver.cusolverMpGetVersion(handle, &version);
+  solver.cusolverMpDestroy(handle);
+  return version_of("cuSOLVERMp", version);
+}
+
+std::string version_of(const api::CublasMp& blas) {
+  int version = 0;
+  blas.cublasMpGetVersion(&version);
+  return version_of("cuBLASMp", version);
+}
+
 }  // namespace
 
 Result<TeamLibraries> load_team_libraries(const LibrarySearch& search) {
@@ -78,6 +108,16 @@ Result<TeamLibraries> load_team_libraries(const LibrarySearch& search) {
   TeamLibraries libraries{*nccl, load_cusolver_mp(search), load_cublas_mp(search)};
   if (!libraries.solver && !libraries.blas) return tl::unexpected(libraries.solver.error());
   return libraries;
+}
+
+std::vector<Library> describe_team_libraries(const LibrarySearch& search, int ordinal) {
+  const auto nccl = load_nccl(search);
+  const auto solver = load_cusolver_mp(search);
+  const auto blas = load_cublas_mp(search);
+  const auto error = [](const auto& library) { return library ? std::string() : library.error().message; };
+  return {{"messages between GPUs", nccl ? version_of(*nccl) : "", error(nccl)},
+          {"p?potrf, p?potrs", solver ? version_of(*solver, ordinal) : "", error(solver)},
+          {"p?gemm, p?trsm, p?syrk", blas ? version_of(*blas) : "", error(blas)}};
 }
 
 }  // namespace blastoff::device::cuda

@@ -3,9 +3,11 @@
 
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "device/cuda/executor.h"
 #include "device/cuda/team/api.h"
+#include "device/library.h"
 
 namespace blastoff::device::cuda {
 
@@ -34,5 +36,8 @@ struct TeamLibraries {
 /// NCCL, and at least one of the two others. They stay loaded for good. The error is one line: what is missing, where
 /// it was looked for, what to do.
 Result<TeamLibraries> load_team_libraries(const LibrarySearch& search);
+
+/// What is there of them. A GPU's context must be current; `ordinal`: its number.
+std::vector<Library> describe_team_libraries(const LibrarySearch& search, int ordinal);
 
 }  // namespace blastoff::device::cuda
