@@ -238,7 +238,10 @@ class Runs:
         total = time.monotonic() - begin
         if done.returncode != 0:
             return {"cannot": f"FAILED with status {done.returncode}: {last_line(done.stderr)}", "failed": True}
-        row = {"total": total, "blas": None, "moving": None, "reuse": None, "joules": None} | self.outcome(folder, done.stdout)
+        outcome = self.outcome(folder, done.stdout)
+        if outcome["result"] is None and outcome["reported"] is None:
+            return {"cannot": f"FAILED: it ended with status 0, but wrote no result of {self.application.title}", "failed": True}
+        row = {"total": total, "blas": None, "moving": None, "reuse": None, "joules": None} | outcome
         return row | (self.reported(mode, reports) if mode.launched else {})
 
     def outcome(self, folder: pathlib.Path, printed: str) -> dict:
@@ -256,7 +259,7 @@ class Runs:
         try:
             job = reading.read_job([str(reports)])
         except CommandError as error:
-            return {"cannot": f"no report of Blastoff: {error}", "failed": True}
+            return {"cannot": f"Blastoff saw no calls: {str(error).removeprefix(f'{reports}: ')}", "failed": True}
         wrong = self.why_other_policy(mode, job) or (mode.alone(job) if mode.policy else "")
         if wrong:
             return {"cannot": wrong}

@@ -82,7 +82,7 @@ def test_runs_of_a_layout_are_the_same_command_to_blastoff(tmp_path):
     said = []
     application = application_runs.Application("own", program, lambda folder, layout: None, "nothing", r"in")
     runs = application_runs.Runs(application, Layout(1, 1), options, tmp_path)
-    runs.outcome = lambda folder, printed: said.append(printed) or {}
+    runs.outcome = lambda folder, printed: said.append(printed) or {"result": 1.0, "reported": None}
     for _ in range(2):
         runs.run(application_runs.Mode("", launched=False), program)
     assert said == [f"in {tmp_path}/run\n"] * 2
@@ -92,6 +92,15 @@ def test_runs_of_a_layout_are_the_same_command_to_blastoff(tmp_path):
 def test_a_wrong_result_and_a_run_that_fails(tmp_path):
     done, rows = run(tmp_path, "--modes=cpu,copy", energy='$(test -z "$BLASTOFF_REPORT" && echo -15.8 || echo -15.9)')
     assert done.returncode == 1 and not rows["Mem-Copy"]["right"] and "WRONG" in done.stdout
+
+
+def test_another_program_has_no_result(tmp_path):
+    program = tmp_path / "hello"
+    program.write_text("#!/bin/sh\necho hello\n")
+    program.chmod(0o755)
+    command = [sys.executable, offload.ROOT / "bench" / "applications.py", f"--hpl={program}", f"--starter={ONE_RANK}", "--quick", "--modes=cpu"]
+    done = subprocess.run(command, env=offload.environment(), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "ended with status 0, but wrote no result of HPL" in done.stdout and "WRONG" not in done.stdout
 
 
 def test_a_run_that_takes_too_long_says_so():
