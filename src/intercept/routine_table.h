@@ -86,8 +86,12 @@ struct RoutineTable {
   bool (*accompanies)(std::uint16_t routine, std::uint16_t other) = &no_company;
   /// Why an undecorated name is left alone if these other routines are missing: one line.
   const char* without_company = "";
-  /// A function that an object must define for its functions to be taken for routines of the table. Empty: none.
-  std::string_view needed_beside{};
+  /// Functions of which an object must define at least one for its functions to be taken for routines of the table.
+  /// Empty: none is needed.
+  std::span<const std::string_view> needed_beside{};
+  /// Whether a function's arguments alone may show that it is the routine. Else the object must be a known library, or
+  /// have the routine's company and xerbla_.
+  bool arguments_suffice = true;
 
   /// The routine of the same library that computes another routine's pieces or verifies it; the routine itself: none.
   std::uint16_t (*companion)(std::uint16_t routine) = &routine_itself;

@@ -7,10 +7,9 @@
 // other threads are writing. No program has functions of its own with 64 in the suffix.
 #pragma once
 
-#include "intercept/binding.h"
 #include "intercept/blas/define_hook.h"
 #include "intercept/blas/entry_points.h"
-#include "intercept/patch/forwarding_thunk.h"
+#include "intercept/bound_name.h"
 
 namespace blastoff::intercept {
 
@@ -41,18 +40,14 @@ struct NameCalled {
 #define BLASTOFF_DEFINE_NAME_suffixed(symbol, name, style, kind)                             \
   extern "C" BLASTOFF_DEFINE_HOOK([[gnu::visibility("default")]], symbol, name, style, kind, \
                                   BLASTOFF_NAME_CALLED(name, EntryIndex::symbol, style))
-#define BLASTOFF_DEFINE_NAME_ambiguous(symbol, name, style, kind)                                                    \
-  extern "C" {                                                                                                       \
-  [[gnu::visibility("hidden"), gnu::used]] constinit blastoff::intercept::NameBindings blastoff_bindings_##symbol{}; \
-  }                                                                                                                  \
-  BLASTOFF_DEFINE_HOOK(static, blas_##symbol, name, style, kind,                                                     \
-                       BLASTOFF_NAME_CALLED(name, EntryIndex::symbol, style, &blastoff_bindings_##symbol))           \
-  extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##symbol(const void* caller) { \
-    using namespace blastoff::intercept;                                                                             \
-    return meaning_of(entry_point_table[static_cast<std::size_t>(EntryIndex::symbol)], caller,                       \
-                      reinterpret_cast<const void*>(&blas_##symbol), blastoff_bindings_##symbol);                    \
-  }                                                                                                                  \
-  BLASTOFF_BOUND_THUNK(symbol, blastoff_meaning_of_##symbol, blastoff_bindings_##symbol);
+#define BLASTOFF_DEFINE_NAME_ambiguous(symbol, name, style, kind)                                                \
+  BLASTOFF_DEFINE_BINDINGS(symbol)                                                                               \
+  BLASTOFF_DEFINE_HOOK(static, blas_##symbol, name, style, kind,                                                 \
+                       BLASTOFF_NAME_CALLED(name, EntryIndex::symbol, style, &blastoff_bindings_##symbol))       \
+  BLASTOFF_BIND_NAME(                                                                                            \
+      symbol,                                                                                                    \
+      blastoff::intercept::entry_point_table[static_cast<std::size_t>(blastoff::intercept::EntryIndex::symbol)], \
+      &blas_##symbol)
 #define BLASTOFF_DEFINE_NAME_undecorated BLASTOFF_DEFINE_NAME_ambiguous
 
 #define BLASTOFF_DEFINE_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar) \

@@ -87,11 +87,26 @@ Evidence::Evidence(const ObjectFile& object, const std::vector<SpelledFunction>&
   const auto defined = [](std::uint64_t address) { return address != 0; };
   marked_ = std::ranges::any_of(object.dynamic_addresses_of(telling), defined) ||
             std::ranges::any_of(object.addresses_of(telling), defined);
-  const ExportedFamilies families = exported_families(all);
-  const bool shared = object.linkage() == Linkage::shared_object;
-  whole_ = shared && (families.level3 || families.lapack);
-  complete_ = shared && families.complete();
+  if (object.linkage() == Linkage::shared_object) whole_ = exported_families(all);
+  const RoutineTable* last = nullptr;
+  for (const SpelledFunction& function : all) {
+    const RoutineTable* const table = function.name.routine.table;
+    if (table == last || std::ranges::count(lacking_, table) != 0) continue;
+    if (!has_what_is_needed_beside(*table)) lacking_.push_back(table);
+    last = table;
+  }
   has_xerbla_ = !marked_ && object.names_exactly("xerbla_");
+}
+
+bool Evidence::has_what_is_needed_beside(const RoutineTable& table) const {
+  if (table.needed_beside.empty()) return true;
+  const auto defined = [](std::uint64_t address) { return address != 0; };
+  return std::ranges::any_of(object_.dynamic_addresses_of(table.needed_beside), defined) ||
+         std::ranges::any_of(object_.addresses_of(table.needed_beside), defined);
+}
+
+bool Evidence::is_of_whole(const RoutineTable& table) const {
+  return &table == &lapack_routines ? whole_.lapack : whole_.level3;
 }
 
 bool Evidence::has_family(const SpelledFunction& function) const {
@@ -136,8 +151,7 @@ Judgement Evidence::judge(Names names, std::uint64_t size) const {
   const Signature signature = table.signature(first.spelling.style, first.name.routine.number);
   const bool undecorated = std::none_of(names.begin(), names.end(), is_decorated);
   if (undecorated) result.rule = undecorated_rule(first.name, all_);
-  if (!table.needed_beside.empty() && object_.addresses_of(std::array{table.needed_beside}).front() == 0)
-    result.rule = nothing_shows;
+  if (std::ranges::count(lacking_, &table) != 0) result.rule = nothing_shows;
   const bool wide = std::any_of(names.begin(), names.end(), [](const auto& name) { return name.spelling.wide; });
   if (wide) result.integers = abi::IntegerWidth::ilp64;
   result.wide_by_name = wide;
@@ -147,7 +161,7 @@ Judgement Evidence::judge(Names names, std::uint64_t size) const {
   if (result.trusted) {
     result.rule = nullptr;
     result.reals = true;
-  } else if (result.rule != nullptr || signature.roles.empty() || (whole_ && (marked_ || !undecorated))) {
+  } else if (result.rule != nullptr || signature.roles.empty() || (is_of_whole(table) && (marked_ || !undecorated))) {
     return result;
   }
   const Fit code = first.symbol.indirect ? Fit{} : fit_of(signature, first.symbol.address, size);
@@ -156,7 +170,8 @@ Judgement Evidence::judge(Names names, std::uint64_t size) const {
   if (result.trusted) return result;
   if (code.verdict == Fit::Verdict::contradicts) result.rule = other_arguments;
   const bool known = marked_ || (!undecorated && has_family(first));
-  if (code.verdict == Fit::Verdict::unknown && !known) result.rule = nothing_shows;
+  const bool fits = code.verdict == Fit::Verdict::fits && table.arguments_suffice;
+  if (!fits && !known && code.verdict != Fit::Verdict::contradicts) result.rule = nothing_shows;
   if (code.verdict == Fit::Verdict::hands_on && !known) result.rule = hands_on_rule.data();
   return result;
 }
@@ -181,8 +196,8 @@ void Evidence::add_largest(const SpelledFunction& like, bool exported, Witnesses
   const abi::Style style = like.spelling.style;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] || addresses[i] == 0) continue;
-    const bool known =
-        whole_ || marked_ || trusted_ || fits_as_largest(addresses[i], style, static_cast<blas::Scalar>(i));
+    const bool known = whole_.level3 || whole_.lapack || marked_ || trusted_ ||
+                       fits_as_largest(addresses[i], style, static_cast<blas::Scalar>(i));
     if (known)
       found[i] = {style == abi::Style::fortran ? Witness::Kind::largest : Witness::Kind::largest_c, addresses[i]};
   }
@@ -193,7 +208,7 @@ Witnesses Evidence::witnesses(const std::vector<SpelledFunction>& routines) cons
   Witnesses found{};
   // A search through all names takes long, so exported functions come first.
   for (const bool exported : {true, false}) {
-    if (!exported && complete_) break;
+    if (!exported && whole_.complete()) break;
     std::vector<std::pair<std::string_view, std::string_view>> tried;
     for (const SpelledFunction& function : routines) {
       if (function.spelling.wide || function.name.capitals) continue;

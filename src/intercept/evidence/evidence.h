@@ -53,6 +53,9 @@ class Evidence {
 
  private:
   bool has_family(const SpelledFunction& function) const;
+  bool has_what_is_needed_beside(const RoutineTable& table) const;
+  /// Whether the object exports all of what the routine belongs to, so that it is nobody's own function.
+  bool is_of_whole(const RoutineTable& table) const;
   Fit fit_of(const Signature& signature, std::uint64_t address, std::uint64_t size) const;
   /// Adds idamax_ and its like, if the object has them with the same prefix and suffix as `like`.
   void add_largest(const SpelledFunction& like, bool exported, Witnesses& found) const;
@@ -61,9 +64,9 @@ class Evidence {
   const ObjectFile& object_;
   const std::vector<SpelledFunction>& all_;
   const bool trusted_;
-  bool marked_ = false;      ///< it has functions that only one known library has
-  bool whole_ = false;       ///< it is a complete BLAS or LAPACK, so none of its routines is somebody's own function
-  bool complete_ = false;    ///< it exports all of BLAS and LAPACK
+  bool marked_ = false;                       ///< it has functions that only one known library has
+  ExportedFamilies whole_;                    ///< what a shared object exports as a whole
+  std::vector<const RoutineTable*> lacking_;  ///< tables of which it has functions, but nothing that is needed beside
   bool has_xerbla_ = false;  ///< it names BLAS's function for invalid arguments; not looked up if marked_
 };
 

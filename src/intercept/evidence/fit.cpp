@@ -52,7 +52,10 @@ class Comparison {
       return;
     }
     const WordUse& word = use_.words[word_++];
-    if (role == Role::length) return;
+    if (role == Role::length) {
+      refuses(word.address);
+      return;
+    }
     ++arguments_;
     all_used_ &= word.read;
     bool confirmed = false;

@@ -27,6 +27,21 @@ namespace {
 
 constexpr Spelling spellings[] = {{"", "", Style::cblas, Decoration::ambiguous}};
 
+/// Functions that FFTW (also if it is linked statically), MKL and libraries with the whole of their interfaces have.
+/// The routines of the table take few arguments, most of them addresses, which tell nothing.
+constexpr std::string_view needed_beside[] = {"fftw_mkapiplan",
+                                              "fftwf_mkapiplan",
+                                              "fftw_plan_guru64_dft",
+                                              "fftwf_plan_guru64_dft",
+                                              "DftiCreateDescriptor_d_1d",
+                                              "DftiCreateDescriptor_d_md",
+                                              "DftiCreateDescriptor_s_1d",
+                                              "DftiCreateDescriptor_s_md",
+                                              "mkl_get_version",
+                                              "MKL_Get_Version",
+                                              "nvpl_fft_get_version",
+                                              "armplversion_"};
+
 constexpr const char* system_libraries[] = {"libfftw3.so.3", "libfftw3f.so.3"};
 
 constinit std::array<std::atomic<std::uint64_t>, fft::routine_count> absent{};
@@ -83,6 +98,7 @@ constinit const RoutineTable fft_routines = {
     .c_prefix = {},
     .inner_suffixes = {},
     .meaning = &meaning,
+    .needed_beside = needed_beside,
     .companion = &companion,
     .system_libraries = system_libraries,
     .hook = &fft_hook,

@@ -1,4 +1,5 @@
 // fftw_plan_dft_3d, fftwf_execute, dfftw_plan_dft_3d_, ... of all routines.
+#include "intercept/bound_name.h"
 #include "intercept/fft/enter.h"
 #include "intercept/words.h"
 
@@ -9,11 +10,12 @@ namespace {
 template <fft::Routine routine>
 struct FftNameCalled {
   const void* caller;
+  const NameBindings& bindings;
 
   template <class... Words>
   [[gnu::always_inline]] long operator()(Words... words) const {
     const EntryPoint& entry = fft_entry_points[static_cast<std::size_t>(routine)];
-    Original original = original_for(entry, caller);
+    Original original = original_of(bindings, entry, caller);
     if constexpr (fft::row(routine).function == fft::Function::plan) {
       // FFTW itself makes this call, for a function that the program called and that we do not intercept. The program
       // may destroy the plan by such a function, too.
@@ -26,11 +28,13 @@ struct FftNameCalled {
 }  // namespace
 }  // namespace blastoff::intercept
 
-#define BLASTOFF_DEFINE_NAME(name, style, function, kind, precision, form, words) \
-  BLASTOFF_DEFINE_WORDS_FUNCTION(                                                 \
-      [[gnu::visibility("default")]], name, words,                                \
-      (blastoff::intercept::FftNameCalled<blastoff::fft::Routine::name>{__builtin_return_address(0)}))
+#define BLASTOFF_DEFINE_NAME(name, style, function, kind, precision, form, words)                                   \
+  BLASTOFF_DEFINE_BINDINGS(name)                                                                                    \
+  BLASTOFF_DEFINE_WORDS_FUNCTION(static, fft_##name, words,                                                         \
+                                 (blastoff::intercept::FftNameCalled<blastoff::fft::Routine::name>{                 \
+                                     __builtin_return_address(0), blastoff_bindings_##name}))                       \
+  BLASTOFF_BIND_NAME(name,                                                                                          \
+                     blastoff::intercept::fft_entry_points[static_cast<std::size_t>(blastoff::fft::Routine::name)], \
+                     &fft_##name)
 
-extern "C" {
 BLASTOFF_FFT_ROUTINES(BLASTOFF_DEFINE_NAME)
-}

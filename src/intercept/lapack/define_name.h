@@ -1,10 +1,9 @@
 // BLASTOFF_DEFINE_LAPACK_NAME defines one exported name. See blas/define_name.h.
 #pragma once
 
-#include "intercept/binding.h"
+#include "intercept/bound_name.h"
 #include "intercept/lapack/enter.h"
 #include "intercept/lapack/words.h"
-#include "intercept/patch/forwarding_thunk.h"
 
 namespace blastoff::intercept {
 
@@ -37,19 +36,15 @@ struct LapackNameCalled {
   extern "C" [[gnu::visibility("default")]] BLASTOFF_DEFINE_WORDS_FUNCTION_OF(     \
       BLASTOFF_LAPACK_RETURNED(name), , symbol, BLASTOFF_WORD_COUNT(kind, scalar), \
       BLASTOFF_LAPACK_NAME_CALLED(name, symbol))
-#define BLASTOFF_DEFINE_LAPACK_NAME_ambiguous(symbol, name, kind, scalar)                                            \
-  extern "C" {                                                                                                       \
-  [[gnu::visibility("hidden"), gnu::used]] constinit blastoff::intercept::NameBindings blastoff_bindings_##symbol{}; \
-  }                                                                                                                  \
-  BLASTOFF_DEFINE_WORDS_FUNCTION_OF(BLASTOFF_LAPACK_RETURNED(name), static, lapack_##symbol,                         \
-                                    BLASTOFF_WORD_COUNT(kind, scalar),                                               \
-                                    BLASTOFF_LAPACK_NAME_CALLED(name, symbol, &blastoff_bindings_##symbol))          \
-  extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##symbol(const void* caller) { \
-    using namespace blastoff::intercept;                                                                             \
-    return meaning_of(lapack_entry_points[static_cast<std::size_t>(LapackEntryIndex::symbol)], caller,               \
-                      reinterpret_cast<const void*>(&lapack_##symbol), blastoff_bindings_##symbol);                  \
-  }                                                                                                                  \
-  BLASTOFF_BOUND_THUNK(symbol, blastoff_meaning_of_##symbol, blastoff_bindings_##symbol);
+#define BLASTOFF_DEFINE_LAPACK_NAME_ambiguous(symbol, name, kind, scalar)                                   \
+  BLASTOFF_DEFINE_BINDINGS(symbol)                                                                          \
+  BLASTOFF_DEFINE_WORDS_FUNCTION_OF(BLASTOFF_LAPACK_RETURNED(name), static, lapack_##symbol,                \
+                                    BLASTOFF_WORD_COUNT(kind, scalar),                                      \
+                                    BLASTOFF_LAPACK_NAME_CALLED(name, symbol, &blastoff_bindings_##symbol)) \
+  BLASTOFF_BIND_NAME(symbol,                                                                                \
+                     blastoff::intercept::lapack_entry_points[static_cast<std::size_t>(                     \
+                         blastoff::intercept::LapackEntryIndex::symbol)],                                   \
+                     &lapack_##symbol)
 #define BLASTOFF_DEFINE_LAPACK_NAME_undecorated BLASTOFF_DEFINE_LAPACK_NAME_ambiguous
 
 #define BLASTOFF_DEFINE_LAPACK_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar) \

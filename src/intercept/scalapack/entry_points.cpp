@@ -18,6 +18,8 @@ namespace {
 
 constexpr Spelling spellings[] = {{"", "_", abi::Style::fortran, Decoration::ambiguous}};
 
+constexpr std::string_view needed_beside[] = {"numroc_"};
+
 constinit std::array<std::atomic<std::uint64_t>, scalapack::routine_count> absent{};
 
 }  // namespace
@@ -32,7 +34,7 @@ constinit const RoutineTable scalapack_routines = {
     .absent = absent,
     .c_prefix = {},
     .inner_suffixes = {},
-    .needed_beside = "numroc_",
+    .needed_beside = needed_beside,
     .system_libraries = {},
     .hook = &scalapack_hook,
 };

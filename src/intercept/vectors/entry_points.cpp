@@ -53,6 +53,11 @@ std::span<const Role> roles(abi::Style style, const blas::VectorRoutineRow& row)
   return {};
 }
 
+/// Vectors take few arguments, so that a program's own function may have the same ones. Beside xerbla_, it is BLAS's.
+bool accompanies(std::uint16_t routine, std::uint16_t other) {
+  return routine == other;
+}
+
 Signature signature(abi::Style style, std::uint16_t routine) {
   const blas::VectorRoutineRow& row = blas::vector_routine_table[routine];
   return {roles(style, row), row.scalar};
@@ -69,6 +74,8 @@ constinit const RoutineTable vector_routines = {
     .c_prefix = "cblas_",
     .inner_suffixes = inner_suffixes,
     .signature = &signature,
+    .accompanies = &accompanies,
+    .arguments_suffice = false,
     .system_libraries = system_libraries,
     .hook = &vector_hook,
 };

@@ -1,8 +1,7 @@
 // dswap_, dswap_64_, cblas_dswap, scipy_dswap_, ... of all routines. A program's own function of such a name finds its
 // registers and the stack as the caller left them (intercept/blas/define_name.h).
-#include "intercept/binding.h"
+#include "intercept/bound_name.h"
 #include "intercept/dispatch.h"
-#include "intercept/patch/forwarding_thunk.h"
 #include "intercept/vectors/enter.h"
 #include "intercept/vectors/entry_points.h"
 
@@ -37,19 +36,15 @@ Original vectors::look_up(const EntryPoint& entry, const void* caller) {
 
 }  // namespace blastoff::intercept
 
-#define BLASTOFF_DEFINE_VECTOR_SYMBOL(symbol, name, style)                                                           \
-  extern "C" {                                                                                                       \
-  [[gnu::visibility("hidden"), gnu::used]] constinit blastoff::intercept::NameBindings blastoff_bindings_##symbol{}; \
-  [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##symbol(const void* caller) {            \
-    using namespace blastoff;                                                                                        \
-    using namespace blastoff::intercept;                                                                             \
-    using Called = VectorNameCalled<VectorEntryIndex::symbol, &blastoff_bindings_##symbol>;                          \
-    const Hook function = vector_function<Called, abi::Style::style, blas::VectorRoutine::name>();                   \
-    return meaning_of(vector_entry_points[static_cast<std::size_t>(VectorEntryIndex::symbol)], caller,               \
-                      reinterpret_cast<const void*>(function), blastoff_bindings_##symbol);                          \
-  }                                                                                                                  \
-  }                                                                                                                  \
-  BLASTOFF_BOUND_THUNK(symbol, blastoff_meaning_of_##symbol, blastoff_bindings_##symbol);
+#define BLASTOFF_DEFINE_VECTOR_SYMBOL(symbol, name, style)                                                    \
+  BLASTOFF_DEFINE_BINDINGS(symbol)                                                                            \
+  BLASTOFF_BIND_NAME(symbol,                                                                                  \
+                     blastoff::intercept::vector_entry_points[static_cast<std::size_t>(                       \
+                         blastoff::intercept::VectorEntryIndex::symbol)],                                     \
+                     (blastoff::intercept::vector_function<                                                   \
+                         blastoff::intercept::VectorNameCalled<blastoff::intercept::VectorEntryIndex::symbol, \
+                                                               &blastoff_bindings_##symbol>,                  \
+                         blastoff::abi::Style::style, blastoff::blas::VectorRoutine::name>()))
 
 #define BLASTOFF_DEFINE_VECTOR_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar) \
   BLASTOFF_DEFINE_VECTOR_SYMBOL(prefix##name##suffix, name, style)

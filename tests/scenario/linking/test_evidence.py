@@ -1,6 +1,7 @@
 """Functions with the name of a routine: their arguments and the width of their numbers decide whether they are that routine."""
 
 import shutil
+import subprocess
 
 import linking
 import offload
@@ -46,6 +47,25 @@ def test_functions_of_other_arguments_in_a_library(workshop):
     """Their arguments and results pass unchanged, also under exported names."""
     library = workshop.shared_object("own", "evidence/foreign.c", flags=["-fno-inline"])
     linking.check([workshop.program("program", "evidence/foreign_user.c", library, flags=["-rdynamic"])], NOWHERE)
+
+
+MORE = ["evidence/more_arguments_user.c", "evidence/more_arguments.c"]
+
+
+@pytest.mark.parametrize("flags", [["-O0"], ["-O2"], ["-O1", "-rdynamic"]], ids=" ".join)
+def test_functions_of_more_arguments(workshop, flags):
+    """They take a routine's arguments and others beside them, or have few arguments that tell little."""
+    linking.check([workshop.program("program", *MORE, flags=[*flags, "-fno-inline"])], NOWHERE)
+
+
+def test_functions_of_more_arguments_in_a_library(workshop):
+    """The library calls them by their exported names, and so does the program."""
+    library = workshop.shared_object("own", "evidence/more_arguments.c", flags=["-fno-inline"])
+    program = workshop.program("program", "evidence/more_arguments_user.c", library, workshop.blas(), flags=["-rdynamic", "-Wl,--no-as-needed"])
+    outcomes = linking.check([program], NOWHERE)
+    assert not outcomes["auto"].report
+    inspected = subprocess.run([offload.COMMAND, "inspect", library], capture_output=True, text=True, check=False).stdout
+    assert "No BLAS was found" in inspected
 
 
 def test_functions_of_other_arguments_beside_blas(workshop):

@@ -121,7 +121,9 @@ class Walk {
         use_.complete = false;
         return;
       }
-      if (instructions_ % steps_between_questions == 0 && enough_(use_)) done_ = true;
+      // What the function's own code does at its end counts, too: a routine of the program's own may have more
+      // arguments than the one of its name.
+      if (path.depth > 0 && instructions_ % steps_between_questions == 0 && enough_(use_)) done_ = true;
       if (done_) return;
       const std::uint64_t behind = decoded->address + decoded->size;
       // An endbr64 behind a call that does not return begins the next function.

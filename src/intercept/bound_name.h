@@ -1,0 +1,31 @@
+// Defines exported names whose calls go to Blastoff's routine, or to a program's own function of that name. That
+// function finds its registers and the stack as the caller left them (blas/define_name.h).
+#pragma once
+
+#include "intercept/binding.h"
+#include "intercept/patch/forwarding_thunk.h"
+
+/// The bindings of `symbol`, for the routine that BLASTOFF_BIND_NAME names.
+#define BLASTOFF_DEFINE_BINDINGS(symbol)                                                                             \
+  extern "C" {                                                                                                       \
+  [[gnu::visibility("hidden"), gnu::used]] constinit blastoff::intercept::NameBindings blastoff_bindings_##symbol{}; \
+  }
+
+/// Defines `symbol`. `entry`: its entry point. `routine`: the address of Blastoff's function.
+#define BLASTOFF_BIND_NAME(symbol, entry, routine)                                                                   \
+  extern "C" [[gnu::visibility("hidden"), gnu::used]] const void* blastoff_meaning_of_##symbol(const void* caller) { \
+    return blastoff::intercept::meaning_of(entry, caller, reinterpret_cast<const void*>(routine),                    \
+                                           blastoff_bindings_##symbol);                                              \
+  }                                                                                                                  \
+  BLASTOFF_BOUND_THUNK(symbol, blastoff_meaning_of_##symbol, blastoff_bindings_##symbol);
+
+namespace blastoff::intercept {
+
+/// The original of a call that has reached Blastoff's routine. `caller`: the return address of the call.
+[[gnu::always_inline]] inline Original original_of(const NameBindings& bindings, const EntryPoint& entry,
+                                                   const void* caller) {
+  const Binding* const bound = bindings.find(caller);
+  return bound != nullptr ? bound->original : original_of_call(entry, caller);
+}
+
+}  // namespace blastoff::intercept
