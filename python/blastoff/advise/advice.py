@@ -82,8 +82,8 @@ def moved_again(job: Job, sites: list[CallSite]) -> Iterator[Advice]:
                 site.wall.transfer_seconds,
                 f"{quantities.size(sums.bytes_to_device)} brought to the device in {calls}; {quantities.size(sums.bytes_rewritten)} of them "
                 "again, because the program had written to the matrices",
-                "Write only what changes: pages that were not written stay on the device. Data that is new each time has to be brought, also where it is made "
-                "at the same address (a copy that NumPy makes for a call, for example).",
+                "Write only what changes: pages that were not written stay on the device. Data that is new each time has to be brought, also where "
+                "it is made at the same address (a copy that NumPy makes for a call, for example).",
             )
         else:
             yield Advice(
