@@ -52,6 +52,7 @@ double dnrm2(const int* n) {
   time(0);
   return *n;
 }
+void xerbla_(const char* name, const int* argument, unsigned long length) { (void)name, (void)argument, (void)length; }
 """
 
 PROGRAM = """
@@ -147,6 +148,33 @@ def test_a_choice_of_functions(program, tmp_path, what, families):
 def test_nothing_is_counted_unasked(program, tmp_path):
     said, counted = run(program, tmp_path)
     assert not counted and "ddot" not in said
+
+
+OWN = """
+#include <stdio.h>
+#include <time.h>
+struct many { double values[40]; };
+__attribute__((noinline)) double ddot_(struct many x, double y) {
+  time(0); /* a function that calls none cannot be patched */
+  return x.values[0] + x.values[39] * y;
+}
+int main(void) {
+  struct many x = {{1}};
+  x.values[39] = 2;
+  printf("%g\\n", ddot_(x, 3));
+  return 0;
+}
+"""
+
+
+def test_a_programs_own_function_of_such_a_name_is_left_alone(tmp_path):
+    """The arguments on the stack are more than any routine has."""
+    (tmp_path / "own.c").write_text(OWN)
+    subprocess.run(["cc", "-O1", "-o", tmp_path / "own", tmp_path / "own.c"], check=True)
+    command = [offload.COMMAND, "run", "--device=none", "--count", "--", tmp_path / "own"]
+    done = subprocess.run(command, env=offload.environment(), capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
+    assert "ddot" not in done.stderr
 
 
 def test_a_value_that_is_not_accepted(program):

@@ -38,7 +38,6 @@ constexpr std::string_view marks[] = {"openblas_get_config",
                                       "ATL_dgemm"};
 
 constexpr const char* other_arguments = "takes other arguments than the routine of that name";
-constexpr const char* nothing_shows = "nothing shows that it is the routine of that name (--trust)";
 
 struct Trusted {
   std::mutex mutex;

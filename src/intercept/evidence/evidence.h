@@ -24,6 +24,9 @@ namespace blastoff::intercept {
 void set_trusted(std::string_view names);
 bool is_trusted(std::string_view name);
 
+/// The rule by which a function is left alone of which nothing but its name is known.
+inline constexpr const char* nothing_shows = "nothing shows that it is the routine of that name (--trust)";
+
 /// The rule by which a wrapper is left alone. The function that it calls is the routine and is intercepted instead; its
 /// arguments are known, those of the wrapper are not.
 inline constexpr std::string_view hands_on_rule = "hands its calls on to a function of another object";
