@@ -1,6 +1,7 @@
 #include "prediction/prediction.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "config/options.h"
@@ -8,6 +9,7 @@
 #include "prediction/process.h"
 #include "prediction/replay.h"
 #include "runtime/routine_choice.h"
+#include "scalapack/routine.h"
 
 namespace blastoff::prediction {
 namespace {
@@ -79,20 +81,28 @@ Json json_of(const Prediction& prediction, const Machine& machine, const config:
           {"copied", std::move(copied)}};
 }
 
+/// Whether all ranks of a grid call the routine together. A trace only counts such calls.
+bool is_distributed(const std::string& routine) {
+  return std::any_of(std::begin(scalapack::routine_table), std::end(scalapack::routine_table),
+                     [&](const auto& row) { return routine == row.name; });
+}
+
 /// Facts about the traces besides the replayed calls.
 Json remarks_of(const std::vector<Trace>& traces) {
   std::uint64_t unasked = 0;
   std::uint64_t unread = 0;
   bool complete = true;
   RoutineCount small;
+  RoutineCount distributed;
   for (const Trace& trace : traces) {
     unasked += trace.unasked;
     unread += trace.unread;
     complete = complete && trace.complete;
     RoutineCount all;
     for (const auto& [name, routine] : trace.routines) {
-      all.calls += routine.calls;
-      all.seconds += routine.seconds;
+      RoutineCount& sums = is_distributed(name) ? distributed : all;
+      sums.calls += routine.calls;
+      sums.seconds += routine.seconds;
     }
     RoutineCount recorded;
     for (const TracedCall& call : trace.calls) {
@@ -106,7 +116,9 @@ Json remarks_of(const std::vector<Trace>& traces) {
           {"unread_calls", unread},
           {"complete", complete},
           {"small_calls", small.calls},
-          {"small_seconds", small.calls > 0 ? small.seconds : 0}};
+          {"small_seconds", small.calls > 0 ? small.seconds : 0},
+          {"distributed_calls", distributed.calls},
+          {"distributed_seconds", distributed.seconds}};
 }
 
 tl::expected<Json, std::string> predict(const config::Settings& settings, const Json& request) {

@@ -180,6 +180,18 @@ def test_small_calls_stay_as_they_were(tmp_path):
     assert machine["totals"]["calls"] > 0 and machine["small_calls"] > 0
 
 
+def test_distributed_calls_are_not_predicted_as_wholes(tmp_path, products):
+    *calls, end = products.read_text().splitlines()
+    ended = json.loads(end)
+    ended["routines"]["pdpotrf"] = {"calls": 3, "seconds": 2.5, "flops": 0.0}
+    path = tmp_path / "distributed.trace"
+    path.write_text("\n".join([*calls, json.dumps(ended)]) + "\n")
+    (machine,) = predicted(path, f"--machine=simulated:{RATES}", *SETTINGS)["machines"]
+    assert (machine["distributed_calls"], machine["distributed_seconds"], machine["small_calls"]) == (3, 2.5, 0)
+    said = " ".join(blastoff("predict", path, f"--machine=simulated:{RATES}").stdout.split())
+    assert "distributed calls as wholes is not predicted" in said and "3 calls of ScaLAPACK or the PBLAS: replayed as" in said
+
+
 def test_what_the_trace_does_not_tell(tmp_path, products):
     lines = [json.loads(line) for line in products.read_text().splitlines()]
     calls = [line for line in lines if "routine" in line]
@@ -376,7 +388,7 @@ def test_the_answer():
     def machine(label, before, after, moving, later=None):
         seconds = {"traced_seconds": before, "predicted_seconds": after, "later_seconds": later or after}
         gains = {"speedup": before / after, "later_speedup": before / (later or after)}
-        return {"label": label, "totals": {"calls": 9, "moving_seconds": moving}} | seconds | gains
+        return {"label": label, "totals": {"calls": 9, "moving_seconds": moving}, "distributed_calls": 0} | seconds | gains
 
     several = {"machines": [machine("h200", 124.0, 49.0, 3.1), machine("a100", 124.0, 60.0, 3.1), machine("b", 124.0, 62.0, 3.1)]}
     assert words.answer(several) == "h200: 124 s would become 49.0 s (2.5x), of which 3.10 s moving; best of 3 machines"
@@ -414,6 +426,7 @@ def test_try_answers_in_a_few_lines():
 def test_the_answer_of_try():
     totals = {"calls": 50, "on_device": 46, "traced_seconds": 60.0, "moving_seconds": 0.5}
     seconds = {"traced_seconds": 100.0, "predicted_seconds": 50.0, "later_seconds": 45.0, "opening_seconds": 0.35, "small_seconds": 0.0}
+    seconds |= {"distributed_calls": 0, "distributed_seconds": 0.0}
     refusals = [{"calls": 4, "reason": words.NOT_READY}]
     best = {"label": "h200", "name": "H200", "model": "measured", "speedup": 2.0, "later_speedup": 100 / 45, "cpu": "as traced"}
     best |= seconds | {"totals": totals, "refusals": refusals, "copied": []}

@@ -35,8 +35,8 @@ def job(paths: Sequence[Path], machines: Sequence[Machine]) -> tuple[Key, Share]
     best = prediction.predict(matter, machines, prediction.Layout(1, max(on_nodes.values())), {})["machines"][0]
     wall, later, totals = best["traced_seconds"], best["later_seconds"], best["totals"]
     # Seconds in calls are those of all processes and threads, so this is the least.
-    in_calls = min(wall, (totals["traced_seconds"] + best["small_seconds"]) / len(matter))
-    staying = min(in_calls, (totals["cpu_seconds"] * share_that_stays(best) + best["small_seconds"]) / len(matter))
+    in_calls = min(wall, (totals["traced_seconds"] + best["small_seconds"] + best["distributed_seconds"]) / len(matter))
+    staying = min(in_calls, (totals["cpu_seconds"] * share_that_stays(best) + best["small_seconds"] + best["distributed_seconds"]) / len(matter))
     hours, gain = len(on_nodes) / 3600, max(0.0, wall - later)
     share = Share(
         jobs=1,

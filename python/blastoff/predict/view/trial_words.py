@@ -39,11 +39,13 @@ def obstacles(machine: Mapping[str, Any], processes: int) -> list[str]:
     """What keeps the program from ending sooner."""
     whole, totals = machine["traced_seconds"], machine["totals"]
     # Seconds in calls are those of all threads and processes, so this is the least.
-    outside = whole - (totals["traced_seconds"] + machine["small_seconds"]) / processes
+    outside = whole - (totals["traced_seconds"] + machine["small_seconds"] + machine["distributed_seconds"]) / processes
     lines = []
     if outside >= NOTICEABLE * whole:
         share = f"{quantities.duration(outside)} ({100 * outside / whole:.0f} %)"
         lines.append(f"{share} are outside the calls of BLAS, LAPACK and FFTW: no GPU changes that")
+    if machine["distributed_calls"]:
+        lines.append(f"what GPUs gain by making {words.distributed(machine)} as wholes is not predicted")
     if moving := totals["moving_seconds"]:
         lines.append(f"calls on the GPU wait {quantities.duration(moving)} for data")
     refused = sorted(machine["refusals"], key=lambda row: -row["calls"])

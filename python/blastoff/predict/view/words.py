@@ -18,6 +18,13 @@ def times(ratio: float) -> str:
 
 
 def answer(prediction: Mapping[str, Any]) -> str:
+    """Whether a GPU node would help, which one, how much, and what is left out."""
+    calls = prediction["machines"][0]["distributed_calls"]
+    left_out = "; what GPUs gain by making distributed calls as wholes is not predicted" if calls else ""
+    return node(prediction) + left_out
+
+
+def node(prediction: Mapping[str, Any]) -> str:
     """One line that says whether a GPU node would help, which one, and how much."""
     machines = prediction["machines"]
     best = machines[0]
@@ -128,11 +135,18 @@ def remarks(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
     if machine["small_calls"]:
         small = f"{quantities.counted(machine['small_calls'], 'call')}, {quantities.duration(machine['small_seconds'])}"
         lines.append(("small", f"{small} below the threshold of the trace: counted as traced"))
+    if machine["distributed_calls"]:
+        own = f"{quantities.duration(machine['distributed_seconds'])} of their own counted as traced"
+        lines.append(("distributed", f"{distributed(machine)}: replayed as the calls that each rank makes inside them; {own}"))
     if machine["unread_calls"]:
         lines.append(("trace", f"{quantities.counted(machine['unread_calls'], 'call')} of unknown routines left out"))
     if not machine["complete"]:
         lines.append(("trace", "a process was killed: what it did after its last recorded call is not known"))
     return lines
+
+
+def distributed(machine: Mapping[str, Any]) -> str:
+    return f"{quantities.counted(machine['distributed_calls'], 'call')} of ScaLAPACK or the PBLAS"
 
 
 def counted(row: Mapping[str, Any]) -> str:
