@@ -144,6 +144,7 @@ def of_library(blas: Path) -> list[Kernels]:
         path = Path(found["path"])
         advice = measured(path, found["kernels"], found["coretype"]) if found["coretype"] else found["advice"]
         if found["library"] == "BLIS":
-            advice = measured_blis(path, found["kernels"], cpu["vectors"]) or advice
+            nothing_helps = "Install a BLIS that holds kernels for this processor, or OpenBLAS." if advice else ""
+            advice = measured_blis(path, found["kernels"], cpu["vectors"]) or nothing_helps
         kernels.append(Kernels(found["path"], f"{found['description']}{beside}", f"{advice[:1].upper()}{advice[1:]}"))
     return kernels

@@ -98,7 +98,8 @@ std::string advice_of(CpuLibrary& library, const Processor& processor, std::stri
   const std::string_view has = platform::to_string(processor.vectors);
   if (library.name == "BLIS")
     return fmt::format(
-        "install a BLIS that holds kernels for this processor, which has {} (configure x86_64), or OpenBLAS", has);
+        "the processor has {}: set BLIS_ARCH_TYPE (blastoff inspect PROGRAM measures a value), or install OpenBLAS",
+        has);
   return fmt::format("the processor has {}: unset MKL_ENABLE_INSTRUCTIONS, or install OpenBLAS", has);
 }
 
