@@ -28,11 +28,11 @@ struct Return {
 /// The return addresses from is_called_below() up to run_marked(). The frames between them have fixed sizes, which the
 /// return addresses determine. So if all return addresses are in the same places again, the same calls are in progress.
 struct Chain {
-  static constexpr std::size_t most = 14;
+  static constexpr std::size_t max_returns = 14;
 
   Address distance = 0;  ///< distance of the mark from is_called_below()'s frame, in bytes
   std::uint32_t size = 0;
-  std::array<Return, most> returns{};
+  std::array<Return, max_returns> returns{};
 
   bool stands_at(Address frame) const {
     // Compares in this order: only a correct return address shows that the next one lies on the stack.
@@ -124,7 +124,7 @@ class Walk {
     if (end <= here_) return;
     for (Address place = end - sizeof(Address); complete_ && place >= begin_; place -= sizeof(Address)) {
       if (*reinterpret_cast<const volatile Address*>(place) != returns_to) continue;
-      complete_ = chain_.size < Chain::most;
+      complete_ = chain_.size < Chain::max_returns;
       if (complete_) chain_.returns[chain_.size++] = {static_cast<std::uint32_t>(place - here_), returns_to};
       return;
     }

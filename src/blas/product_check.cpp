@@ -32,7 +32,7 @@ class Chain {
   Chain& apply(const Factor& factor) {
     Product product = multiply(factor, vector_, scalar_, workers_);
     const bool zero = product.squares == 0 && all_zero(product.vector);
-    in_range_ = in_range_ && (zero || (product.squares > least && product.squares < most));
+    in_range_ = in_range_ && (zero || (product.squares > min_squares && product.squares < max_squares));
     norm_ *= std::sqrt(product.squares);
     vector_ = std::move(product.vector);
     return *this;
@@ -44,8 +44,8 @@ class Chain {
   bool in_range() const { return in_range_; }
 
  private:
-  static constexpr double least = 1e-270;
-  static constexpr double most = 1e270;
+  static constexpr double min_squares = 1e-270;
+  static constexpr double max_squares = 1e270;
 
   static bool all_zero(const Vector& vector) {
     for (const double real : vector.reals())

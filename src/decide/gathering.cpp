@@ -10,15 +10,15 @@ bool knows_device(const MachineModel& model, const operation::Operation& solve) 
 
 // A program has few problems; the limit is for one that never repeats a size.
 void TimesTogether::learn(const operation::Operation& solve, int ranks, double seconds) {
-  constexpr std::size_t most = 1024;
+  constexpr std::size_t max_problems = 1024;
   const std::lock_guard lock(mutex_);
-  if (measured_.size() >= most) measured_.clear();
+  if (measured_.size() >= max_problems) measured_.clear();
   Measured& known = measured_[{solve.routine(), ranks, solve.work.flops}];
-  known.least = known.count == 0 ? seconds : std::min(known.least, seconds);
+  known.min_seconds = known.count == 0 ? seconds : std::min(known.min_seconds, seconds);
   ++known.count;
 }
 
-double TimesTogether::least(const operation::Operation& solve, int ranks) const {
+double TimesTogether::min_seconds(const operation::Operation& solve, int ranks) const {
   const double flops = solve.work.flops;
   const std::lock_guard lock(mutex_);
   double nearest = neighbourhood;
@@ -29,7 +29,7 @@ double TimesTogether::least(const operation::Operation& solve, int ranks) const 
     const double distance = std::max(other / flops, flops / other);
     if (distance > nearest) continue;
     nearest = distance;
-    seconds = known->second.least * flops / other;
+    seconds = known->second.min_seconds * flops / other;
   }
   return seconds;
 }

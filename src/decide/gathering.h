@@ -33,7 +33,7 @@ class TimesTogether {
   /// Returns the shortest time of such a problem. If none of this size has been measured, it is estimated from the
   /// problem of the nearest size, which has at most `neighbourhood` times as many or as few operations. 0: there is
   /// none.
-  double least(const operation::Operation& solve, int ranks) const;
+  double min_seconds(const operation::Operation& solve, int ranks) const;
   /// Returns how many problems of exactly this size have been measured.
   int count(const operation::Operation& solve, int ranks) const;
 
@@ -41,7 +41,7 @@ class TimesTogether {
 
  private:
   struct Measured {
-    double least = 0;
+    double min_seconds = 0;
     int count = 0;
   };
   /// Routine, number of ranks, floating-point operations.

@@ -39,7 +39,7 @@ constexpr double min_known_share_flops = 3e10;
 
 /// The least share of the rate of products that a GPU reaches in this family, with min_known_share_flops: half of what
 /// an H200 reaches (share/machines/h200-pcie5.json). 0: the rate of products tells nothing.
-double min_share_of_products(Family family) {
+double min_share_of_gemm_rate(Family family) {
   switch (family) {
     case Family::gemm: return 1;
     case Family::syrk: return 0.45;
@@ -168,7 +168,7 @@ double MachineModel::max_device_seconds_of(const operation::Operation& operation
   const double flops = operation.work.flops;
   const auto key = key_of(operation);
   if (!key || flops < min_known_share_flops) return 0;
-  const double share = std::min(1.0, min_share_of_products(key->family) * std::cbrt(flops / min_known_share_flops));
+  const double share = std::min(1.0, min_share_of_gemm_rate(key->family) * std::cbrt(flops / min_known_share_flops));
   const double rate = share * device_rates.rate({Family::gemm, key->precision}, flops);
   return rate > 0 ? device_seconds + flops / rate : 0;
 }

@@ -22,8 +22,8 @@ MemorySource memory_of(Device& device, MemoryClient client) {
 
 // Eight classes between a power of two and the next, so that requests of about the same size find each other's memory.
 std::size_t MemoryPool::class_of(std::size_t bytes) {
-  constexpr std::size_t least = 1024;
-  if (bytes <= least) return least;
+  constexpr std::size_t min_bytes = 1024;
+  if (bytes <= min_bytes) return min_bytes;
   const std::size_t step = std::bit_floor(bytes - 1) / 8;
   return (bytes + step - 1) / step * step;
 }

@@ -47,8 +47,8 @@ double PendingUses::finish() {
 }
 
 double PendingUses::limit() {
-  constexpr std::size_t most = 16;
-  return points_.size() <= most ? 0 : finish(points_.size() - most / 2);
+  constexpr std::size_t max_points = 16;
+  return points_.size() <= max_points ? 0 : finish(points_.size() - max_points / 2);
 }
 
 /// The oldest ones.

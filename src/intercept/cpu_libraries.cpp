@@ -51,9 +51,9 @@ class Candidate {
 
 /// Returns what a library's function said, if it is printable text.
 std::string said(const char* text) {
-  constexpr std::size_t longest = 200;
+  constexpr std::size_t max_length = 200;
   if (text == nullptr) return "";
-  const std::string_view read(text, strnlen(text, longest));
+  const std::string_view read(text, strnlen(text, max_length));
   const bool plain = std::ranges::all_of(read, [](unsigned char letter) { return std::isprint(letter) != 0; });
   return plain ? std::string(read) : "";
 }

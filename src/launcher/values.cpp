@@ -82,10 +82,10 @@ std::string obstacle_to_file(const std::string& path) {
 }
 
 bool mentions(const std::string& path, std::string_view word) {
-  constexpr std::size_t most = 1 << 20;
-  std::string text(most, '\0');
+  constexpr std::size_t max_bytes = 1 << 20;
+  std::string text(max_bytes, '\0');
   std::ifstream file(path, std::ios::binary);
-  file.read(text.data(), most);
+  file.read(text.data(), max_bytes);
   text.resize(static_cast<std::size_t>(file.gcount()));
   return text.find(word) != std::string::npos;
 }

@@ -41,15 +41,15 @@ void write_to_stderr(const char* text, std::size_t bytes) {
 void log_line(const char* format, ...) {
   constexpr char prefix[] = "blastoff: ";
   constexpr std::size_t prefix_length = sizeof prefix - 1;
-  constexpr std::size_t longest = 1000;
-  char line[prefix_length + longest + 1];
+  constexpr std::size_t max_length = 1000;
+  char line[prefix_length + max_length + 1];
   std::memcpy(line, prefix, prefix_length);
   va_list arguments;
   va_start(arguments, format);
-  const int wanted = std::vsnprintf(line + prefix_length, longest + 1, format, arguments);
+  const int wanted = std::vsnprintf(line + prefix_length, max_length + 1, format, arguments);
   va_end(arguments);
 
-  std::size_t length = prefix_length + std::min(longest, static_cast<std::size_t>(std::max(wanted, 0)));
+  std::size_t length = prefix_length + std::min(max_length, static_cast<std::size_t>(std::max(wanted, 0)));
   length = prefix_length + make_printable(line + prefix_length, length - prefix_length);
   line[length++] = '\n';
   write_to_stderr(line, length);

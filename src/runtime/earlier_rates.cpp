@@ -29,9 +29,9 @@ constexpr std::chrono::seconds max_age = std::chrono::hours(24 * 30);
 
 /// A run counts as this many calls at most, all earlier ones together as four such runs: the speed of a CPU differs
 /// from run to run, however many calls each makes.
-constexpr std::uint32_t most_calls_of_a_run = 16;
-constexpr std::uint32_t most_calls = 4 * most_calls_of_a_run;
-/// A smaller change of a rate is not worth writing, once it is the mean of `most_calls`.
+constexpr std::uint32_t max_calls_of_a_run = 16;
+constexpr std::uint32_t max_calls = 4 * max_calls_of_a_run;
+/// A smaller change of a rate is not worth writing, once it is the mean of `max_calls`.
 constexpr double clear_change = 1.01;
 /// The same for whole runs, whose mean moves by a quarter of a difference.
 constexpr double clear_change_of_run = 1.0025;
@@ -42,26 +42,26 @@ bool differ_clearly(double one, double other, double change = clear_change) {
 
 /// Adds what a later run has shown. Returns whether that is worth keeping.
 bool merge(CpuRate& known, const CpuRate& latest) {
-  const std::uint32_t calls = std::min(latest.calls, most_calls_of_a_run);
+  const std::uint32_t calls = std::min(latest.calls, max_calls_of_a_run);
   if (calls == 0) return false;
   const CpuRate before = known;
   const double sum = before.seconds_per_flop * before.calls + latest.seconds_per_flop * calls;
-  known.calls = std::min(before.calls + calls, most_calls);
+  known.calls = std::min(before.calls + calls, max_calls);
   known.seconds_per_flop = sum / (before.calls + calls);
   return known.calls != before.calls || differ_clearly(known.seconds_per_flop, before.seconds_per_flop);
 }
 
 /// A run on the CPU, as the mean with the latest ones that have done the same work.
 EarlierRun mean_with(const std::optional<EarlierRun>& known, const EarlierRun& latest) {
-  constexpr std::uint32_t most_runs = 4;
+  constexpr std::uint32_t max_runs = 4;
   constexpr double same_work = 0.01;
   EarlierRun mean = latest;
   mean.runs = 1;
   if (!known || std::abs(known->flops - latest.flops) > same_work * latest.flops) return mean;
-  const double weight = std::min(known->runs, most_runs - 1);
+  const double weight = std::min(known->runs, max_runs - 1);
   mean.seconds = (weight * known->seconds + latest.seconds) / (weight + 1);
   mean.in_calls = (weight * known->in_calls + latest.in_calls) / (weight + 1);
-  mean.runs = std::min(known->runs + 1, most_runs);
+  mean.runs = std::min(known->runs + 1, max_runs);
   return mean;
 }
 
@@ -87,7 +87,7 @@ std::vector<CpuRate> rates_in(const Json& file) {
   if (!list.is_array() || list.size() > EarlierRates::max_rates) return {};
   for (const Json& each : list) {
     const bool right = each.is_array() && each.size() == 3 && each[0].is_number_unsigned() && each[1].is_number() &&
-                       each[2].is_number_unsigned() && each[2] <= most_calls;
+                       each[2].is_number_unsigned() && each[2] <= max_calls;
     const double rate = right ? each[1].get<double>() : 0;
     if (!std::isfinite(rate) || rate <= 0) return {};
     rates.push_back({each[0].get<std::uint64_t>(), rate, each[2].get<std::uint32_t>()});
@@ -132,7 +132,7 @@ void EarlierRates::keep(const std::vector<CpuRate>& rates, const std::optional<E
     const auto place = places.find(each.key);
     if (place == places.end()) {
       if (known.size() == max_rates) continue;
-      known.push_back({each.key, each.seconds_per_flop, std::min(each.calls, most_calls_of_a_run)});
+      known.push_back({each.key, each.seconds_per_flop, std::min(each.calls, max_calls_of_a_run)});
       tells = true;
     } else if (merge(known[place->second], each)) {
       tells = true;

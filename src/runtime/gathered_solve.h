@@ -1,4 +1,4 @@
-// The solution of a problem that all processes of a grid have, by one of them (runtime/gathering.h).
+// The solution of a problem that all processes of a grid have, by one of them (runtime/grid_root.h).
 #pragma once
 
 #include "platform/span.h"
@@ -28,7 +28,7 @@ class GatheredSolve {
   report::Refusal refusal() const { return refusal_; }
 
  private:
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local GatheredSolve* running_;
+  [[gnu::tls_model("initial-exec")]] static inline constinit thread_local GatheredSolve* running_ = nullptr;
   const double together_;
   const platform::Span segment_;
   report::Refusal refusal_ = report::Refusal::none;

@@ -24,7 +24,7 @@
 #include "platform/threads.h"
 #include "report/counter_file.h"
 #include "report/recorder.h"
-#include "runtime/gathering.h"
+#include "runtime/distributed_call.h"
 #include "runtime/process.h"
 #include "runtime/python_transforms.h"
 #include "tracking/system_calls/next.h"

@@ -119,9 +119,9 @@ void GatheredProblem::size_work_space() {
   } else {
     const int right_hand_sides = call_.has(Argument::nrhs) ? call_.integer(Argument::nrhs) : 0;
     const std::int64_t lines = std::int64_t{call_.integer(Argument::m)} + n + right_hand_sides + block;
-    constexpr std::int64_t most = std::numeric_limits<int>::max();
-    work_length_ = static_cast<int>(std::min((block + 8) * lines, most));
-    real_work_length_ = static_cast<int>(std::min(5 * std::int64_t{n}, most));
+    constexpr std::int64_t max_length = std::numeric_limits<int>::max();
+    work_length_ = static_cast<int>(std::min((block + 8) * lines, max_length));
+    real_work_length_ = static_cast<int>(std::min(5 * std::int64_t{n}, max_length));
   }
 }
 

@@ -37,8 +37,8 @@ void* move_into_place(void* block, std::size_t bytes) {
 
 /// Returns nullptr for odd alignments: the next allocator refuses or corrects them.
 void* place_aligned(std::size_t alignment, std::size_t bytes) {
-  constexpr std::size_t largest = std::size_t{1} << 40;
-  return std::has_single_bit(alignment) && alignment <= largest ? place(bytes, alignment) : nullptr;
+  constexpr std::size_t max_alignment = std::size_t{1} << 40;
+  return std::has_single_bit(alignment) && alignment <= max_alignment ? place(bytes, alignment) : nullptr;
 }
 
 }  // namespace

@@ -165,9 +165,9 @@ std::size_t NormKernel::result_count(const operation::Operand& matrix, const Red
 
 Status NormKernel::launch(const operation::Operand& matrix, blas::Scalar scalar, const Reduction& reduction,
                           api::CUdeviceptr result, api::CUstream stream) const {
-  constexpr std::int64_t most =
+  constexpr std::int64_t max_lines =
       INT32_MAX - max_blocks * WordKernels::threads_per_block;  // a line further on is no less
-  if (std::max(matrix.rows, matrix.columns) > most)
+  if (std::max(matrix.rows, matrix.columns) > max_lines)
     return tl::unexpected(Error{ErrorKind::unsupported, "no norm of a matrix with so many rows or columns"});
   using operation::Part;
   const Lines lines(matrix, reduction);

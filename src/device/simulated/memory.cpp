@@ -50,9 +50,9 @@ bool make_accessible(Address address, std::size_t bytes) {
 
 /// The largest mapping, up to 64 GiB; less if address space is limited (ulimit -v, sanitizers).
 std::size_t probe_largest_reservation() {
-  const std::size_t most = platform::address_space_left() / 8;  // the program may need the rest meanwhile
+  const std::size_t max_bytes = platform::address_space_left() / 8;  // the program may need the rest meanwhile
   for (std::size_t bytes = std::size_t{64} << 30; bytes >= granularity; bytes /= 2) {
-    if (bytes > most) continue;
+    if (bytes > max_bytes) continue;
     if (void* mapped = map_inaccessible(bytes + granularity)) {
       munmap(mapped, bytes + granularity);
       return bytes;
@@ -91,9 +91,9 @@ Memory::~Memory() {
 
 /// Room for some columns of a narrow matrix, or for one column of a wide matrix.
 std::size_t Memory::slack_behind(std::size_t bytes) const {
-  constexpr std::size_t least = std::size_t{64} << 10;
-  constexpr std::size_t most = std::size_t{4} << 20;
-  return slack_ ? std::clamp(bytes, least, most) : 0;
+  constexpr std::size_t min_slack = std::size_t{64} << 10;
+  constexpr std::size_t max_slack = std::size_t{4} << 20;
+  return slack_ ? std::clamp(bytes, min_slack, max_slack) : 0;
 }
 
 std::size_t Memory::unused() const {

@@ -45,10 +45,10 @@ class QuickLook {
 
  private:
   static bool is_usual(const Elf64_Ehdr& header) {
-    constexpr std::size_t most_sections = 256;
+    constexpr std::size_t max_sections = 256;
     return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
            header.e_ident[EI_DATA] == ELFDATA2LSB && header.e_shentsize == sizeof(Elf64_Shdr) && header.e_shnum != 0 &&
-           header.e_shnum <= most_sections;
+           header.e_shnum <= max_sections;
   }
 
   bool read_all(std::uint64_t offset, std::span<std::byte> bytes) const {

@@ -19,11 +19,11 @@ bool finite(Number value) {
 /// The norm of a vector, even if squares of its elements leave the range of double.
 template <class Value>
 double euclidean(std::span<const Value> x) {
-  constexpr double least = 1e-280;
-  constexpr double most = 1e300;
+  constexpr double min_sum = 1e-280;
+  constexpr double max_sum = 1e300;
   double sum = 0;
   for (const Value value : x) sum += std::norm(value);
-  if (std::isnan(sum) || (sum > least && sum < most)) return std::sqrt(sum);
+  if (std::isnan(sum) || (sum > min_sum && sum < max_sum)) return std::sqrt(sum);
   double largest = 0;
   for (const Value value : x) largest = std::max(largest, std::abs(value));
   if (largest == 0 || std::isinf(largest)) return largest;

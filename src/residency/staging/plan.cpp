@@ -165,12 +165,13 @@ std::size_t payload(const Transfer& transfer) {
 /// costs a hand-over. With both costs, shares are best whose size is the geometric mean of what a hand-over costs and
 /// of the whole.
 std::size_t suitable_share(std::size_t bytes) {
-  constexpr std::size_t least = std::size_t{256} << 10;  // a hand-over takes as long as to copy that
-  constexpr std::size_t most = std::size_t{2} << 20;  // above that slots fall out of the CPU's cache between two uses
+  constexpr std::size_t min_slot = std::size_t{256} << 10;  // a hand-over takes as long as to copy that
+  constexpr std::size_t max_slot = std::size_t{2}
+                                   << 20;  // above that slots fall out of the CPU's cache between two uses
   constexpr std::size_t page = 4096;
-  const auto best = static_cast<std::size_t>(std::sqrt(static_cast<double>(least) * static_cast<double>(bytes)));
+  const auto best = static_cast<std::size_t>(std::sqrt(static_cast<double>(min_slot) * static_cast<double>(bytes)));
   const std::size_t fair = bytes / 2;
-  return std::clamp((std::min(best, fair) + page - 1) / page * page, least, most);
+  return std::clamp((std::min(best, fair) + page - 1) / page * page, min_slot, max_slot);
 }
 
 }  // namespace

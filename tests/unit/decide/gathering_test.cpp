@@ -64,16 +64,16 @@ TEST_F(Gathering, GoesByWhatTheRanksHaveTakenTogether) {
 
 TEST(TimesTogether, AreTheLeastOfEachProblem) {
   TimesTogether times;
-  EXPECT_EQ(times.least(problem(), 4), 0);
+  EXPECT_EQ(times.min_seconds(problem(), 4), 0);
   times.learn(problem(), 4, 2);
   times.learn(problem(), 4, 1);
   times.learn(problem(), 4, 3);
   times.learn(problem(), 16, 0.5);
-  EXPECT_EQ(times.least(problem(), 4), 1);
-  EXPECT_EQ(times.least(problem(), 16), 0.5);
+  EXPECT_EQ(times.min_seconds(problem(), 4), 1);
+  EXPECT_EQ(times.min_seconds(problem(), 16), 0.5);
   EXPECT_EQ(times.count(problem(), 4), 3);
   for (int ranks = 100; ranks < 3000; ++ranks) times.learn(problem(), ranks, 1);
-  EXPECT_EQ(times.least(problem(), 2999), 1) << "however many there were";
+  EXPECT_EQ(times.min_seconds(problem(), 2999), 1) << "however many there were";
 }
 
 TEST(TimesTogether, AreEstimatedFromTheNearestSize) {
@@ -84,13 +84,13 @@ TEST(TimesTogether, AreEstimatedFromTheNearestSize) {
     return other;
   };
   times.learn(problem(), 4, 1);
-  EXPECT_EQ(times.least(of_work(2), 4), 2);
-  EXPECT_EQ(times.least(of_work(0.5), 4), 0.5);
+  EXPECT_EQ(times.min_seconds(of_work(2), 4), 2);
+  EXPECT_EQ(times.min_seconds(of_work(0.5), 4), 0.5);
   EXPECT_EQ(times.count(of_work(2), 4), 0);
-  EXPECT_EQ(times.least(of_work(9), 4), 0) << "too far away";
-  EXPECT_EQ(times.least(of_work(2), 3), 0);
+  EXPECT_EQ(times.min_seconds(of_work(9), 4), 0) << "too far away";
+  EXPECT_EQ(times.min_seconds(of_work(2), 3), 0);
   times.learn(of_work(4), 4, 10);
-  EXPECT_EQ(times.least(of_work(3), 4), 7.5);
+  EXPECT_EQ(times.min_seconds(of_work(3), 4), 7.5);
 }
 
 TEST_F(Gathering, DoesNotPayOnAnUnknownDevice) {

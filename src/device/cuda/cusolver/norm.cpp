@@ -92,8 +92,8 @@ Status run_norm(const Task& task) {
   if (!largest) return tl::unexpected(largest.error());
   if (!std::isfinite(*largest)) return tl::unexpected(Error{ErrorKind::failed, "the matrix holds NaN or infinity"});
   if (*largest == 0) return {};
-  constexpr int most = 1000;  // of a power whose inverse is a number, too
-  const int exponent = std::clamp(std::ilogb(*largest) + 1, -most, most);
+  constexpr int max_exponent = 1000;  // of a power whose inverse is a number, too
+  const int exponent = std::clamp(std::ilogb(*largest) + 1, -max_exponent, max_exponent);
   const auto norm = Norm(task, std::ldexp(1.0, -exponent)).compute();
   if (!norm) return tl::unexpected(norm.error());
   const double result = std::ldexp(*norm, exponent);

@@ -1,4 +1,4 @@
-// Calls that all processes of a grid make together: decides whether this process makes the call for all of them.
+// The road of a call that all processes of a grid make together: they ask their root, and it or all of them make it.
 #pragma once
 
 #include "intercept/dispatch.h"

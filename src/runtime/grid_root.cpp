@@ -1,0 +1,297 @@
+#include "runtime/grid_root.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+
+#include "blas/front_end.h"
+#include "config/settings.h"
+#include "decide/gathering.h"
+#include "intercept/blas/enter_words.h"
+#include "intercept/blas/entry_points.h"
+#include "intercept/lapack/enter.h"
+#include "intercept/lookup.h"
+#include "lapack/call.h"
+#include "platform/memory_limits.h"
+#include "platform/recent_map.h"
+#include "platform/rounding.h"
+#include "platform/threads.h"
+#include "platform/worker_pool.h"
+#include "runtime/callers_environment.h"
+#include "runtime/gathered_locks.h"
+#include "runtime/gathered_solve.h"
+#include "runtime/process.h"
+#include "runtime/segment_tracker.h"
+
+namespace blastoff::runtime {
+
+namespace {
+
+using config::GatherMode;
+using report::Refusal;
+using scalapack::Grid;
+using scalapack::Transport;
+
+/// dsyevd_, dgemm_, ...: the first spelling of a routine.
+const intercept::EntryPoint& fortran_name(scalapack::LocalRoutine routine) {
+  if (routine.is_lapack())
+    return intercept::lapack_entry_points[static_cast<std::size_t>(routine.of_lapack()) *
+                                          intercept::lapack_routines.spellings.size()];
+  return intercept::entry_point_table[static_cast<std::size_t>(routine.of_blas()) *
+                                      intercept::blas_routines.spellings.size()];
+}
+
+/// The local call as an operation; nullopt if a device cannot make it, or if there is nothing to compute.
+std::optional<operation::Operation> operation_of(const scalapack::GatheredProblem& problem) {
+  if (problem.routine().is_lapack()) {
+    const lapack::Call call(problem.routine().of_lapack(), problem.words(), 4);
+    if (!call.valid() || call.trivial() || !call.supported()) return std::nullopt;
+    return call.operation();
+  }
+  blas::Call call;
+  if (!intercept::parse_blas(call, problem.routine().of_blas(), problem.words().data())) return std::nullopt;
+  if (!blas::valid(call) || blas::trivial(call)) return std::nullopt;
+  return blas::operation_of(call);
+}
+
+/// Whether a device with so much room also makes the call if it does not fit.
+bool runs_in_blocks(const operation::Operation& operation, std::size_t room) {
+  if (operation.cutting != operation::Cutting::none) return true;
+  const auto series = operation::blocks(operation, room);
+  return series.size() > 1 || series.front().size() > 1;
+}
+
+decide::TimesTogether& times_together() {
+  static auto& times = *new decide::TimesTogether;
+  return times;
+}
+
+decide::TimesTogether& times_gathered() {
+  static auto& times = *new decide::TimesTogether;
+  return times;
+}
+
+/// Whether the same reason is expected at later calls.
+bool lasts(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::distributed:
+    case Refusal::below_min_size:
+    case Refusal::unsupported:
+    case Refusal::device_none:
+    case Refusal::no_device:
+    case Refusal::device_lost: return true;
+    default: return false;
+  }
+}
+
+platform::Span span_of(const scalapack::Segment* segment) {
+  if (segment == nullptr) return {};
+  const auto begin = reinterpret_cast<std::uintptr_t>(segment->data());
+  return {begin, begin + segment->capacity()};
+}
+
+}  // namespace
+
+bool GridRoot::insists() const {
+  return Process::instance().settings().gather == GatherMode::always;
+}
+
+bool GridRoot::hopes(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) {
+  refusal_ = judge(problem, grid, transport);
+  return refusal_ == Refusal::none || may_pay_;
+}
+
+bool GridRoot::wants(const scalapack::GatheredProblem& problem, const Grid& grid, scalapack::Segment* segment) {
+  refusal_ = judge(problem, grid, segment != nullptr ? Transport::memory : Transport::messages);
+  if (segment != nullptr) use(*segment, problem);
+  if (refusal_ != Refusal::none && !may_pay_) return false;
+  platform::undisturbed([&] {
+    const CallersEnvironment environment;
+    // Earlier runs may tell that it pays.
+    if (may_pay_) return Process::instance().opener().open_beside_for_all(*judged_, memory_);
+    refusal_ = room_for(problem, grid, segment);
+    if (refusal_ == Refusal::none && !pays()) refusal_ = Refusal::distributed;  // the device is known now
+  });
+  return refusal_ == Refusal::none;
+}
+
+bool GridRoot::postpones() {
+  return knows_device_ && (refusal_ == Refusal::not_open || may_pay_);
+}
+
+// The device may be open or free later. Other reasons last, and are looked at ever more rarely.
+std::uint32_t GridRoot::silence(const scalapack::Call& call) {
+  constexpr std::uint32_t max_silence = 4096;
+  if (may_pay_ || !lasts(refusal_)) return 0;
+  static std::mutex mutex;
+  static auto& known = *new platform::RecentMap<std::uint32_t, std::uint32_t>(256);
+  const std::lock_guard lock(mutex);
+  std::uint32_t& silence = known.use(call.fingerprint(false));
+  silence = std::min(max_silence, 2 * silence + 1);
+  return silence;
+}
+
+std::unique_ptr<platform::WorkerPool> GridRoot::workers_to_copy(std::size_t bytes) {
+  const auto wanted = static_cast<int>(Process::instance().settings().copy_threads);
+  return platform::workers_to_copy(bytes, wanted > 0 ? std::min(wanted, platform::cpu_count()) : platform::cpu_share());
+}
+
+void GridRoot::changed(std::byte* begin, std::size_t bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  platform::undisturbed([&] { SegmentTracker::changed({address, address + bytes}); });
+}
+
+bool GridRoot::solve(const scalapack::GatheredProblem& problem, scalapack::Segment* segment) {
+  if (!team_.is_root_alone()) {
+    outcome_of_team_ = solve_together(*segment, 0);
+    if (outcome_of_team_ != TeamOutcome::unable) return outcome_of_team_ == TeamOutcome::solved;
+    if (!fits_) return false;
+  }
+  GatheredSolve solve(seconds_together(), span_of(segment));
+  const scalapack::LocalRoutine routine = problem.routine();
+  const intercept::EntryPoint& entry = fortran_name(routine);
+  const intercept::Original original = intercept::original_for(entry, caller_);
+  if (routine.is_lapack())
+    intercept::enter_lapack(entry, original, routine.of_lapack(), problem.words().data(), caller_);
+  else
+    intercept::enter_blas(entry, original, routine.of_blas(), problem.words().data(), caller_);
+  refusal_ = solve.refusal();
+  if (refusal_ == Refusal::none && memory_.bytes() > 0 && times_gathered().count(*judged_, ranks_) == 0)
+    platform::undisturbed([&] { Process::instance().opener().lock_beside(memory_); });
+  return refusal_ == Refusal::none;
+}
+
+void GridRoot::take_part(const scalapack::GatheredProblem& problem, scalapack::Segment& segment,
+                         const scalapack::Team& team, int member) {
+  team_ = team;
+  judged_ = operation_of(problem);
+  const Process& process = Process::instance();
+  const bool able = judged_ && process.settings().device != "none" && process.refusal() != Refusal::exiting;
+  if (!able) {
+    segment.all_able(0, team.members, false);  // the others wait for a word
+    return;
+  }
+  use(segment, problem);
+  solve_together(segment, member);
+  judged_.reset();  // the root learns from the call
+}
+
+void GridRoot::learn_together(double elapsed) {
+  if (!judged_) return;
+  Process& process = Process::instance();
+  const double seconds = process.seconds_on_cpu(judged_->work.flops / ranks_, elapsed);
+  platform::undisturbed([&] {
+    const CallersEnvironment environment;
+    times_together().learn(*judged_, ranks_, seconds);
+    if (!postpones() || !pays()) return;
+    process.opener().add_made_for_all(judged_->work.flops);
+    const double waiting = decide::gathered_seconds(process.model(), *judged_, moving_);  // of all, for this process
+    process.open_policy().add_spent({.seconds = seconds, .flops = judged_->work.flops, .on_device = waiting},
+                                    OpenPolicy::added_by_this_thread());
+    process.opener().open_beside_for_all(*judged_, memory_);
+  });
+}
+
+void GridRoot::learn_gathered(double seconds) {
+  if (!judged_) return;
+  Process::instance().opener().add_made_for_all(judged_->work.flops);
+  platform::undisturbed([&] { times_gathered().learn(*judged_, ranks_, seconds); });
+}
+
+/// The pages of the segment may be locked from now on (runtime/gathered_locks.h).
+void GridRoot::use(scalapack::Segment& segment, const scalapack::GatheredProblem& problem) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(problem.base());
+  memory_ = {begin, begin + problem.end()};
+  if (segment.has_end()) return;
+  const platform::Span span = span_of(&segment);
+  platform::undisturbed([&] { begin_segment(span); });
+  segment.at_end([span] {
+    if (!Process::instance().in_forked_child() && Process::instance().refusal() != Refusal::exiting) end_segment(span);
+  });
+}
+
+Refusal GridRoot::judge(const scalapack::GatheredProblem& problem, const Grid& grid, Transport transport) {
+  Process& process = Process::instance();
+  if (const Refusal refusal = process.refusal(); refusal != Refusal::none) return refusal;
+  if (!platform::rounds_to_nearest()) return Refusal::rounding;
+  const intercept::Original original = intercept::original_for(fortran_name(problem.routine()), caller_);
+  const bool narrow = original.integers(problem.call().scalar()) == abi::IntegerWidth::lp64;
+  if (original.function == nullptr || !narrow) return Refusal::unsupported;
+  const std::optional<operation::Operation> operation = operation_of(problem);
+  if (!operation) return Refusal::unsupported;
+  if (operation->work.volume < process.decider().floor_volume()) return Refusal::below_min_size;
+  if (problem.bytes() > platform::usable_memory() / 4) return Refusal::distributed;
+  Refusal refusal = Refusal::distributed;
+  judged_ = operation;
+  ranks_ = grid.size();
+  const double moved = problem.call().moved_bytes();
+  moving_ = moved / (transport == Transport::memory ? decide::rate_of_shared_memory(ranks_) : decide::rate_of_messages);
+  platform::undisturbed([&] {
+    const CallersEnvironment environment;
+    if (!process.models().sought()) process.models().seek();
+    // The kind of device may be known only when it is open.
+    knows_device_ = decide::knows_device(process.model(), *operation);
+    const bool unknown = process.devices_in_use() == nullptr && !knows_device_;
+    if (unknown || pays()) refusal = Refusal::none;
+    may_pay_ = refusal != Refusal::none && may_pay();
+  });
+  return refusal;
+}
+
+/// By the times that were measured, once the gathered problem has been solved more than once: the first time, the
+/// memory and the device's kernels are new. If the ranks have never solved it together, the shortest time that they
+/// may take counts; if that is too little, they solve it together the next time.
+bool GridRoot::pays() const {
+  const Process& process = Process::instance();
+  if (process.settings().gather == GatherMode::always) return true;
+  if (times_gathered().count(*judged_, ranks_) > 1)
+    return times_gathered().min_seconds(*judged_, ranks_) < seconds_together();
+  return decide::gathering_pays(process.model(), *judged_, moving_, seconds_together());
+}
+
+/// Whether it would pay if the ranks were slow: until they have made such a call together, nobody knows.
+bool GridRoot::may_pay() const {
+  if (times_together().min_seconds(*judged_, ranks_) > 0) return false;
+  return decide::gathering_pays(Process::instance().model(), *judged_, moving_,
+                                decide::slowest_ranks * seconds_together());
+}
+
+double GridRoot::seconds_together() const {
+  const double measured = times_together().min_seconds(*judged_, ranks_);
+  return measured > 0 ? measured : decide::min_seconds_together(Process::instance().model(), *judged_, ranks_);
+}
+
+TeamOutcome GridRoot::solve_together(scalapack::Segment& segment, int member) {
+  TeamOutcome outcome = TeamOutcome::unable;
+  const bool ended = platform::undisturbed([&] {
+    const CallersEnvironment environment;
+    outcome = solve_in_team(*judged_, segment, memory_, team_, member);
+    if (outcome != TeamOutcome::unable) SegmentTracker::results_changed(*judged_);
+  });
+  if (!ended) segment.all_able(0, team_.members, false);
+  return ended ? outcome : TeamOutcome::unsolved;
+}
+
+/// Checks whether the problem fits, and chooses who makes the call. Opens the device if it is time.
+Refusal GridRoot::room_for(const scalapack::GatheredProblem& problem, const Grid& grid,
+                           const scalapack::Segment* segment) {
+  Process& process = Process::instance();
+  Refusal refusal = Refusal::none;
+  const Placement placement = process.place(*judged_, refusal, seconds_together());
+  if (placement.context == nullptr) return refusal;
+  const std::size_t work_space =
+      scalapack::is_eigensolver(problem.call().kind()) || problem.call().kind() == scalapack::Kind::gesvd
+          ? 3 * problem.matrix_bytes()
+          : problem.matrix_bytes() / 4;
+  const std::size_t room = placement.context->budget();
+  fits_ = problem.bytes() + work_space <= room || runs_in_blocks(*judged_, placement.context->room_for_copies());
+  if (segment != nullptr)
+    team_ = choose_team(
+        *judged_,
+        {.bytes = problem.bytes() + problem.matrix_bytes() / 4, .fits_one = fits_, .room = room, .ranks = grid.size()});
+  if (!fits_ && team_.is_root_alone()) refusal = Refusal::out_of_memory;
+  process.give_back(placement, *judged_);
+  return refusal;
+}
+
+}  // namespace blastoff::runtime
