@@ -289,6 +289,13 @@ void DeviceContext::lost(const std::string& reason) {
   platform::log_line("%s; all later calls run on the %s", reason.c_str(), alone ? "CPU" : "other devices");
 }
 
+bool DeviceContext::is_first(operation::RoutineId routine) {
+  const std::lock_guard lock(mutex_);
+  if (heard_of_[routine]) return false;
+  heard_of_.set(routine);
+  return true;
+}
+
 void DeviceContext::say_once(const std::string& reason) {
   constexpr std::size_t max_lines = 16;
   const std::lock_guard lock(mutex_);

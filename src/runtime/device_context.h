@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <bitset>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include "device/memory_pool.h"
 #include "device/queue_pool.h"
 #include "ledger/ledger.h"
+#include "operation/front_end.h"
 #include "platform/worker_pool.h"
 #include "report/context.h"
 #include "report/record.h"
@@ -60,6 +62,9 @@ class DeviceContext {
   /// only for operations that cannot fail, have no host vectors and no shape (as transforms have), and whose operands
   /// take at most 1 GiB, if the device has memory for them.
   void make_ready(const operation::Operation& operation);
+
+  /// True if the device has not heard of the routine before.
+  bool is_first(operation::RoutineId routine);
 
   /// Sets the model of the device and its link. The model must outlive this.
   void use(const decide::MachineModel& model) { model_.store(&model, std::memory_order_release); }
@@ -180,6 +185,7 @@ class DeviceContext {
   report::DeviceUse use_;  ///< only the fields that count calls are kept up to date
   std::string lost_reason_;
   std::vector<std::string> said_;
+  std::bitset<operation::max_routines> heard_of_;
   std::vector<std::pair<std::string, std::uint64_t>> copied_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <span>
 #include <vector>
 
@@ -95,8 +94,7 @@ class CallOfVectors {
 
   /// The device's libraries load a kernel when it is first used, which takes milliseconds.
   void load_kernel(DeviceContext& context) const {
-    static std::array<std::atomic<bool>, blas::vector_routine_count> loaded{};
-    if (loaded[static_cast<std::size_t>(called_.call.routine)].exchange(true)) return;
+    if (!context.is_first(whole_.routine())) return;
     VectorCall trial = called_.call;
     trial.n = 2;
     context.make_ready(blas::operation_of(trial));

@@ -53,6 +53,16 @@ TEST(DeviceSet, WhatIsOpenStaysUsableWhenTheRestIsNotWantedAnyMore) {
   EXPECT_TRUE(has_thread("blastoff-share")) << "the device that is open has lost its tracker";
 }
 
+/// So each device loads a kernel, once.
+TEST(DeviceSet, EachDeviceHearsOfARoutineForTheFirstTime) {
+  const std::vector<runtime::DeviceContext*> devices = support::open_simulated(2, config::SplitMode::never).all();
+  for (runtime::DeviceContext* const device : devices) {
+    EXPECT_TRUE(device->is_first(3));
+    EXPECT_FALSE(device->is_first(3));
+    EXPECT_TRUE(device->is_first(4));
+  }
+}
+
 constexpr std::int64_t n = 128;
 const std::size_t pages = support::pages_of_order(n);
 
