@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "blas/integer.h"
 #include "operation/front_end.h"
 
 namespace blastoff::lapack {
@@ -56,10 +57,7 @@ Call::Call(Routine routine, std::span<void* const> words, std::uint8_t integer_b
 
 std::int64_t Call::pivot(std::int64_t index) const {
   const char* const at = static_cast<const char*>(address(Argument::ipiv)) + (index - 1) * problem_.integer_bytes;
-  std::int64_t wide = 0;
-  std::int32_t narrow = 0;
-  std::memcpy(problem_.integer_bytes == sizeof wide ? static_cast<void*>(&wide) : &narrow, at, problem_.integer_bytes);
-  return problem_.integer_bytes == sizeof wide ? wide : narrow;
+  return blas::integer_at(at, problem_.integer_bytes);
 }
 
 // With other strides of the pivots, releases of LAPACK differ in which of them they take.
@@ -83,15 +81,7 @@ void Call::find_exchanged_rows() {
 }
 
 std::int64_t Call::integer(Argument argument) const {
-  if (!has(argument)) return 0;
-  if (problem_.integer_bytes == 8) {
-    std::int64_t value;
-    std::memcpy(&value, address(argument), sizeof value);
-    return value;
-  }
-  std::int32_t value;
-  std::memcpy(&value, address(argument), sizeof value);
-  return value;
+  return has(argument) ? blas::integer_at(address(argument), problem_.integer_bytes) : 0;
 }
 
 char Call::letter(Argument argument) const {

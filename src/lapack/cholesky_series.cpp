@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "blas/blocks.h"
 #include "blas/element_address.h"
 #include "blas/front_end.h"
+#include "blas/integer.h"
 #include "lapack/problem.h"
 
 namespace blastoff::lapack {
@@ -155,25 +155,14 @@ std::vector<std::vector<Operation>> cholesky_blocks(const Operation& whole, std:
 }
 
 std::int64_t info_of(const Operation& operation) {
-  std::int64_t wide = 0;
-  std::int32_t narrow = 0;
-  if (operation.payload<Problem>().integer_bytes == sizeof wide) {
-    std::memcpy(&wide, info_address(operation), sizeof wide);
-    return wide;
-  }
-  std::memcpy(&narrow, info_address(operation), sizeof narrow);
-  return narrow;
+  return blas::integer_at(info_address(operation), operation.payload<Problem>().integer_bytes);
 }
 
 void move_info(const Operation& whole, const Operation& part) {
   const Operand& a = whole.operands().front();
   const auto bytes = static_cast<const char*>(part.operands().front().address) - static_cast<const char*>(a.address);
   const std::int64_t before = bytes / static_cast<std::int64_t>(a.stride_bytes() + a.element_size);
-  const std::int64_t wide = info_of(part) + before;
-  const auto narrow = static_cast<std::int32_t>(wide);
-  const bool is_wide = whole.payload<Problem>().integer_bytes == sizeof wide;
-  std::memcpy(info_address(whole), is_wide ? static_cast<const void*>(&wide) : &narrow,
-              is_wide ? sizeof wide : sizeof narrow);
+  blas::put_integer(info_address(whole), info_of(part) + before, whole.payload<Problem>().integer_bytes);
 }
 
 }  // namespace blastoff::lapack

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "abi/reentry.h"
+#include "blas/integer.h"
 #include "lapack/cholesky_series.h"
 #include "lapack/kinds.h"
 
@@ -238,14 +239,8 @@ class Invocation {
     const std::size_t bytes = problem_.integer_bytes;
     buffer(Argument::ipiv).assign((before + count) * bytes, '\0');
     for (std::size_t i = 0; i < count; ++i) {
-      std::int64_t row = 0;
-      std::int32_t narrow = 0;
-      std::memcpy(bytes == sizeof row ? static_cast<void*>(&row) : &narrow,
-                  static_cast<const char*>(given.address) + i * bytes, bytes);
-      row = (bytes == sizeof row ? row : narrow) - rows_above();
-      narrow = static_cast<std::int32_t>(row);
-      std::memcpy(buffer(Argument::ipiv).data() + (before + i) * bytes,
-                  bytes == sizeof row ? static_cast<const void*>(&row) : &narrow, bytes);
+      const std::int64_t row = blas::integer_at(static_cast<const char*>(given.address) + i * bytes, bytes);
+      blas::put_integer(buffer(Argument::ipiv).data() + (before + i) * bytes, row - rows_above(), bytes);
     }
     word(Argument::ipiv) = buffer(Argument::ipiv).data();
   }
@@ -294,9 +289,7 @@ class Invocation {
   }
 
   std::int64_t read_integer(Argument argument) {
-    std::int64_t value = 0;
-    std::memcpy(&value, buffer(argument).data(), problem_.integer_bytes);
-    return problem_.integer_bytes == 4 ? static_cast<std::int32_t>(value) : value;
+    return blas::integer_at(buffer(argument).data(), problem_.integer_bytes);
   }
 
   std::int64_t info() { return read_integer(Argument::info); }

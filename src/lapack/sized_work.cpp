@@ -1,10 +1,10 @@
 #include "lapack/sized_work.h"
 
 #include <array>
-#include <cstring>
 #include <limits>
 #include <string_view>
 
+#include "blas/integer.h"
 #include "lapack/kinds.h"
 
 namespace blastoff::lapack {
@@ -44,17 +44,6 @@ constexpr auto positions_of = [] {
   return all;
 }();
 
-std::int64_t integer_at(const void* address, std::uint8_t bytes) {
-  if (bytes == sizeof(std::int64_t)) {
-    std::int64_t value;
-    std::memcpy(&value, address, sizeof value);
-    return value;
-  }
-  std::int32_t value;
-  std::memcpy(&value, address, sizeof value);
-  return value;
-}
-
 char letter_at(const void* address) {
   return static_cast<char>(*static_cast<const char*>(address) | 0x20);
 }
@@ -65,11 +54,11 @@ operation::Work sized_work(Routine routine, void* const* words, std::uint8_t int
   const Positions& at = positions_of[static_cast<std::size_t>(routine)];
   const KindRow& kind = row(row(routine).kind);
   for (const std::uint8_t position : at.work_sizes)
-    if (position != ArgumentList::absent && integer_at(words[position], integer_bytes) == -1) return unknown;
+    if (position != ArgumentList::absent && blas::integer_at(words[position], integer_bytes) == -1) return unknown;
   Problem problem{.routine = routine};
-  problem.m = integer_at(words[at.m], integer_bytes);
-  problem.n = integer_at(words[at.n], integer_bytes);
-  problem.k = at.k == ArgumentList::absent ? 1 : integer_at(words[at.k], integer_bytes);
+  problem.m = blas::integer_at(words[at.m], integer_bytes);
+  problem.n = blas::integer_at(words[at.n], integer_bytes);
+  problem.k = at.k == ArgumentList::absent ? 1 : blas::integer_at(words[at.k], integer_bytes);
   if (problem.m <= 0 || problem.n <= 0 || problem.k <= 0) return unknown;
   const auto read = [&](std::uint8_t position, std::string_view accepted, char& letter) {
     if (position == ArgumentList::absent) return true;

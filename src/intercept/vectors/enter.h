@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "abi/vector_routine.h"
+#include "blas/integer.h"
 #include "intercept/original.h"
 #include "intercept/vectors/dispatch.h"
 #include "platform/left_memory.h"
@@ -19,14 +20,7 @@ using abi::Style;
 using blas::VectorKind;
 
 inline std::int64_t read_size(const void* address, bool wide) {
-  if (wide) {
-    std::int64_t value;
-    std::memcpy(&value, address, sizeof value);
-    return value;
-  }
-  std::int32_t value;
-  std::memcpy(&value, address, sizeof value);
-  return value;
+  return blas::integer_at(address, wide ? 8 : 4);
 }
 
 /// The upper half of a register that holds 32 bits is undefined.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "blas/integer.h"
 #include "lapack/cholesky_series.h"
 
 namespace blastoff::lapack::check {
@@ -153,10 +154,7 @@ std::vector<std::int64_t> integers_of(const Problem& problem, const operation::H
   std::vector<std::int64_t> result(stored.bytes / problem.integer_bytes);
   for (std::size_t i = 0; i < result.size(); ++i) {
     const char* at = static_cast<const char*>(stored.address) + i * problem.integer_bytes;
-    std::int32_t narrow;
-    std::memcpy(&narrow, at, sizeof narrow);
-    result[i] = narrow;
-    if (problem.integer_bytes == sizeof(std::int64_t)) std::memcpy(&result[i], at, sizeof(std::int64_t));
+    result[i] = blas::integer_at(at, problem.integer_bytes);
   }
   return result;
 }

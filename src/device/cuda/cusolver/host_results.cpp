@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "blas/integer.h"
+
 namespace blastoff::device::cuda {
 namespace {
 
@@ -16,11 +18,7 @@ void write(std::span<std::byte> to, std::size_t index, Number value) {
 }
 
 void write_integer(std::span<std::byte> to, std::size_t index, std::int64_t value, std::size_t bytes) {
-  if (bytes == sizeof value) {
-    write(to, index, value);
-  } else {
-    write(to, index, static_cast<std::int32_t>(value));
-  }
+  blas::put_integer(to.data() + index * bytes, value, bytes);
 }
 
 template <class Real>
@@ -48,11 +46,7 @@ std::vector<std::int64_t> HostResults::given_integers(Argument argument) const {
   const std::span<const std::byte> bytes = given(argument);
   const std::size_t size = problem_.integer_bytes;
   std::vector<std::int64_t> values(bytes.size() / size);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::int32_t narrow = 0;
-    std::memcpy(size == sizeof narrow ? static_cast<void*>(&narrow) : &values[i], bytes.data() + i * size, size);
-    if (size == sizeof narrow) values[i] = narrow;
-  }
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = blas::integer_at(bytes.data() + i * size, size);
   return values;
 }
 
