@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "intercept/patch/assembly.h"
 #include "intercept/patch/patched_function.h"
 
 extern "C" {
@@ -12,33 +13,13 @@ extern "C" {
 static_assert(offsetof(blastoff::intercept::PatchedFunction, hook) == 0);
 
 #if defined(__x86_64__)
-asm(R"(
-    .pushsection .text
-    .balign 16
-    .hidden blastoff_hooks_entrance
-    .globl blastoff_hooks_entrance
-    .type blastoff_hooks_entrance, @function
-blastoff_hooks_entrance:
-    .cfi_startproc
-    endbr64
+BLASTOFF_HIDDEN_ASSEMBLY(blastoff_hooks_entrance, BLASTOFF_LANDING_PAD R"(
     movq blastoff_called@gottpoff(%rip), %r10
     movq %r11, %fs:(%r10)
-    jmp *(%r11)
-    .cfi_endproc
-    .size blastoff_hooks_entrance, . - blastoff_hooks_entrance
-    .popsection
-)");
+    jmp *(%r11))");
 #elif defined(__aarch64__)
 // A linker's veneer uses only x16 and x17 of the registers that a function may clobber. So does this code.
-asm(R"(
-    .pushsection .text
-    .balign 16
-    .hidden blastoff_hooks_entrance
-    .globl blastoff_hooks_entrance
-    .type blastoff_hooks_entrance, @function
-blastoff_hooks_entrance:
-    .cfi_startproc
-    hint #34
+BLASTOFF_HIDDEN_ASSEMBLY(blastoff_hooks_entrance, BLASTOFF_LANDING_PAD R"(
     adrp x16, :gottprel:blastoff_called
     ldr x16, [x16, :gottprel_lo12:blastoff_called]
     str x9, [sp, #-16]!
@@ -48,13 +29,7 @@ blastoff_hooks_entrance:
     ldr x9, [sp], #16
     .cfi_adjust_cfa_offset -16
     ldr x16, [x17]
-    br x16
-    .cfi_endproc
-    .size blastoff_hooks_entrance, . - blastoff_hooks_entrance
-    .popsection
-)");
-#else
-#error "unknown architecture: how does a hook learn which function was called?"
+    br x16)");
 #endif
 
 namespace blastoff::intercept::patch {
