@@ -26,6 +26,16 @@ class CudaTest : public DeviceTest {
     driver_ = *loaded;
   }
 
+  /// All operands are the same matrix.
+  void multiply_on(device::Queue& stream, const DeviceMemory& memory) {
+    const TestCall test(blas::Routine::dgemm, {}, 32, 32, 32, 1, 0);
+    blas::Call call = test.call();
+    for (auto& operand : call.operands())
+      operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory.address()));
+    ASSERT_OK(stream.execute(call, host_));
+    ASSERT_OK(stream.synchronize());
+  }
+
   /// Does everything with a device that a call does.
   void use_device() {
     const auto stream = queue();
@@ -34,15 +44,9 @@ class CudaTest : public DeviceTest {
     upload(*stream, memory.address(), pattern(1 << 20, 1));
     ASSERT_OK(stream->record(*point));
     ASSERT_OK(point->synchronize());
-    const TestCall test(blas::Routine::dgemm, {}, 32, 32, 32, 1, 0);
-    blas::Call call = test.call();
-    for (auto& operand : call.operands()) {
-      operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory.address()));
-    }
-    ASSERT_OK(stream->execute(call, host_));
-    ASSERT_OK(stream->synchronize());
+    multiply_on(*stream, memory);
     ASSERT_OK(device_->memory_info());
-    (void)device_->registered_by_program(&call);
+    (void)device_->registered_by_program(&driver_);
     (void)device_->allocate(device::MemoryClient::copies, std::size_t{1} << 60);
   }
 
@@ -66,13 +70,7 @@ TEST_P(CudaTest, AQueueTakesItsWorkspaceWithItsFirstOperation) {
     const DeviceMemory memory(*device_, 1 << 20);
     upload(*stream, memory.address(), pattern(1 << 20, 1));
     EXPECT_EQ(workspaces(), before) << "copies need none";
-    const TestCall test(blas::Routine::dgemm, {}, 32, 32, 32, 1, 0);
-    blas::Call call = test.call();
-    for (auto& operand : call.operands()) {
-      operand.address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory.address()));
-    }
-    ASSERT_OK(stream->execute(call, host_));
-    ASSERT_OK(stream->synchronize());
+    multiply_on(*stream, memory);
     EXPECT_GT(workspaces(), before);
   }
   EXPECT_EQ(workspaces(), before);

@@ -21,7 +21,6 @@ using platform::Span;
 using support::Flavour;
 using support::options_of;
 using support::Outcome;
-using support::Rig;
 using support::RigOptions;
 
 /// Doubles in their own mapping. The pages beside it keep the kernel from joining it to another mapping.
@@ -49,15 +48,12 @@ struct Place {
   std::int64_t rows, columns, leading_dimension;
 };
 
-class ResidencyBytes : public testing::TestWithParam<Flavour> {
+class ResidencyBytes : public support::FlavourTest {
  protected:
   void SetUp() override {
-    std::string reason;
     RigOptions options;
     options.budget = std::size_t{64} << 20;
-    rig_ = Rig::create(GetParam(), options, reason);
-    if (!rig_) GTEST_SKIP() << reason;
-    queues_ = rig_->queues();
+    start(options);
     for (std::int64_t i = 0; i < largest_; ++i) *identity_.at(static_cast<std::size_t>(i * largest_ + i)) = 1;
   }
 
@@ -145,8 +141,6 @@ class ResidencyBytes : public testing::TestWithParam<Flavour> {
 
   static constexpr std::int64_t largest_ = 200;
   const std::size_t page_ = platform::page_size();
-  std::unique_ptr<Rig> rig_;
-  device::CallQueues queues_;
   Arena identity_{largest_ * largest_ * sizeof(double)};
   Arena result_{largest_ * largest_ * sizeof(double)};
 };

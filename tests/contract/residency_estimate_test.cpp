@@ -10,21 +10,13 @@ namespace {
 using support::Case;
 using support::Edge;
 using support::Flavour;
-using support::Rig;
 using support::RigOptions;
 
 constexpr std::int64_t size = 512;
 constexpr std::uint64_t matrix_bytes = size * size * sizeof(double);
 
-class ResidencyEstimate : public testing::Test {
+class ResidencyEstimate : public support::RigTest {
  protected:
-  void start(const Flavour& flavour, const RigOptions& options = {}) {
-    std::string reason;
-    rig_ = Rig::create(flavour, options, reason);
-    if (!rig_) GTEST_SKIP() << reason;
-    queues_ = rig_->queues();
-  }
-
   operation::Estimate estimate(const Case& test) {
     const auto estimate = rig_->policy().estimate(test.call());
     EXPECT_TRUE(estimate);
@@ -45,9 +37,6 @@ class ResidencyEstimate : public testing::Test {
     EXPECT_EQ(found.missing, missing) << what;
     EXPECT_EQ(found.dirty, dirty) << what;
   }
-
-  std::unique_ptr<Rig> rig_;
-  device::CallQueues queues_;
 };
 
 #define START(...)    \

@@ -23,19 +23,29 @@ using platform::Span;
 using support::Flavour;
 using support::options_of;
 using support::Outcome;
-using support::Rig;
 using support::RigOptions;
 
 constexpr int private_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
-/// Maps pages between two inaccessible ones, which keep the kernel from joining the mapping to others.
-double* map(std::size_t bytes) {
-  constexpr std::size_t guard = std::size_t{64} << 10;
-  void* all = mmap(nullptr, bytes + 2 * guard, PROT_NONE, private_flags, -1, 0);
-  char* pages = static_cast<char*>(all) + guard;
-  if (all == MAP_FAILED || mprotect(pages, bytes, PROT_READ | PROT_WRITE) != 0) std::abort();
-  return reinterpret_cast<double*>(pages);
-}
+/// Doubles in pages between two inaccessible ones, which keep the kernel from joining the mapping to others. These
+/// stay, so that no later array has the same address.
+class Array {
+ public:
+  explicit Array(std::size_t bytes) : bytes_(bytes) {
+    constexpr std::size_t guard = std::size_t{64} << 10;
+    void* const all = mmap(nullptr, bytes + 2 * guard, PROT_NONE, private_flags, -1, 0);
+    pages_ = static_cast<char*>(all) + guard;
+    if (all == MAP_FAILED || mprotect(pages_, bytes, PROT_READ | PROT_WRITE) != 0) std::abort();
+  }
+  ~Array() { munmap(pages_, bytes_); }
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+  operator double*() const { return reinterpret_cast<double*>(pages_); }  // NOLINT: used as an array is
+
+ private:
+  const std::size_t bytes_;
+  char* pages_;
+};
 
 /// Replaces these pages by other memory without causing an event. Returns false if this system cannot do so.
 bool replace_without_a_notice(void* pages, std::size_t bytes) {
@@ -60,15 +70,8 @@ std::uint64_t bytes_of_page_tables() {
   return 0;
 }
 
-class ResidencyMemory : public testing::TestWithParam<Flavour> {
+class ResidencyMemory : public support::FlavourTest {
  protected:
-  void start(RigOptions options = {}) {
-    std::string reason;
-    rig_ = Rig::create(GetParam(), options, reason);
-    if (!rig_) GTEST_SKIP() << reason;
-    queues_ = rig_->queues();
-  }
-
   /// C = A * B + beta * C of matrices of order n.
   static blas::Call product(double* a, double* b, double* c, std::int64_t n, std::int64_t leading, double beta) {
     blas::Call call = options_of(Routine::dgemm, n, n, n, beta);
@@ -99,8 +102,6 @@ class ResidencyMemory : public testing::TestWithParam<Flavour> {
 
   static constexpr std::int64_t n_ = 60;
   static constexpr std::size_t bytes_ = 16 * 4096;  // whole pages for a matrix of order n_
-  std::unique_ptr<Rig> rig_;
-  device::CallQueues queues_;
 };
 
 #define START(...)    \
@@ -114,9 +115,7 @@ void fill(double* matrix, std::size_t bytes, double value) {
 TEST_P(ResidencyMemory, ColumnsFarApart) {
   START();
   constexpr std::int64_t n = 12, leading = 600064;
-  double* a = map(n * leading * sizeof(double));
-  double* b = map(bytes_);
-  double* c = map(n * leading * sizeof(double));
+  const Array a(n * leading * sizeof(double)), b(bytes_), c(n * leading * sizeof(double));
   fill(b, bytes_, 2);
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < n; ++i) a[i + j * leading] = static_cast<double>(i + j);
@@ -135,9 +134,6 @@ TEST_P(ResidencyMemory, ColumnsFarApart) {
     const Outcome outcome = run(tall);
     ASSERT_FALSE(outcome.error) << outcome.error->message;
   }
-  munmap(a, n * leading * sizeof(double));
-  munmap(b, bytes_);
-  munmap(c, n * leading * sizeof(double));
 }
 
 TEST_P(ResidencyMemory, VerificationOfColumnsFarApart) {
@@ -145,17 +141,12 @@ TEST_P(ResidencyMemory, VerificationOfColumnsFarApart) {
   options.verify = true;
   START(options);
   constexpr std::int64_t n = 12, leading = 600064;
-  double* a = map(n * leading * sizeof(double));
-  double* b = map(bytes_);
-  double* c = map(n * leading * sizeof(double));
+  const Array a(n * leading * sizeof(double)), b(bytes_), c(n * leading * sizeof(double));
   for (int round = 0; round < 3; ++round) {
     const Outcome outcome = run(product(a, b, c, n, leading, 1));
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     EXPECT_EQ(outcome.traffic.stale_pages, 0U);
   }
-  munmap(a, n * leading * sizeof(double));
-  munmap(b, bytes_);
-  munmap(c, n * leading * sizeof(double));
 }
 
 /// Maps a new file.
@@ -172,8 +163,7 @@ TEST_P(ResidencyMemory, AMatrixThatCannotBeWatchedLeavesTheOthersTheirMirrors) {
   constexpr std::size_t matrix = n_ * n_ * sizeof(double);
   for (const int flags : {MAP_SHARED, MAP_PRIVATE}) {
     double* a = map_file(bytes_, flags);
-    double* b = map(bytes_);
-    double* c = map(bytes_);
+    const Array b(bytes_), c(bytes_);
     fill(b, bytes_, 2);
     for (int round = 0; round < 6; ++round) {
       fill(a, bytes_, round + 1);
@@ -187,15 +177,12 @@ TEST_P(ResidencyMemory, AMatrixThatCannotBeWatchedLeavesTheOthersTheirMirrors) {
     fill(b, bytes_, 3);
     EXPECT_FALSE(run(product(a, b, c, n_, n_, 0)).error);
     munmap(a, bytes_);
-    munmap(b, bytes_);
-    munmap(c, bytes_);
   }
 }
 
 TEST_P(ResidencyMemory, AResultThatCannotBeWatchedIsWrittenAndReadAgain) {
   START();
-  double* a = map(bytes_);
-  double* b = map(bytes_);
+  const Array a(bytes_), b(bytes_);
   double* c = map_file(bytes_, MAP_SHARED);
   fill(a, bytes_, 1);
   fill(b, bytes_, 2);
@@ -204,8 +191,6 @@ TEST_P(ResidencyMemory, AResultThatCannotBeWatchedIsWrittenAndReadAgain) {
     c[round] += 5;
     ASSERT_FALSE(run(product(c, b, a, n_, n_, 0.5)).error);
   }
-  munmap(a, bytes_);
-  munmap(b, bytes_);
   munmap(c, bytes_);
 }
 
@@ -232,7 +217,7 @@ TEST_P(ResidencyMemory, StaticArraysStayOnTheDevice) {
     GTEST_SKIP() << "static data cannot be tracked in this way";
   static_assert(n_ * n_ <= static_elements);
   constexpr std::size_t matrix = n_ * n_ * sizeof(double);
-  double* const c = map(bytes_);
+  const Array c(bytes_);
   for (int round = 0; round < 6; ++round) {
     const Outcome outcome = run(product(initialised, zeroed, c, n_, n_, 0));
     ASSERT_FALSE(outcome.error) << outcome.error->message;
@@ -247,14 +232,14 @@ TEST_P(ResidencyMemory, StaticArraysStayOnTheDevice) {
   ASSERT_FALSE(run(product(initialised, zeroed, c, n_, n_, 0)).error);
   ASSERT_FALSE(run(product(c, initialised, zeroed, n_, n_, 1)).error) << "a result";
   ASSERT_FALSE(run(product(zeroed, initialised, c, n_, n_, 1)).error);
-  munmap(c, bytes_);
 }
 
 // Like a program's first static array, which begins in the last page of its initialised data.
 TEST_P(ResidencyMemory, AMatrixThatBeginsInAFileAndEndsInItsNeighboursPage) {
   START();
   constexpr std::size_t page = 4096;
-  char* const all = reinterpret_cast<char*>(map(4 * bytes_));
+  const Array memory(4 * bytes_);
+  char* const all = reinterpret_cast<char*>(static_cast<double*>(memory));
   const platform::Descriptor file(memfd_create("data", MFD_CLOEXEC));
   ASSERT_EQ(ftruncate(file.get(), page), 0);
   ASSERT_EQ(mmap(all, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file.get(), 0), all);
@@ -274,14 +259,11 @@ TEST_P(ResidencyMemory, AMatrixThatBeginsInAFileAndEndsInItsNeighboursPage) {
     ASSERT_FALSE(run(product(first, third, second, n_, n_, 0)).error);
     second[1] = round;
   }
-  munmap(all, 4 * bytes_);
 }
 
 TEST_P(ResidencyMemory, WhatIsReplacedByMemoryThatCannotBeWatchedIsCopied) {
   START();
-  double* a = map(bytes_);
-  double* b = map(bytes_);
-  double* c = map(bytes_);
+  const Array a(bytes_), b(bytes_), c(bytes_);
   fill(a, bytes_, 1);
   fill(b, bytes_, 2);
   for (int round = 0; round < 3; ++round) ASSERT_FALSE(run(product(a, b, c, n_, n_, 0)).error);
@@ -295,9 +277,6 @@ TEST_P(ResidencyMemory, WhatIsReplacedByMemoryThatCannotBeWatchedIsCopied) {
     a[round] = round;
     ASSERT_FALSE(run(product(a, b, c, n_, n_, 0)).error);
   }
-  munmap(a, bytes_);
-  munmap(b, bytes_);
-  munmap(c, bytes_);
 }
 
 /// policy.used_once() after the thread that locks pages has released the lock; before, it returns nothing.
@@ -314,19 +293,16 @@ std::optional<std::vector<std::uint64_t>> told_used_once(residency::Policy& poli
 TEST_P(ResidencyMemory, WhatAnEarlierRunUsedOnceIsCopiedAtItsFirstUse) {
   START();
   const auto bytes_of_second_use = [&] {
-    double *const a = map(bytes_), *const b = map(bytes_), *const c = map(bytes_);
+    const Array a(bytes_), b(bytes_), c(bytes_);
     fill(a, bytes_, 2);
     fill(b, bytes_, 3);
     run(product(a, b, c, n_, n_, 0));
     const auto bytes = run(product(a, b, c, n_, n_, 0)).traffic.bytes_to_device;
-    for (double* const matrix : {a, b, c}) munmap(matrix, bytes_);
     return bytes;
   };
   EXPECT_EQ(bytes_of_second_use(), 0U);
-  double *const a = map(bytes_), *const b = map(bytes_), *const c = map(bytes_);
-  run(product(a, b, c, n_, n_, 0));
-  for (double* const matrix : {a, b, c}) munmap(matrix, bytes_);
-  run(product(map(bytes_), map(bytes_), map(bytes_), n_, n_, 0));  // by its end, the events have been handled
+  run(product(Array(bytes_), Array(bytes_), Array(bytes_), n_, n_, 0));
+  run(product(Array(bytes_), Array(bytes_), Array(bytes_), n_, n_, 0));  // by its end, the events have been handled
   const auto used_once = told_used_once(rig_->policy());
   ASSERT_TRUE(used_once);
   EXPECT_EQ(used_once->size(), 2U) << "the result is no news";
@@ -341,11 +317,10 @@ TEST_P(ResidencyMemory, WhatIsUsedOnceTakesNoMirrorHoweverLargeItIs) {
   options.max_copied = 1;
   START(options);
   const auto use_once = [&] {
-    double *const a = map(bytes_), *const b = map(bytes_), *const c = map(bytes_);
+    const Array a(bytes_), b(bytes_), c(bytes_);
     fill(a, bytes_, 2);
     fill(b, bytes_, 3);
     ASSERT_FALSE(run(product(a, b, c, n_, n_, 0)).error);
-    for (double* const matrix : {a, b, c}) munmap(matrix, bytes_);
   };
   const auto held = [&] { return rig_->device().accountant().held(device::MemoryClient::mirrors).now; };
   use_once();
@@ -364,9 +339,7 @@ TEST_P(ResidencyMemory, WideGapsAreNotLookedAt) {
   START();
   constexpr std::int64_t leading = std::int64_t{16} << 20;  // 128 MiB
   constexpr std::size_t bytes = n_ * leading * sizeof(double);
-  double* a = map(bytes);
-  double* b = map(bytes_);
-  double* c = map(bytes_);
+  const Array a(bytes), b(bytes_), c(bytes_);
   for (std::int64_t j = 0; j < n_; ++j) a[j * leading] = 1;
   const std::uint64_t before = bytes_of_page_tables();
   blas::Call call = product(a, b, c, n_, n_, 0);
@@ -376,17 +349,12 @@ TEST_P(ResidencyMemory, WideGapsAreNotLookedAt) {
     ASSERT_FALSE(outcome.error) << outcome.error->message;
   }
   EXPECT_LT(bytes_of_page_tables(), before + (std::uint64_t{1} << 20));
-  munmap(a, bytes);
-  munmap(b, bytes_);
-  munmap(c, bytes_);
 }
 
 TEST_P(ResidencyMemory, WhatWasReplacedWithoutANoticeLosesItsPin) {
   START();
   if (!pins()) GTEST_SKIP() << "nothing is pinned here";
-  double* a = map(bytes_);
-  double* b = map(bytes_);
-  double* c = map(bytes_);
+  const Array a(bytes_), b(bytes_), c(bytes_);
   fill(a, bytes_, 1);
   fill(b, bytes_, 2);
   for (int round = 0; round < 4; ++round) ASSERT_FALSE(run(product(a, b, c, n_, n_, 0)).error);
@@ -396,9 +364,6 @@ TEST_P(ResidencyMemory, WhatWasReplacedWithoutANoticeLosesItsPin) {
     const Outcome outcome = run(product(a, b, c, n_, n_, round % 2));
     ASSERT_FALSE(outcome.error) << outcome.error->message;
   }
-  munmap(a, bytes_);
-  munmap(b, bytes_);
-  munmap(c, bytes_);
 }
 
 TEST_P(ResidencyMemory, WhatTheCpuRewritesIsReadThroughAPinAsLongAsItIsThere) {
@@ -406,9 +371,7 @@ TEST_P(ResidencyMemory, WhatTheCpuRewritesIsReadThroughAPinAsLongAsItIsThere) {
   if (!pins()) GTEST_SKIP() << "nothing is pinned here";
   constexpr std::int64_t n = 120;
   constexpr std::size_t bytes = 32 * 4096;
-  double* a = map(bytes);
-  double* b = map(bytes);
-  double* c = map(bytes);
+  const Array a(bytes), b(bytes), c(bytes);
   const auto rewrite_and_run = [&](int rounds) {
     for (int round = 0; round < rounds; ++round) {
       fill(a, bytes, round + 1);
@@ -423,9 +386,6 @@ TEST_P(ResidencyMemory, WhatTheCpuRewritesIsReadThroughAPinAsLongAsItIsThere) {
   EXPECT_GT(rig_->unseen_reads(), before);
   if (!replace_without_a_notice(a, bytes)) GTEST_SKIP() << "no System V shared memory here";
   rewrite_and_run(8);
-  munmap(a, bytes);
-  munmap(b, bytes);
-  munmap(c, bytes);
 }
 
 TEST_P(ResidencyMemory, WhatMadeRoomForOthersComesBackThroughAPin) {
@@ -435,7 +395,7 @@ TEST_P(ResidencyMemory, WhatMadeRoomForOthersComesBackThroughAPin) {
   START(options);
   if (!pins()) GTEST_SKIP() << "nothing is pinned here";
   constexpr std::size_t count = 6;
-  double* const memory = map((count + 2) * apart);
+  const Array memory((count + 2) * apart);
   const auto matrix = [&](std::size_t i) { return memory + i * (apart / sizeof(double)); };
   double* const b = matrix(count);
   double* const c = matrix(count + 1);
@@ -447,15 +407,12 @@ TEST_P(ResidencyMemory, WhatMadeRoomForOthersComesBackThroughAPin) {
       ASSERT_FALSE(run(product(matrix(i), b, c, n_, n_, 0)).error);
     }
   EXPECT_GT(rig_->unseen_reads(), 0U);
-  munmap(memory, (count + 2) * apart);
 }
 
 TEST_P(ResidencyMemory, PinsEndOnceNothingMayBePinned) {
   START();
   if (!pins()) GTEST_SKIP() << "nothing is pinned here";
-  double* a = map(bytes_);
-  double* b = map(bytes_);
-  double* c = map(bytes_);
+  const Array a(bytes_), b(bytes_), c(bytes_);
   fill(a, bytes_, 1);
   fill(b, bytes_, 2);
   const blas::Call call = product(a, b, c, n_, n_, 0);
@@ -480,9 +437,6 @@ TEST_P(ResidencyMemory, PinsEndOnceNothingMayBePinned) {
   for (int round = 0; round < 4; ++round) ASSERT_FALSE(run(product(a, b, c, n_, n_, round % 2)).error);
   EXPECT_EQ(rig_->unseen_writes(), before);
   EXPECT_EQ(rig_->pin_count(), 0U);
-  munmap(a, bytes_);
-  munmap(b, bytes_);
-  munmap(c, bytes_);
 }
 
 sigjmp_buf before_the_write;
@@ -493,9 +447,7 @@ void leave(int) {
 TEST_P(ResidencyMemory, NoDeviceWritesWhatTheProgramMayNot) {
   START();
   if (!pins()) GTEST_SKIP() << "nothing is pinned here";
-  double* a = map(bytes_);
-  double* b = map(bytes_);
-  double* c = map(bytes_);
+  const Array a(bytes_), b(bytes_), c(bytes_);
   fill(a, bytes_, 1);
   fill(b, bytes_, 2);
   const blas::Call call = product(a, b, c, n_, n_, 0);
@@ -503,7 +455,7 @@ TEST_P(ResidencyMemory, NoDeviceWritesWhatTheProgramMayNot) {
   const std::uint64_t before = rig_->unseen_writes();
   ASSERT_GT(before, 0U);
   fill(c, bytes_, 5);
-  ASSERT_EQ(mprotect(reinterpret_cast<char*>(c) + 4096, 4096, PROT_READ), 0);
+  ASSERT_EQ(mprotect(c + 4096 / sizeof(double), 4096, PROT_READ), 0);
   {
     auto lease = rig_->policy().begin(call, queues_);
     ASSERT_TRUE(lease) << lease.error().message;
@@ -529,9 +481,6 @@ TEST_P(ResidencyMemory, NoDeviceWritesWhatTheProgramMayNot) {
     ASSERT_TRUE((*lease)->finish());
   }
   EXPECT_FALSE(run(call).error);
-  munmap(a, bytes_);
-  munmap(b, bytes_);
-  munmap(c, bytes_);
 }
 
 class RegisteredMemory : public ResidencyMemory {
@@ -558,9 +507,7 @@ TEST_P(RegisteredMemory, AnywhereInAnOperandIsCopied) {
   if (testing::Test::IsSkipped()) return;
   constexpr std::int64_t n = 1100;  // so large that not all of it is examined while the lock is held
   constexpr std::size_t bytes = (n * n * sizeof(double) + 8191) / 4096 * 4096;
-  double* a = map(bytes);
-  double* b = map(bytes);
-  double* c = map(bytes);
+  const Array a(bytes), b(bytes), c(bytes);
   blas::Call call = options_of(Routine::dgemm, n, 2, n, 0);
   const std::array<void*, 3> addresses{a, b, c};
   const std::array<std::int64_t, 3> leading_dimensions{n, n, n};
@@ -581,9 +528,6 @@ TEST_P(RegisteredMemory, AnywhereInAnOperandIsCopied) {
   const int before = registrations_->questions;
   EXPECT_FALSE(refused());
   EXPECT_LE(registrations_->questions - before, 8);
-  munmap(a, bytes);
-  munmap(b, bytes);
-  munmap(c, bytes);
 }
 
 std::string name_of(const testing::TestParamInfo<Flavour>& info) {

@@ -18,20 +18,12 @@ using support::Edge;
 using support::Flavour;
 using support::options_of;
 using support::Outcome;
-using support::Rig;
 using support::RigOptions;
 using support::run_call;
 
-class ResidencyPolicy : public testing::TestWithParam<Flavour> {
+class ResidencyPolicy : public support::FlavourTest {
  protected:
-  /// Skips the test if this machine does not have the device or the tracking.
-  void start(const RigOptions& options = {}) {
-    std::string reason;
-    rig_ = Rig::create(GetParam(), options, reason);
-    if (!rig_) GTEST_SKIP() << reason;
-    queues_ = rig_->queues();
-  }
-  bool first_use() const { return GetParam().policy == "first-use" || GetParam().stays(); }
+  bool first_use() const { return GetParam().mirrors(); }
   bool in_place() const { return GetParam().in_place(); }
 
   Outcome run(const blas::Call& call) { return run_call(rig_->policy(), queues_, call); }
@@ -41,9 +33,6 @@ class ResidencyPolicy : public testing::TestWithParam<Flavour> {
     ASSERT_FALSE(outcome.error) << what << ": " << outcome.error->message;
     test.expect_right(what);
   }
-
-  std::unique_ptr<Rig> rig_;
-  device::CallQueues queues_;
 };
 
 /// For tests of copies to and from the device.

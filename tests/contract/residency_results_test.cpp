@@ -90,15 +90,8 @@ class Matrices {
   GuardedPages pages_;
 };
 
-class ResidencyResults : public testing::TestWithParam<Flavour> {
+class ResidencyResults : public support::FlavourTest {
  protected:
-  void start(const RigOptions& options = {}) {
-    std::string reason;
-    rig_ = Rig::create(GetParam(), options, reason);
-    if (!rig_) GTEST_SKIP() << reason;
-    queues_ = rig_->queues();
-  }
-
   Outcome run(const Operation& operation) { return support::run_operation(rig_->policy(), queues_, operation, host); }
 
   void run_and_check(Matrices& matrices, const Operation& operation, const std::string& what) {
@@ -108,8 +101,6 @@ class ResidencyResults : public testing::TestWithParam<Flavour> {
     EXPECT_EQ(matrices.bytes(), expected) << what;
   }
 
-  std::unique_ptr<Rig> rig_;
-  device::CallQueues queues_;
   Outcome outcome_;
 };
 

@@ -400,19 +400,24 @@ class HeldCalls : public RunningCalls {
     EXPECT_TRUE(gone_on);
     if (!gone_on) held_.let_go();
   }
+  /// The second of two calls, which reads the result of the first, is held by the device.
+  void hold_second() {
+    a_.fill(1);
+    b_.fill(2);
+    EXPECT_TRUE(multiply(a_, b_, c_, 0));
+    held_.hold_next();
+    EXPECT_TRUE(multiply(c_, b_, d_, 0));
+    held_.wait_until_held();
+  }
+
+  Matrix a_, b_, c_, d_;
 };
 
 TEST_P(HeldCalls, DelayNobodyWhoReadsOtherResults) {
   START();
-  Matrix a, b, c, d;
-  a.fill(1);
-  b.fill(2);
-  EXPECT_TRUE(multiply(a, b, c, 0));
-  held_.hold_next();
-  EXPECT_TRUE(multiply(c, b, d, 0));
-  held_.wait_until_held();
-  expect_to_go_on([&] { EXPECT_TRUE(c.right()); });
-  auto reader = std::async(std::launch::async, [&] { return d.right(); });
+  hold_second();
+  expect_to_go_on([&] { EXPECT_TRUE(c_.right()); });
+  auto reader = std::async(std::launch::async, [&] { return d_.right(); });
   EXPECT_EQ(reader.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   held_.let_go();
   EXPECT_TRUE(reader.get());
@@ -422,16 +427,10 @@ TEST_P(HeldCalls, DelayNobodyWhoReadsOtherResults) {
 // before that.
 TEST_P(HeldCalls, DelayNobodyWhoFreesTheirOperands) {
   START();
-  Matrix a, b, c, d;
-  a.fill(1);
-  b.fill(2);
-  EXPECT_TRUE(multiply(a, b, c, 0));
-  held_.hold_next();
-  EXPECT_TRUE(multiply(c, b, d, 0));
-  held_.wait_until_held();
-  expect_to_go_on([&] { c.allocate(); });
+  hold_second();
+  expect_to_go_on([&] { c_.allocate(); });
   held_.let_go();
-  EXPECT_TRUE(d.right());
+  EXPECT_TRUE(d_.right());
 }
 
 // Another call that has begun by then need not follow it.

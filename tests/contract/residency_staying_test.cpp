@@ -16,20 +16,16 @@ using support::Case;
 using support::Edge;
 using support::Flavour;
 using support::options_of;
-using support::Rig;
 using support::RigOptions;
 using support::run_call;
 
-class StayingResults : public testing::Test {
+class StayingResults : public support::RigTest {
  protected:
   void SetUp() override {
     RigOptions options;
     options.results = residency::Results::automatic;
     options.slot_bytes = std::size_t{1} << 20;
-    std::string reason;
-    rig_ = Rig::create(Flavour{"stay", "simulated"}, options, reason);
-    if (!rig_) GTEST_SKIP() << reason;
-    queues_ = rig_->queues();
+    start(Flavour{"stay", "simulated"}, options);
   }
   static blas::Call product(double beta) { return options_of(Routine::dgemm, 1500, 1500, 4, beta); }
   /// Makes the call. Returns the bytes of its result that stayed.
@@ -38,9 +34,6 @@ class StayingResults : public testing::Test {
   static std::uint64_t most(const Case& test) {
     return test.call().result().payload_bytes() - 2 * platform::page_size();
   }
-
-  std::unique_ptr<Rig> rig_;
-  device::CallQueues queues_;
 };
 
 // A large result that the program does not look at stays from its second use on, and goes home when it has been looked

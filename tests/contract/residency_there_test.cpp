@@ -22,17 +22,14 @@ using residency::PartThere;
 using support::Case;
 using support::Edge;
 using support::Flavour;
-using support::Rig;
 
 constexpr std::int64_t order = 600;
 
-class VectorsThere : public testing::TestWithParam<Flavour> {
+class VectorsThere : public support::FlavourTest {
  protected:
   void SetUp() override {
-    std::string reason;
-    rig_ = Rig::create(GetParam(), {}, reason);
-    if (!rig_) GTEST_SKIP() << reason;
-    queues_ = rig_->queues();
+    start();
+    if (!rig_) return;
     // Twice: from the second time on, the first and the last page stay, too.
     for (int call = 0; call < 2; ++call) {
       reference::compute(twin_.call());
@@ -95,8 +92,6 @@ class VectorsThere : public testing::TestWithParam<Flavour> {
   Case twin_{options(), 0, Edge::first_element};
   bool reversed_ = false;
   const reference::VectorHost host_;
-  std::unique_ptr<Rig> rig_;
-  device::CallQueues queues_;
 };
 
 TEST_P(VectorsThere, AreChangedWithoutComingHome) {

@@ -14,7 +14,6 @@ namespace {
 using support::Flavour;
 using support::GuardedPages;
 using support::Outcome;
-using support::Rig;
 
 constexpr std::int64_t order = 200;
 constexpr std::uint64_t matrix_bytes = order * order * sizeof(double);
@@ -26,13 +25,10 @@ struct Vector {
   bool reversed = false;
 };
 
-class ResidencyVectors : public testing::TestWithParam<Flavour> {
+class ResidencyVectors : public support::FlavourTest {
  protected:
   void SetUp() override {
-    std::string reason;
-    rig_ = Rig::create(GetParam(), {}, reason);
-    if (!rig_) GTEST_SKIP() << reason;
-    queues_ = rig_->queues();
+    start();
     for (std::size_t i = 0; i < memory_.bytes() / sizeof(double); ++i) at(static_cast<std::int64_t>(i)) = integer();
   }
 
@@ -87,12 +83,10 @@ class ResidencyVectors : public testing::TestWithParam<Flavour> {
     return call;
   }
 
-  bool mirrors() const { return (GetParam().policy == "first-use" || GetParam().stays()); }
+  bool mirrors() const { return GetParam().mirrors(); }
 
   std::mt19937 engine_{1};
   GuardedPages memory_{4 * matrix_bytes};
-  std::unique_ptr<Rig> rig_;
-  device::CallQueues queues_;
 };
 
 TEST_P(ResidencyVectors, AreNewInEveryCallWhileTheirMatrixStays) {

@@ -38,6 +38,7 @@ struct Flavour {
 
   bool soft_dirty() const { return tracker == tracking::TrackerKind::soft_dirty; }
   bool stays() const { return policy == "stay"; }
+  bool mirrors() const { return policy == "first-use" || stays(); }
   /// Whether the device works on the program's own memory; a simulated device then has the coherent form.
   bool in_place() const { return policy == "moves" || policy == "coherent"; }
 };
@@ -264,5 +265,25 @@ inline Outcome run_series(residency::Policy& policy, device::CallQueues& queues,
   const std::vector<operation::Operation> series(calls.begin(), calls.end());
   return run_lease(policy.begin_series(series, queues, {}), queues, host);
 }
+
+/// A test with one rig.
+class RigTest : public testing::Test {
+ protected:
+  /// Skips the test if this machine does not have the device or the tracking.
+  void start(const Flavour& flavour, const RigOptions& options = {}) {
+    std::string reason;
+    rig_ = Rig::create(flavour, options, reason);
+    if (!rig_) GTEST_SKIP() << reason;
+    queues_ = rig_->queues();
+  }
+
+  std::unique_ptr<Rig> rig_;
+  device::CallQueues queues_;
+};
+
+class FlavourTest : public RigTest, public testing::WithParamInterface<Flavour> {
+ protected:
+  void start(const RigOptions& options = {}) { RigTest::start(GetParam(), options); }
+};
 
 }  // namespace blastoff::support

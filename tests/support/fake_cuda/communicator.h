@@ -5,12 +5,10 @@
 #include <atomic>
 #include <complex>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include "blas/types.h"
@@ -58,19 +56,6 @@ struct NcclCommunicator {
 }  // namespace blastoff::device::cuda::api
 
 namespace blastoff::fake_cuda {
-
-inline const Services& driver() {
-  static const auto* const services = [] {
-    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    return reinterpret_cast<decltype(&fake_cuda_services)>(dlsym(library, "fake_cuda_services"))();
-  }();
-  return *services;
-}
-
-inline int wanted(const char* variable, int otherwise) {
-  const char* const text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
 
 /// FAKE_TEAM_FAILS=RANK: on this rank, a library refuses each call that all make together.
 inline bool fails(const device::cuda::api::NcclCommunicator& communicator) {

@@ -9,17 +9,19 @@
 #include <type_traits>
 #include <utility>
 
-#include <dlfcn.h>
-
-#include "blas/call.h"
 #include "blas/vector_call.h"
-#include "device/cuda/cublas/api.h"
+#include "fake_cuda/blas.h"
 #include "fake_cuda/gpu.h"
 #include "reference_blas.h"
 #include "reference_vectors.h"
 
 using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuBLAS's own words
 namespace blas = blastoff::blas;
+namespace fake = blastoff::fake_cuda;
+using fake::coefficient;
+using fake::driver;
+using fake::find_routine;
+using fake::transpose;
 
 namespace blastoff::device::cuda::api {
 struct CublasHandle {
@@ -32,33 +34,6 @@ namespace {
 
 constexpr cublasStatus not_initialized = 1;
 constexpr cublasStatus invalid_value = 7;
-
-const blastoff::fake_cuda::Services& driver() {
-  static const auto* const services = [] {
-    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    return reinterpret_cast<decltype(&fake_cuda_services)>(dlsym(library, "fake_cuda_services"))();
-  }();
-  return *services;
-}
-
-blas::Routine find_routine(blas::Kind kind, blas::Scalar scalar) {
-  std::size_t index = 0;
-  while (blas::routines()[index].kind != kind || blas::routines()[index].scalar != scalar) ++index;
-  return static_cast<blas::Routine>(index);
-}
-
-blas::Coefficient coefficient(const void* address, blas::Scalar scalar, bool real) {
-  const bool single = scalar == blas::Scalar::s || scalar == blas::Scalar::c;
-  const auto part = [&](int i) {
-    return single ? static_cast<double>(static_cast<const float*>(address)[i]) : static_cast<const double*>(address)[i];
-  };
-  return real || !blas::is_complex(scalar) ? blas::Coefficient(part(0)) : blas::Coefficient(part(0), part(1));
-}
-
-blas::Transpose transpose(int operation) {
-  if (operation == operation_none) return blas::Transpose::none;
-  return operation == operation_transpose ? blas::Transpose::transpose : blas::Transpose::conjugate;
-}
 
 struct Matrix {
   const void* address;
@@ -84,7 +59,7 @@ cublasStatus queue(cublasHandle handle, blas::Call call, std::initializer_list<M
   driver().post(handle->stream, [call] {
     for (const auto& operand : call.operands()) {
       if (!driver().is_usable(operand.address, operand.span_bytes())) {
-        driver().fail(blastoff::fake_cuda::error_illegal_address);
+        driver().fail(fake::error_illegal_address);
         return;
       }
     }
@@ -177,7 +152,7 @@ cublasStatus solves(blas::Scalar scalar, cublasHandle handle, int side, int fill
         usable = usable && driver().is_usable(operand.address, operand.span_bytes());
       if (usable) blastoff::reference::compute(call);
     }
-    if (!usable) driver().fail(blastoff::fake_cuda::error_illegal_address);
+    if (!usable) driver().fail(fake::error_illegal_address);
   });
   return blas_success;
 }
@@ -207,7 +182,7 @@ cublasStatus queue_vectors(blas::VectorKind kind, blas::Scalar scalar, blas::Sca
     for (const blas::Vector& vector : call.vectors()) {
       const auto elements = static_cast<std::size_t>((call.n - 1) * std::abs(vector.increment) + 1);
       if (driver().is_usable(vector.address, elements * blas::element_size(call.row().scalar))) continue;
-      driver().fail(blastoff::fake_cuda::error_illegal_address);
+      driver().fail(fake::error_illegal_address);
       return;
     }
     blastoff::reference::compute(call);
@@ -255,7 +230,7 @@ cublasStatus copy_packed(blas::Scalar scalar, cublasHandle handle, int fill, int
         driver().is_usable(task.to, task.packs ? packed_bytes : matrix_bytes)) {
       copy(task);
     } else {
-      driver().fail(blastoff::fake_cuda::error_illegal_address);
+      driver().fail(fake::error_illegal_address);
     }
   });
   return blas_success;

@@ -3,13 +3,16 @@
 #include <span>
 #include <vector>
 
-#include "blas/call.h"
+#include "fake_cuda/blas.h"
 #include "fake_cuda/communicator.h"
 #include "reference_blas.h"
 
 using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuBLASMp's own words
 namespace blas = blastoff::blas;
 namespace fake = blastoff::fake_cuda;
+using fake::coefficient;
+using fake::find_routine;
+using fake::transpose;
 
 namespace blastoff::device::cuda::api {
 struct BlasMpHandle {
@@ -22,25 +25,6 @@ struct BlasMpMatrix : fake_cuda::DistributedMatrix {};
 namespace {
 
 constexpr cublasMpStatus invalid_value = 3;
-
-blas::Routine find_routine(blas::Kind kind, blas::Scalar scalar) {
-  std::size_t index = 0;
-  while (blas::routines()[index].kind != kind || blas::routines()[index].scalar != scalar) ++index;
-  return static_cast<blas::Routine>(index);
-}
-
-blas::Coefficient coefficient(const void* address, blas::Scalar scalar) {
-  const bool single = scalar == blas::Scalar::s || scalar == blas::Scalar::c;
-  const auto part = [&](int i) {
-    return single ? static_cast<double>(static_cast<const float*>(address)[i]) : static_cast<const double*>(address)[i];
-  };
-  return blas::is_complex(scalar) ? blas::Coefficient(part(0), part(1)) : blas::Coefficient(part(0));
-}
-
-blas::Transpose transpose(int operation) {
-  if (operation == operation_none) return blas::Transpose::none;
-  return operation == operation_transpose ? blas::Transpose::transpose : blas::Transpose::conjugate;
-}
 
 blas::Call make_call(blas::Kind kind, blasMpMatrix a, Size m, Size n, Size k, const void* alpha, const void* beta) {
   const blas::Scalar scalar = fake::scalar_of(a->type);

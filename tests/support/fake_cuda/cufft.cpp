@@ -13,14 +13,14 @@
 #include <mutex>
 #include <thread>
 
-#include <dlfcn.h>
-
 #include "device/cuda/cufft/api.h"
 #include "fake_cuda/gpu.h"
 #include "naive_transform.h"
 
 using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuFFT's own words
+namespace fake = blastoff::fake_cuda;
 namespace fft = blastoff::fft;
+using fake::driver;
 
 namespace {
 
@@ -44,14 +44,6 @@ struct Plan {
 
 std::mutex mutex;
 std::map<cufftPlan, Plan> plans;
-
-const blastoff::fake_cuda::Services& driver() {
-  static const auto* const services = [] {
-    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    return reinterpret_cast<decltype(&fake_cuda_services)>(dlsym(library, "fake_cuda_services"))();
-  }();
-  return *services;
-}
 
 /// The distance from the first element to the last, of the input or the output.
 std::int64_t extent(const fft::Transform& transform, bool output) {
@@ -114,7 +106,7 @@ cufftStatus execute(cufftPlan handle, int type, void* in, void* out, int directi
     };
     if (!usable(in, plan.in_elements, plan.transform.in_element_bytes()) ||
         !usable(out, plan.out_elements, plan.transform.out_element_bytes()))
-      return driver().fail(blastoff::fake_cuda::error_illegal_address);
+      return driver().fail(fake::error_illegal_address);
     blastoff::test::naive_transform(plan.transform, in, out);
     if (plan.transform.real_output() && in != out) spoil(plan.transform, false, in);
     if (*plan.tables != Tables::there) spoil(plan.transform, true, out);
@@ -161,7 +153,7 @@ cufftStatus cufftSetAutoAllocation(cufftPlan handle, int automatic) {
 cufftStatus cufftMakePlanMany64(cufftPlan handle, int rank, FftSize* lengths, FftSize* in_embedding, FftSize in_stride,
                                 FftSize in_distance, FftSize* out_embedding, FftSize out_stride, FftSize out_distance,
                                 int type, FftSize batch, std::size_t* bytes) {
-  if (const char* const wanted = std::getenv("FAKE_FFT_STATUS")) return std::atoi(wanted);
+  if (const int status = fake::wanted("FAKE_FFT_STATUS"); status != fft_success) return status;
   fft::Transform transform;
   if (rank < 1 || rank > 3) return fft_invalid_size;
   if (!set_kind(transform.request, type)) return fft_invalid_type;

@@ -12,14 +12,19 @@
 #include <utility>
 #include <vector>
 
-#include <dlfcn.h>
-
 #include "blas/types.h"
 #include "device/cuda/cusolver/api.h"
+#include "fake_cuda/cholesky.h"
 #include "fake_cuda/gpu.h"
 
 using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuSOLVER's own words
 namespace blas = blastoff::blas;
+namespace fake = blastoff::fake_cuda;
+using fake::conjugate;
+using fake::driver;
+using fake::factor_cholesky;
+using fake::View;
+using fake::wanted;
 
 namespace blastoff::device::cuda::api {
 struct CusolverHandle {
@@ -31,55 +36,6 @@ struct CusolverParams {};
 namespace {
 
 constexpr cusolverStatus not_initialized = 1;
-
-const blastoff::fake_cuda::Services& driver() {
-  static const auto* const services = [] {
-    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    return reinterpret_cast<decltype(&fake_cuda_services)>(dlsym(library, "fake_cuda_services"))();
-  }();
-  return *services;
-}
-
-int wanted(const char* variable) {
-  const char* const text = std::getenv(variable);
-  return text == nullptr ? 0 : std::atoi(text);
-}
-
-double conjugate(double value) {
-  return value;
-}
-float conjugate(float value) {
-  return value;
-}
-template <class Real>
-std::complex<Real> conjugate(std::complex<Real> value) {
-  return std::conj(value);
-}
-
-template <class T>
-struct View {
-  T* first;
-  Size stride;
-  T& operator()(Size i, Size j) const { return first[i + j * stride]; }
-};
-
-/// Computes L in a lower triangle, or U = L^H in an upper one. Returns the number of the first pivot that is not
-/// positive.
-template <class T>
-int factor_cholesky(View<T> a, Size n, bool upper) {
-  const auto element = [&](Size i, Size j) -> T& { return upper ? a(j, i) : a(i, j); };
-  const auto value = [&](Size i, Size j) { return upper ? conjugate(a(j, i)) : a(i, j); };
-  for (Size j = 0; j < n; ++j) {
-    for (Size i = j; i < n; ++i) {
-      T sum = value(i, j);
-      for (Size k = 0; k < j; ++k) sum -= value(i, k) * conjugate(value(j, k));
-      if (i == j && !(std::real(sum) > 0)) return static_cast<int>(j + 1);
-      const T result = i == j ? std::sqrt(sum) : sum / value(j, j);
-      element(i, j) = upper ? conjugate(result) : result;
-    }
-  }
-  return 0;
-}
 
 /// Solves with a triangle that is given by a function of the indices.
 template <class T, class Element>

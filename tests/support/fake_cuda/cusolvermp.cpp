@@ -1,11 +1,11 @@
 // A libcusolverMp.so.0 for the fake GPU: Cholesky's factorization, on one process.
 #include <array>
-#include <cmath>
 #include <complex>
 #include <span>
 #include <vector>
 
-#include "blas/call.h"
+#include "fake_cuda/blas.h"
+#include "fake_cuda/cholesky.h"
 #include "fake_cuda/communicator.h"
 #include "reference_blas.h"
 
@@ -23,51 +23,24 @@ struct SolverMpMatrix : fake_cuda::DistributedMatrix {};
 
 namespace {
 
-double conjugate(double value) {
-  return value;
-}
-float conjugate(float value) {
-  return value;
-}
-template <class Real>
-std::complex<Real> conjugate(std::complex<Real> value) {
-  return std::conj(value);
-}
-
-/// Column by column. Returns the number of the first pivot that is not positive.
-template <class T>
-int factor(T* a, Size n, bool upper) {
-  const auto stored = [&](Size i, Size j) -> T& { return upper ? a[j + i * n] : a[i + j * n]; };
-  const auto value = [&](Size i, Size j) { return upper ? conjugate(stored(i, j)) : stored(i, j); };
-  for (Size j = 0; j < n; ++j) {
-    for (Size i = j; i < n; ++i) {
-      T sum = value(i, j);
-      for (Size k = 0; k < j; ++k) sum -= value(i, k) * conjugate(value(j, k));
-      if (i == j && !(std::real(sum) > 0)) return static_cast<int>(j + 1);
-      const T result = i == j ? T(std::sqrt(std::real(sum))) : sum / value(j, j);
-      stored(i, j) = upper ? conjugate(result) : result;
-    }
-  }
-  return 0;
-}
-
 int factor(const fake::Share& a, bool upper) {
   const Size n = a.matrix.n;
   switch (fake::scalar_of(a.matrix.type)) {
-    case blas::Scalar::s: return factor(reinterpret_cast<float*>(a.whole), n, upper);
-    case blas::Scalar::d: return factor(reinterpret_cast<double*>(a.whole), n, upper);
-    case blas::Scalar::c: return factor(reinterpret_cast<std::complex<float>*>(a.whole), n, upper);
-    case blas::Scalar::z: return factor(reinterpret_cast<std::complex<double>*>(a.whole), n, upper);
+    case blas::Scalar::s: return fake::factor_cholesky<float>({reinterpret_cast<float*>(a.whole), n}, n, upper);
+    case blas::Scalar::d: return fake::factor_cholesky<double>({reinterpret_cast<double*>(a.whole), n}, n, upper);
+    case blas::Scalar::c:
+      return fake::factor_cholesky<std::complex<float>>({reinterpret_cast<std::complex<float>*>(a.whole), n}, n, upper);
+    case blas::Scalar::z:
+      return fake::factor_cholesky<std::complex<double>>({reinterpret_cast<std::complex<double>*>(a.whole), n}, n,
+                                                         upper);
   }
   return 0;
 }
 
 void solve_triangle(std::span<const fake::Share> wholes, bool upper, bool adjoint) {
   const blas::Scalar scalar = fake::scalar_of(wholes[0].matrix.type);
-  std::size_t routine = 0;
-  while (blas::routines()[routine].kind != blas::Kind::trsm || blas::routines()[routine].scalar != scalar) ++routine;
   blas::Call call;
-  call.routine = static_cast<blas::Routine>(routine);
+  call.routine = fake::find_routine(blas::Kind::trsm, scalar);
   call.m = call.k = wholes[1].matrix.m;
   call.n = wholes[1].matrix.n;
   call.alpha = 1;

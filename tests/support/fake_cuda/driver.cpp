@@ -33,6 +33,7 @@ using blastoff::fake_cuda::error_invalid_context;
 using blastoff::fake_cuda::error_invalid_value;
 using blastoff::fake_cuda::Gpu;
 using blastoff::fake_cuda::Services;
+using blastoff::fake_cuda::wanted;
 
 namespace blastoff::device::cuda::api {
 struct ContextHandle {
@@ -118,20 +119,17 @@ bool may_use(CUdeviceptr address, std::size_t bytes) {
 
 /// FAKE_GPU_COUNT: the number of GPUs, which share their memory.
 int number_of_gpus() {
-  const char* const count = std::getenv("FAKE_GPU_COUNT");
-  return count == nullptr ? 1 : std::atoi(count);
+  return wanted("FAKE_GPU_COUNT", 1);
 }
 
 /// FAKE_GPU_MULTIPROCESSORS: their number; 0 without it, so that nobody knows the GPU's peak.
 int multiprocessors() {
-  const char* const count = std::getenv("FAKE_GPU_MULTIPROCESSORS");
-  return count == nullptr ? 0 : std::atoi(count);
+  return wanted("FAKE_GPU_MULTIPROCESSORS");
 }
 
 /// FAKE_GPU_INIT_MS, FAKE_GPU_CONTEXT_MS: the time that the start of the driver takes, and the creation of a context.
 void take_time(const char* variable) {
-  if (const char* const milliseconds = std::getenv(variable))
-    std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(milliseconds)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(wanted(variable)));
 }
 
 /// FAKE_GPU_OPENINGS=FILE: a plus is appended to the file when the driver begins to start in a process, and a minus
@@ -454,8 +452,7 @@ CUresult cuInit(unsigned) {
   return success;
 }
 CUresult cuDriverGetVersion(int* version) {
-  const char* const version_text = std::getenv("FAKE_GPU_CUDA");  // 12000: too old for libcublas.so.13
-  *version = version_text == nullptr ? 13000 : std::atoi(version_text);
+  *version = wanted("FAKE_GPU_CUDA", 13000);  // 12000: too old for libcublas.so.13
   return success;
 }
 CUresult cuGetErrorName(CUresult error, const char** name) {

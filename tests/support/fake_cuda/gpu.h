@@ -1,12 +1,15 @@
-// The state of the fake GPU, and the functions of its driver that its cuBLAS needs.
+// The state of the fake GPU, and the functions of its driver that its libraries use.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+
+#include <dlfcn.h>
 
 #include "device/cuda/api.h"
 #include "device/simulated/memory.h"
@@ -57,7 +60,7 @@ class Gpu {
   std::map<std::uintptr_t, std::size_t> registrations_;
 };
 
-/// The functions that the fake cuBLAS takes from the fake driver.
+/// The functions that the fake libraries take from the fake driver.
 struct Services {
   bool (*context_is_current)();
   bool (*is_device_memory)(const void* address, std::size_t bytes);
@@ -69,3 +72,21 @@ struct Services {
 }  // namespace blastoff::fake_cuda
 
 extern "C" const blastoff::fake_cuda::Services* fake_cuda_services();
+
+namespace blastoff::fake_cuda {
+
+inline const Services& driver() {
+  static const auto* const services = [] {
+    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    return reinterpret_cast<decltype(&fake_cuda_services)>(dlsym(library, "fake_cuda_services"))();
+  }();
+  return *services;
+}
+
+/// The number that a test has set.
+inline int wanted(const char* variable, int otherwise = 0) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+}  // namespace blastoff::fake_cuda
