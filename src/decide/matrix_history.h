@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "decide/backoff.h"
 #include "decide/decider.h"
 #include "decide/link_rate.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
+#include "platform/backoff.h"
 
 namespace blastoff::decide {
 
@@ -76,7 +76,7 @@ class MatrixHistory {
     std::atomic<float> cpu_rate{0};        ///< bytes of matrices per second on the CPU, a moving average
     std::atomic<float> ratio{0};           ///< the device's time divided by the CPU's, a moving average
     std::atomic<std::uint32_t> trials{0};  ///< number since the last comparison
-    Backoff backoff;
+    platform::Backoff backoff;
     void learn_cpu(double bytes, double seconds);
     void learn_device(double bytes, double seconds);
   };

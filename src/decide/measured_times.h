@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "decide/backoff.h"
 #include "decide/decider.h"
 #include "decide/link_rate.h"
 #include "decide/recalled_rates.h"
 #include "operation/operation.h"
+#include "platform/backoff.h"
 
 namespace blastoff::decide {
 
@@ -51,7 +51,7 @@ class MeasuredTimes {
     std::atomic<int> cpu_calls{0};
     std::atomic<int> device_calls{0};  ///< in this trial
     std::atomic<int> trial{device_trial};
-    Backoff backoff;
+    platform::Backoff backoff;
     std::atomic<double> cpu_seconds{0};  ///< the shortest
     std::atomic<double> flops{0};        ///< of one execution
     /// On the CPU, if nothing disturbed it and no device was open beside it: their sum without the first one.

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "decide/backoff.h"
+#include "platform/backoff.h"
 
 namespace blastoff::decide {
 
@@ -22,7 +22,7 @@ class Reuse {
   static constexpr int first_trial = 8;
   static constexpr int later_trial = 2;
 
-  Backoff backoff_;
+  platform::Backoff backoff_;
   std::mutex mutex_;
   int calls_to_try_ = first_trial;
   std::uint64_t brought_ = 0;

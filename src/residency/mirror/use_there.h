@@ -3,24 +3,22 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 
+#include "platform/backoff.h"
 #include "platform/span.h"
 
 namespace blastoff::residency::mirror {
 
 /// An operation is made where its vectors are so that their pages need not come home. If the program looks at these
 /// pages before the next such operation, they come home all the same, and the time on the device was lost. After some
-/// such operations in a row, the next ones are refused; then one is tried again, ever more rarely. One object for each
-/// routine.
+/// such operations in a row, the next ones are refused; then one is tried again, ever more rarely (Backoff). One object
+/// for each routine.
 class UseThere {
  public:
   /// Asked before each operation.
   bool pays() {
     if (made_bytes_ > 0) learn();
-    if (refusals_ == 0) return true;
-    --refusals_;
-    return false;
+    return backoff_.may_try();
   }
 
   /// An operation has been made on these pages, of which so many bytes did not come home.
@@ -38,27 +36,24 @@ class UseThere {
 
  private:
   static constexpr int max_lost = 4;
-  static constexpr std::uint32_t first_refusals = 16, last_refusals = 4096;
 
   void learn() {
     const bool lost = 2 * touched_bytes_ >= made_bytes_;
     made_bytes_ = 0;
     if (!lost) {
       lost_ = 0;
-      next_refusals_ = first_refusals;
-      return;
+      backoff_.succeeded();
+    } else if (++lost_ >= max_lost) {
+      lost_ = max_lost - 1;  // one more trial
+      backoff_.failed();
     }
-    if (++lost_ < max_lost) return;
-    lost_ = max_lost - 1;  // one more trial
-    refusals_ = next_refusals_;
-    next_refusals_ = std::min(2 * next_refusals_, last_refusals);
   }
 
   platform::Span made_;
   std::size_t made_bytes_ = 0;  ///< 0: nothing is to be learned
   std::size_t touched_bytes_ = 0;
   int lost_ = 0;  ///< operations in a row
-  std::uint32_t refusals_ = 0, next_refusals_ = first_refusals;
+  platform::Backoff backoff_{16};
 };
 
 }  // namespace blastoff::residency::mirror

@@ -1,11 +1,11 @@
-#include "decide/backoff.h"
+#include "platform/backoff.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 
-namespace blastoff::decide {
+namespace blastoff::platform {
 namespace {
 
 std::int64_t calls_until_a_trial(Backoff& backoff) {
@@ -14,12 +14,12 @@ std::int64_t calls_until_a_trial(Backoff& backoff) {
   return calls;
 }
 
-TEST(Backoff, DoublesThePauseUpToALongestOne) {
+TEST(Backoff, DoublesThePauseUpToALimit) {
   Backoff backoff;
   EXPECT_EQ(calls_until_a_trial(backoff), 0);
-  for (std::int64_t pause = Backoff::first_pause; pause <= 2 * Backoff::longest_pause; pause *= 2) {
+  for (std::int64_t pause = Backoff::first_pause; pause <= 2 * Backoff::max_pause; pause *= 2) {
     backoff.failed();
-    EXPECT_EQ(calls_until_a_trial(backoff), std::min(pause, Backoff::longest_pause));
+    EXPECT_EQ(calls_until_a_trial(backoff), std::min(pause, Backoff::max_pause));
     EXPECT_TRUE(backoff.may_try()) << "a trial of several calls";
   }
 }
@@ -34,6 +34,14 @@ TEST(Backoff, BeginsAnewAfterATrialThatPaid) {
   EXPECT_EQ(calls_until_a_trial(backoff), Backoff::first_pause);
 }
 
+TEST(Backoff, BeginsWithThePauseThatItIsGiven) {
+  Backoff backoff(16);
+  for (const std::int64_t pause : {16, 32}) {
+    backoff.failed();
+    EXPECT_EQ(calls_until_a_trial(backoff), pause);
+  }
+}
+
 TEST(Backoff, PausesForAsLongAsIsAskedFor) {
   Backoff backoff;
   backoff.failed(10'000);
@@ -41,4 +49,4 @@ TEST(Backoff, PausesForAsLongAsIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace blastoff::decide
+}  // namespace blastoff::platform
