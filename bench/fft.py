@@ -25,6 +25,7 @@ import sys
 import time
 
 import arguments
+import starting
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SIZES = (32, 48, 64, 96, 128, 192, 256)
@@ -82,14 +83,7 @@ def limit_seconds(row: str, n: int, repeats: int) -> float | None:
 def main() -> None:
     options = parse_arguments()
     all_threads = len(os.sched_getaffinity(0))
-    preload = {
-        "LD_PRELOAD": str(options.preloaded.resolve()),
-        "BLASTOFF_POLICY": options.policy,
-        "BLASTOFF_START": "now",
-        "BLASTOFF_SUMMARY": "never",
-    }
-    if options.min_size is not None:
-        preload["BLASTOFF_MIN_SIZE"] = str(options.min_size)
+    preload = starting.with_blastoff(options)
     results = []
     headings = ("1 thread", "Blastoff", f"{all_threads} threads", "Blastoff", "limit")
     print(f"{'row':8}{'n':>6}" + "".join(f"{heading:>12}" for heading in headings) + f"{'gain':>8}{'gain':>8}")

@@ -16,16 +16,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import pathlib
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 
 import arguments
 import kernels
+import starting
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SIZES = (32, 64, 128, 256, 512, 1000, 2000, 4000, 8000)
@@ -109,12 +107,15 @@ def measure(options: argparse.Namespace) -> None:
 
 
 def figures_of(options: argparse.Namespace, n: int, measured: str, environment: dict[str, str]) -> dict[str, dict[str, float]]:
-    command = [sys.executable, __file__, f"--measure={measured}", f"--sizes={n}", f"--only={','.join(options.only)}", f"--calls={options.calls}",
-               f"--library={options.preloaded}"]  # fmt: skip
-    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)
-    if done.returncode != 0:
-        print(done.stderr.strip().splitlines()[-1], file=sys.stderr)
-    return {line["row"]: line for line in map(json.loads, done.stdout.splitlines())}
+    choice = (
+        f"--measure={measured}",
+        f"--sizes={n}",
+        f"--only={','.join(options.only)}",
+        f"--calls={options.calls}",
+        f"--library={options.preloaded}",
+    )
+    lines = starting.lines_of(__file__, choice, environment)
+    return {line["row"]: line for line in lines}
 
 
 def main() -> None:
@@ -122,14 +123,7 @@ def main() -> None:
     if options.measure:
         measure(options)
         return
-    preload = {
-        "LD_PRELOAD": str(options.preloaded.resolve()),
-        "BLASTOFF_POLICY": options.policy,
-        "BLASTOFF_START": "now",
-        "BLASTOFF_SUMMARY": "never",
-    }
-    if options.min_size is not None:
-        preload["BLASTOFF_MIN_SIZE"] = str(options.min_size)
+    preload = starting.with_blastoff(options)
     tunables = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
     results = []
     own = kernels.own(kernels.PYTHON)

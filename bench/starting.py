@@ -1,14 +1,38 @@
-"""Starts the ranks of a measured job."""
+"""Starts what is measured: a script in a process of its own, or the ranks of a job."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def with_blastoff(options: argparse.Namespace) -> dict[str, str]:
+    """The variables of a run under Blastoff, which opens the device at once."""
+    variables = {
+        "LD_PRELOAD": str(options.preloaded.resolve()),
+        "BLASTOFF_POLICY": options.policy,
+        "BLASTOFF_START": "now",
+        "BLASTOFF_SUMMARY": "never",
+    }
+    if options.min_size is not None:
+        variables["BLASTOFF_MIN_SIZE"] = str(options.min_size)
+    return variables
+
+
+def lines_of(script: str, chosen: Sequence[str], variables: Mapping[str, str]) -> list[dict]:
+    """The lines of JSON that a script prints in a process of its own. If it fails, its last words are printed."""
+    done = subprocess.run([sys.executable, script, *chosen], env=os.environ | variables, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(done.stderr.strip().splitlines()[-1], file=sys.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def cores_each(ranks: int) -> int:
