@@ -1,9 +1,11 @@
 """What whole programs claim to have saved, beside the difference of their wall times on the CPU and with a device. The CPU's routine waits for a
 known time, and the GPU of the fake driver computes at once."""
 
+import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import mpi
@@ -17,6 +19,7 @@ from blastoff.job.processes import Job
 
 FAKE = offload.BUILD / "tests" / "fake_cuda"
 STRICT = ["-O2", "-Wall", "-Wextra", "-Werror"]
+TRIES = 3
 
 
 @pytest.fixture(autouse=True)
@@ -36,47 +39,84 @@ def program(tmp_path_factory) -> Path:
     return whole
 
 
-@pytest.fixture
-def run(program, tmp_path):
-    """Runs the program, and returns its wall time and what Blastoff reports. With the device "CPU", Blastoff is not there."""
-    environment = {"BLASTOFF_CUDA_PATH": str(FAKE), "LD_LIBRARY_PATH": str(FAKE), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    environment |= {"BLASTOFF_HISTORY": "on", "BLASTOFF_MIN_SIZE": "8", "BLASTOFF_TRUST": "libwaiting_blas.so", "BLASTOFF_SUMMARY": "never"}
+class Runs:
+    """Runs of a program that know of each other."""
 
-    def measured(device: str, *arguments: object, **changes: str) -> tuple[float, Job | None]:
-        reports = tmp_path / f"{device}-{len(list(tmp_path.iterdir()))}"
+    def __init__(self, program: Path, folder: Path):
+        self.program, self.folder = program, folder
+        folder.mkdir()
+        self.environment = {"BLASTOFF_CUDA_PATH": str(FAKE), "LD_LIBRARY_PATH": str(FAKE), "XDG_CACHE_HOME": str(folder / "cache")}
+        self.environment |= {"BLASTOFF_HISTORY": "on", "BLASTOFF_MIN_SIZE": "8", "BLASTOFF_TRUST": "libwaiting_blas.so", "BLASTOFF_SUMMARY": "never"}
+
+    def seconds(self, arguments: tuple, ours: dict[str, str]) -> float:
+        env = offload.environment(**self.environment | ours)
+        begin = time.perf_counter()
+        done = offload.run([self.program, *arguments], env=env)
+        assert done.status == 0, done.stderr
+        return time.perf_counter() - begin
+
+    def on_cpu(self, *arguments: object) -> float:
+        """Wall time without Blastoff."""
+        return self.seconds(arguments, {})
+
+    def on(self, device: str, *arguments: object, **changes: str) -> tuple[float, Job]:
+        """Wall time with Blastoff, and what it reports."""
+        reports = self.folder / device
         reports.mkdir()
         ours = {"LD_PRELOAD": str(offload.LIBRARY), "BLASTOFF_DEVICE": device, "BLASTOFF_REPORT": f"{reports}/"}
-        env = offload.environment(**environment | (ours if device != "CPU" else {}) | changes)
-        begin = time.perf_counter()
-        done = offload.run([program, *arguments], env=env)
-        seconds = time.perf_counter() - begin
-        assert done.status == 0, done.stderr
-        return seconds, reading.read_job([str(reports)]) if device != "CPU" else None
+        return self.seconds(arguments, ours | changes), reading.read_job([str(reports)])
 
-    return measured
+
+@pytest.fixture
+def once_of_several(program, tmp_path):
+    """A check has to hold in one of several tries: on busy cores, two runs of the same program differ by more than they save."""
+
+    def tried(check: Callable[[Runs], None]) -> None:
+        for attempt in range(TRIES):
+            try:
+                return check(Runs(program, tmp_path / str(attempt)))
+            except AssertionError:
+                last = attempt == TRIES - 1
+                if last and os.getloadavg()[0] > len(os.sched_getaffinity(0)):
+                    pytest.skip("others use the cores: wall times of the same run differ by more than it saves")
+                if last:
+                    raise
+
+    return tried
 
 
 @pytest.mark.parametrize("shape", ["row", "threads", "mixed"])
-def test_the_claim_is_what_the_program_saves(run, shape):
-    known, _ = run("none", shape, 20, 20)
-    on_cpu, _ = run("CPU", shape, 20, 20)
-    seconds, job = run("cuda", shape, 20, 20)
-    assert job.totals.offloaded and job.verdict.known_share == 1
-    assert job.verdict.saved == pytest.approx(min(known, on_cpu) - seconds, rel=0.2, abs=0.06)
+def test_the_claim_is_what_the_program_saves(once_of_several, shape):
+    def check(runs: Runs) -> None:
+        known, _ = runs.on("none", shape, 20, 20)
+        on_cpu = runs.on_cpu(shape, 20, 20)
+        seconds, job = runs.on("cuda", shape, 20, 20)
+        assert job.totals.offloaded and job.verdict.known_share == 1
+        assert job.verdict.saved == pytest.approx(min(known, on_cpu) - seconds, rel=0.2)
+
+    once_of_several(check)
 
 
-def test_a_loss_is_claimed_as_one(run):
+def test_a_loss_is_claimed_as_one(once_of_several):
     """The program waits for the GPU longer than all of its products take on the CPU."""
-    known, _ = run("none", "row", 20, 1)
-    on_cpu, _ = run("CPU", "row", 20, 1)
-    seconds, job = run("cuda", "row", 20, 1, BLASTOFF_START="now", BLASTOFF_DECIDE="size", FAKE_GPU_CONTEXT_MS="400")
-    assert job.totals.offloaded and job.verdict.saved < 0
-    assert job.verdict.saved == pytest.approx(min(known, on_cpu) - seconds, rel=0.2, abs=0.06)
+
+    def check(runs: Runs) -> None:
+        known, _ = runs.on("none", "row", 20, 1)
+        on_cpu = runs.on_cpu("row", 20, 1)
+        seconds, job = runs.on("cuda", "row", 20, 1, BLASTOFF_START="now", BLASTOFF_DECIDE="size", FAKE_GPU_CONTEXT_MS="400")
+        assert job.totals.offloaded and job.verdict.saved < 0
+        assert job.verdict.saved == pytest.approx(min(known, on_cpu) - seconds, rel=0.2)
+
+    once_of_several(check)
 
 
-def test_calls_tell_the_saving_where_no_run_on_the_cpu_made_the_same(run):
-    """The earlier run made half as many. What the device takes to open beside the program is not seen."""
-    run("none", "row", 10, 20)
-    on_cpu, _ = run("CPU", "row", 20, 20)
-    seconds, job = run("cuda", "row", 20, 20)
-    assert job.verdict.cpu_run == 0 and on_cpu - seconds - 0.06 < job.verdict.saved < 20 * 0.02
+def test_calls_tell_the_saving_where_no_run_on_the_cpu_made_the_same(once_of_several):
+    """The earlier run made half as many."""
+
+    def check(runs: Runs) -> None:
+        runs.on("none", "row", 10, 20)
+        on_cpu = runs.on_cpu("row", 20, 20)
+        seconds, job = runs.on("cuda", "row", 20, 20)
+        assert job.verdict.cpu_run == 0 and job.verdict.saved == pytest.approx(on_cpu - seconds, rel=0.2)
+
+    once_of_several(check)
