@@ -140,7 +140,10 @@ Fit Evidence::fit_of(const Signature& signature, std::uint64_t address, std::uin
   const Fit all = fit(signature, use->all);
   const Fit own = fit(signature, use->own);
   // What callees seem to do with the arguments does not refute what the function itself shows.
-  return own.verdict == Fit::Verdict::fits && all.verdict == Fit::Verdict::contradicts ? own : all;
+  Fit result = own.verdict == Fit::Verdict::fits && all.verdict == Fit::Verdict::contradicts ? own : all;
+  // What was not read may use more arguments than the routine has.
+  if (!use->own.complete && result.verdict != Fit::Verdict::contradicts) result.verdict = Fit::Verdict::unknown;
+  return result;
 }
 
 Judgement Evidence::judge(Names names, std::uint64_t size) const {

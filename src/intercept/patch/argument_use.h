@@ -35,7 +35,7 @@ struct ArgumentUse {
                               ///< function
   unsigned reals = 0;         ///< bit i: the i-th register for floating-point arguments is read with the caller's value
   bool variadic = false;      ///< takes any number of arguments
-  bool complete = false;      ///< all code that may run was read, except that of other objects
+  bool complete = false;      ///< all of the function's own code was read
 };
 
 /// `own`: how the function's own code uses its arguments. `all`: how that code and the functions that it calls use them

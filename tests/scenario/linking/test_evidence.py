@@ -52,7 +52,7 @@ def test_functions_of_other_arguments_in_a_library(workshop):
 MORE = ["evidence/more_arguments_user.c", "evidence/more_arguments.c"]
 
 
-@pytest.mark.parametrize("flags", [["-O0"], ["-O2"], ["-O1", "-rdynamic"]], ids=" ".join)
+@pytest.mark.parametrize("flags", [["-O0"], ["-O2"], ["-O1", "-rdynamic"], ["-O0", "-DLENGTHY"]], ids=" ".join)
 def test_functions_of_more_arguments(workshop, flags):
     """They take a routine's arguments and others beside them, or have few arguments that tell little."""
     linking.check([workshop.program("program", *MORE, flags=[*flags, "-fno-inline"])], NOWHERE)

@@ -13,7 +13,8 @@ namespace blastoff::intercept::patch::x86_64 {
 namespace {
 
 constexpr int register_words = 6;
-constexpr std::size_t max_instructions = 1500;
+constexpr std::size_t max_own_instructions = 6000;
+constexpr std::size_t max_instructions_of_callees = 1500;
 constexpr std::size_t steps_between_questions = 16;
 constexpr int deepest = 3;
 
@@ -94,8 +95,11 @@ class Walk {
       Path path = std::move(*next);
       *next = std::move(paths_.back());
       paths_.pop_back();
-      if (path.depth > 0 && !deeper_) own_ = use_;
-      deeper_ |= path.depth > 0;
+      if (path.depth > 0 && !deeper_) {
+        own_ = use_;
+        instructions_ = 0;
+        deeper_ = true;
+      }
       follow(path);
     }
     use_.variadic = use_.words[vector_count].number;
@@ -117,13 +121,14 @@ class Walk {
     Disassembly walk(Architecture::x86_64, code_.bytes.subspan(offset), path.address, Detail::arguments);
     for (;;) {
       const cs_insn* decoded = walk.next();
-      if (decoded == nullptr || ++instructions_ > max_instructions) {
-        use_.complete = false;
+      const bool own = path.depth == 0;
+      if (decoded == nullptr || ++instructions_ > (own ? max_own_instructions : max_instructions_of_callees)) {
+        use_.complete &= !own;
         return;
       }
       // What the function's own code does at its end counts, too: a routine of the program's own may have more
       // arguments than the one of its name.
-      if (path.depth > 0 && instructions_ % steps_between_questions == 0 && enough_(use_)) done_ = true;
+      if (!own && instructions_ % steps_between_questions == 0 && enough_(use_)) done_ = true;
       if (done_) return;
       const std::uint64_t behind = decoded->address + decoded->size;
       // An endbr64 behind a call that does not return begins the next function.
@@ -320,7 +325,7 @@ class Walk {
     if (target.type == X86_OP_IMM) return go_on_at({static_cast<std::uint64_t>(target.imm), path.state, path.depth});
     // The jump leaves the object through its linkage table, or goes to a computed address.
     const bool by_table = target.type == X86_OP_MEM && target.mem.base == X86_REG_RIP;
-    if (!by_table) use_.complete = false;
+    if (!by_table) use_.complete &= path.depth > 0;
   }
 
   void move(const cs_insn& decoded, State& state) {

@@ -3,6 +3,14 @@
 
 #include <stdlib.h>
 
+/// LENGTHY: so much code that reading it to the end takes long.
+#ifdef LENGTHY
+#define REPEATED(code) code code code code code code
+#define MUCH_CODE REPEATED(REPEATED(REPEATED(if (*m == 4711) c[*n] = *alpha * a[*k] + b[*lda];)))
+#else
+#define MUCH_CODE
+#endif
+
 void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const double* alpha,
             const double* a, const int* lda, const double* b, const int* ldb, const double* beta, double* c,
             const int* ldc, const double* shift, int* info) {
@@ -15,6 +23,7 @@ void dgemm_(const char* transa, const char* transb, const int* m, const int* n, 
       c[i + j * *ldc] = *alpha * sum + *beta * c[i + j * *ldc];
     }
   note();
+  MUCH_CODE
   c[0] += *shift;
   *info = 5;
 }
