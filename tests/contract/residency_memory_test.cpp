@@ -19,7 +19,6 @@ namespace blastoff {
 namespace {
 
 using blas::Routine;
-using platform::Span;
 using support::Flavour;
 using support::options_of;
 using support::Outcome;

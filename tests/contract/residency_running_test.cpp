@@ -424,7 +424,7 @@ TEST_P(HeldCalls, DelayNobodyWhoReadsOtherResults) {
 }
 
 // To free a block, the allocator reads its header, which lies on the result's first page. The next result may lie right
-// before that.
+// before the header.
 TEST_P(HeldCalls, DelayNobodyWhoFreesTheirOperands) {
   START();
   hold_second();

@@ -226,8 +226,7 @@ std::vector<FunctionSymbol> named_functions(const SymbolTables& tables, std::str
 
 std::vector<FunctionExtent> function_extents(const ElfImage& image, const SymbolTables& tables,
                                              std::span<const FunctionSymbol> functions) {
-  // One pass over all symbols for both: what comes behind each entry, and behind the last byte that each symbol tells
-  // of.
+  // One pass over all symbols finds both: what comes behind each entry, and behind the last byte of each symbol.
   const auto last_byte = [](const FunctionSymbol& function) {
     return function.address + std::max(function.size, std::uint64_t{1}) - 1;
   };
