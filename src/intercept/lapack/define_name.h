@@ -11,41 +11,35 @@ namespace blastoff::intercept {
 template <LapackEntryIndex index, lapack::Routine routine>
 struct LapackNameCalled {
   const void* caller;
-  const NameBindings* bindings = nullptr;  ///< nullptr: the name has no bindings
+  const NameBindings& bindings;
 
   template <class... Words>
   [[gnu::always_inline]] LapackReturned<routine> operator()(Words... words) const {
     const EntryPoint& entry = lapack_entry_points[static_cast<std::size_t>(index)];
-    const Binding* const bound = bindings != nullptr ? bindings->find(caller) : nullptr;
+    const Binding* const bound = bindings.find(caller);
     if (bound != nullptr) [[likely]]
       return enter_lapack_routine<routine>(entry, bound->original, words...);
-    return enter_lapack_routine<routine>(
-        entry, bindings != nullptr ? original_of_call(entry, caller) : original_for(entry, caller), words...);
+    return enter_lapack_routine<routine>(entry, original_of_call(entry, caller), words...);
   }
 };
 
 }  // namespace blastoff::intercept
 
-#define BLASTOFF_LAPACK_NAME_CALLED(name, index, ...)                                                                \
-  (blastoff::intercept::LapackNameCalled<blastoff::intercept::LapackEntryIndex::index,                               \
-                                         blastoff::lapack::Routine::name>{__builtin_return_address(0) __VA_OPT__(, ) \
-                                                                              __VA_ARGS__})
+#define BLASTOFF_LAPACK_NAME_CALLED(name, symbol)                                                      \
+  (blastoff::intercept::LapackNameCalled<blastoff::intercept::LapackEntryIndex::symbol,                \
+                                         blastoff::lapack::Routine::name>{__builtin_return_address(0), \
+                                                                          blastoff_bindings_##symbol})
 
 #define BLASTOFF_LAPACK_RETURNED(name) blastoff::intercept::LapackReturned<blastoff::lapack::Routine::name>
-#define BLASTOFF_DEFINE_LAPACK_NAME_suffixed(symbol, name, kind, scalar)           \
-  extern "C" [[gnu::visibility("default")]] BLASTOFF_DEFINE_WORDS_FUNCTION_OF(     \
-      BLASTOFF_LAPACK_RETURNED(name), , symbol, BLASTOFF_WORD_COUNT(kind, scalar), \
-      BLASTOFF_LAPACK_NAME_CALLED(name, symbol))
-#define BLASTOFF_DEFINE_LAPACK_NAME_ambiguous(symbol, name, kind, scalar)                                   \
-  BLASTOFF_DEFINE_BINDINGS(symbol)                                                                          \
-  BLASTOFF_DEFINE_WORDS_FUNCTION_OF(BLASTOFF_LAPACK_RETURNED(name), static, lapack_##symbol,                \
-                                    BLASTOFF_WORD_COUNT(kind, scalar),                                      \
-                                    BLASTOFF_LAPACK_NAME_CALLED(name, symbol, &blastoff_bindings_##symbol)) \
-  BLASTOFF_BIND_NAME(symbol,                                                                                \
-                     blastoff::intercept::lapack_entry_points[static_cast<std::size_t>(                     \
-                         blastoff::intercept::LapackEntryIndex::symbol)],                                   \
+
+#define BLASTOFF_DEFINE_LAPACK_SYMBOL(symbol, name, kind, scalar)                                                 \
+  BLASTOFF_DEFINE_BINDINGS(symbol)                                                                                \
+  BLASTOFF_DEFINE_WORDS_FUNCTION_OF(BLASTOFF_LAPACK_RETURNED(name), static, lapack_##symbol,                      \
+                                    BLASTOFF_WORD_COUNT(kind, scalar), BLASTOFF_LAPACK_NAME_CALLED(name, symbol)) \
+  BLASTOFF_BIND_NAME(symbol,                                                                                      \
+                     blastoff::intercept::lapack_entry_points[static_cast<std::size_t>(                           \
+                         blastoff::intercept::LapackEntryIndex::symbol)],                                         \
                      &lapack_##symbol)
-#define BLASTOFF_DEFINE_LAPACK_NAME_undecorated BLASTOFF_DEFINE_LAPACK_NAME_ambiguous
 
 #define BLASTOFF_DEFINE_LAPACK_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar) \
-  BLASTOFF_DEFINE_LAPACK_NAME_##decoration(prefix##name##suffix, name, kind, scalar)
+  BLASTOFF_DEFINE_LAPACK_SYMBOL(prefix##name##suffix, name, kind, scalar)

@@ -17,6 +17,8 @@ void cblas_dgemv(int order, int trans, int m, int n, double alpha, const double*
                  double beta, double* y, int incy, double* sum);
 void dcopy_(const int* n, const double* x, const int* incx, double* y, const int* incy, double* sum);
 double dscal_(const int* n, const double* alpha, double* x, const int* incx);
+double dgemm_64(const double* a, const double* b, double* c, double factor);
+double dpotrf_64_(double* a, double factor, int n);
 struct plan* fftw_plan_dft_1d(int n, double* in, double* out, double scale);
 int fftw_execute(struct plan* plan, int times);
 int fftw_destroy_plan(struct plan* plan, double* left);

@@ -28,6 +28,8 @@ static void matrices(void) {
   verdict("dpotrf_", info == 0 && rank == N && c[0] == 2 * N + shift + 1);
   cblas_dgemv(102, 111, N, N, 1, a, N, x, 1, 0, y, 1, &sum);
   verdict("cblas_dgemv", y[N - 1] == 3 * N && sum == 3 * N * N);
+  verdict("dgemm_64", dgemm_64(a, b, c, 4) == 9 && c[0] == 8);
+  verdict("dpotrf_64_", dpotrf_64_(c, 2.5, 9) == 11.5 && c[9] == 2.5);
   verdict("pdgemm_", pdgemm_(a, b, &order, 0.5) == N);
 }
 
