@@ -1,5 +1,5 @@
 // A device on which a test can hold one call of the driver: page-locking, unlocking, mapping or unmapping memory,
-// creating an event.
+// asking about memory, creating an event.
 #pragma once
 
 #include <atomic>
@@ -41,6 +41,7 @@ struct HeldCalls {
   HeldCall unback;
   HeldCall reserve;
   HeldCall event;
+  HeldCall question;         ///< whether the program has registered some memory
   std::atomic<int> pins{0};  ///< how many there are
 };
 
@@ -79,6 +80,10 @@ class HeldDevice final : public ForwardingDevice {
     --calls_->pins;
   }
   bool may_pin() override { return true; }
+  bool registered_by_program(const void* address) override {
+    calls_->question.pass();
+    return ForwardingDevice::registered_by_program(address);
+  }
 
  private:
   device::Properties properties_;

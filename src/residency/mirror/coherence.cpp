@@ -298,6 +298,7 @@ device::Result<PageAcquisition> Coherence::acquire(const operation::Operation& c
   acquisition.may_copy = may_copy;
   if (!platform::contained([&] { choose_staying(acquisition); })) return tl::unexpected(device::no_host_memory());
   if (const auto writer = dma_writer()) return tl::unexpected(Error{ErrorKind::unsupported, *writer});
+  find_registered(acquisition);
   std::unique_lock lock(mutex_);
   apply_events();
   device::Status held = tl::unexpected(device::no_host_memory());

@@ -190,6 +190,7 @@ class Coherence {
   void give_back_ended(std::unique_lock<std::mutex>& lock);
   device::Status hold_pages(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock);
   bool registered_by_program(platform::Span span) { return pins_->registered_by_program(device_, span); }
+  void find_registered(PageAcquisition& acquisition);
   bool any_registered(const std::vector<platform::Span>& written);
   void take_pins(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock);
   bool is_what_is_watched(const operation::Operand& operand);

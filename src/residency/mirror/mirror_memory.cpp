@@ -88,7 +88,10 @@ device::Result<Window*> MirrorMemory::window_for(Span span, std::uintptr_t align
   window->device = *device;
   const bool alone = std::ranges::none_of(windows_, [&](const auto& other) { return other->host.overlaps(host); });
   if (alone && platform::contained([&] { windows_.push_back(std::move(window)); })) return windows_.back().get();
-  device_.release(*device, host.bytes() + chunk_bytes);
+  {
+    const Unlocked unlocked(owners_);
+    device_.release(*device, host.bytes() + chunk_bytes);
+  }
   return alone ? tl::unexpected(device::no_host_memory()) : window_for(span, aligned);
 }
 
@@ -229,13 +232,13 @@ device::Status MirrorMemory::back(const std::vector<Span>& runs, std::uintptr_t 
     held.push_back(&backing);
     hold(backing);
   };
-  const auto fail = [&](const Error& error) { return tl::unexpected(error); };
-  if (!within_budget(runs)) return fail({ErrorKind::out_of_memory, "the operands exceed the budget for matrices"});
+  if (!within_budget(runs))
+    return tl::unexpected(Error{ErrorKind::out_of_memory, "the operands exceed the budget for matrices"});
   // First everything that is there is held, so that making room for the rest cannot evict it.
   for (const Span run : runs) each_backing(run, hold_once);
   for (const Span run : runs) {
     auto found = window_for(run, aligned);
-    if (!found) return fail(found.error());
+    if (!found) return tl::unexpected(found.error());
     Window& window = **found;
     const std::size_t end = window.granule_of(run.end - 1) + 1;
     for (std::size_t first = window.granule_of(run.begin); first < end;) {
@@ -255,7 +258,7 @@ device::Status MirrorMemory::back(const std::vector<Span>& runs, std::uintptr_t 
   Lent lent;
   while (bytes_ > device_.accountant().limit_of(device::MemoryClient::mirrors)) {
     if (!evict_least_expected(lent))
-      return fail({ErrorKind::out_of_memory, "the operands do not fit beside others in use"});
+      return tl::unexpected(Error{ErrorKind::out_of_memory, "the operands do not fit beside others in use"});
     if (bytes_ <= device_.accountant().limit_of(device::MemoryClient::mirrors)) unmap_evicted(lent);
   }
   for (Backing* const backing : held)

@@ -11,6 +11,7 @@
 #include "device/address.h"
 #include "operation/operation.h"
 #include "platform/span.h"
+#include "residency/footprint.h"
 #include "residency/mirror/mirror_memory.h"
 #include "residency/mirror/pins.h"
 
@@ -34,10 +35,11 @@ struct PageAcquisition {
   using PerOperand = std::array<Value, operation::Operation::max_operands>;
 
   operation::Operation call;
-  PerOperand<bool> tracked{};    ///< false: scratch, or not current at the next use, since the CPU keeps rewriting it
-  PerOperand<bool> copied{};     ///< it has no mirror here, and the call brings it to device memory of its own
-  PerOperand<bool> unwatched{};  ///< copied, being in memory that cannot be watched
-  PerOperand<bool> stays{};      ///< a result of which the whole pages stay on the device
+  PerOperand<bool> tracked{};     ///< false: scratch, or not current at the next use, since the CPU keeps rewriting it
+  PerOperand<bool> copied{};      ///< it has no mirror here, and the call brings it to device memory of its own
+  PerOperand<bool> unwatched{};   ///< copied, being in memory that cannot be watched
+  PerOperand<bool> registered{};  ///< the program itself shares its first or its last byte with the device
+  PerOperand<bool> stays{};       ///< a result of which the whole pages stay on the device
   PerOperand<bool> unseen{};  ///< of these: nobody has looked whether its pages were written before they are given up
   PerOperand<bool> probes{};  ///< a result of which a piece is to stay there, the rest going home
   PerOperand<std::size_t> left{};  ///< bytes of the result that stay there
@@ -91,9 +93,6 @@ inline bool scribbles(operation::Intent intent) {
 template <class Visit>
 void each_matrix(const operation::Operation& call, Visit&& visit) {
   const auto operands = call.operands();
-  const auto holds_data = [](const operation::Operand& operand) {
-    return !operand.empty() && operand.intent != operation::Intent::scratch;
-  };
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!holds_data(operands[i])) continue;
     std::size_t first = 0;

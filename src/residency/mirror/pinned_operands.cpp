@@ -86,16 +86,13 @@ PageAcquisition Coherence::lock_operands(const operation::Operation& call) {
   PageAcquisition acquisition;
   acquisition.call = call;
   if (dma_writer()) return acquisition;
+  find_registered(acquisition);
   std::unique_lock lock(mutex_);
   apply_events();
   const bool complete = platform::contained([&] {
     const auto operands = call.operands();
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (operands[i].empty()) continue;
-      const Span whole = bounds(operands[i]);
-      acquisition.unwatched[i] = !watch(operands[i]) || registered_by_program({whole.begin, whole.begin + 1}) ||
-                                 registered_by_program({whole.end - 1, whole.end});
-    }
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (!operands[i].empty()) acquisition.unwatched[i] = acquisition.registered[i] || !watch(operands[i]);
     take_pins(acquisition, lock);
     drop_pins_not_to_be_used(acquisition, lock);
   });

@@ -82,15 +82,13 @@ Pins::Pin* Pins::hold(device::Device& device, Span span, bool& met, std::unique_
 
 /// Whether a pin in the span is held, or being unlocked.
 bool Pins::any_to_wait_for(Span span) {
-  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin)
-    if (pin->second.holds > 0 || pin->second.gone) return true;
-  return false;
+  return std::ranges::any_of(touching(span),
+                             [](const auto& each) { return each.second.holds > 0 || each.second.gone; });
 }
 
 std::size_t Pins::bytes_touching(Span span) {
   std::size_t bytes = 0;
-  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin)
-    bytes += pin->second.span.bytes();
+  for (const auto& [begin, pin] : touching(span)) bytes += pin.span.bytes();
   return bytes;
 }
 
@@ -118,8 +116,8 @@ void Pins::unlock_pages(const Pin& pin) {
 Pins::Pin* Pins::create(device::Device& device, Span span, std::unique_lock<std::mutex>& lock,
                         std::unique_lock<std::mutex>& callers, const Absent& absent) {
   if (any_to_wait_for(span)) return nullptr;
-  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin)
-    span = {std::min(span.begin, pin->second.span.begin), std::max(span.end, pin->second.span.end)};
+  for (const auto& [begin, pin] : touching(span))
+    span = {std::min(span.begin, pin.span.begin), std::max(span.end, pin.span.end)};
   std::size_t unlocked = bytes_touching(span);
   std::vector<Pin*> making_room;
   for (auto& [begin, pin] : pins_) {
@@ -140,6 +138,7 @@ Pins::Pin* Pins::create(device::Device& device, Span span, std::unique_lock<std:
   for (auto next = first_reaching(span.begin); next != pins_.end() && next->first < span.end;)
     replaced.insert(pins_.extract(next++));
   pins_.insert(made.extract(made.begin()));
+  ++changes_;
   for (const auto& [begin, old] : replaced) counted_ -= old.counted;
   for (Pin* const old : making_room) {
     old->gone = true;
@@ -158,6 +157,7 @@ Pins::Pin* Pins::create(device::Device& device, Span span, std::unique_lock<std:
   }
   lock.lock();
   --changing_;
+  ++changes_;
   pin.made = true;
   pin.counted = counted.value_or(0);
   counted_ += pin.counted;
@@ -194,9 +194,8 @@ void Pins::unlock_ended() {
 void Pins::await_unlocked(Span span) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] {
-    for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin)
-      if (pin->second.gone && pin->second.holds == 0) return false;
-    return true;
+    return std::ranges::none_of(touching(span),
+                                [](const auto& each) { return each.second.gone && each.second.holds == 0; });
   });
 }
 
@@ -212,6 +211,7 @@ void Pins::unlock_ended(std::unique_lock<std::mutex>& lock) {
     unlock_pages(pin);
     lock.lock();
     --changing_;
+    ++changes_;
     pinned_ -= pin.span.bytes();
     pins_.erase(pin.span.begin);
     changed_.notify_all();
@@ -222,7 +222,7 @@ void Pins::forget(Span span) {
   const std::lock_guard lock(mutex_);
   if (!platform::contained([&] { extents_.remove(span); })) extents_.clear();
   requested_.erase_within(span.begin, span.end);
-  for (auto pin = first_reaching(span.begin); pin != pins_.end() && pin->first < span.end; ++pin) end(pin->second);
+  for (auto& [begin, pin] : touching(span)) end(pin);
 }
 
 void Pins::release() {
@@ -293,14 +293,9 @@ bool Pins::covered(Span span) {
   return pin != pins_.end() && pin->second.span.contains(span);
 }
 
-bool Pins::touching(Span span) {
-  const auto pin = first_reaching(span.begin);
-  return pin != pins_.end() && pin->first < span.end;
-}
-
 bool Pins::touches(Span span) {
   const std::lock_guard lock(mutex_);
-  return touching(span);
+  return !touching(span).empty();
 }
 
 void Pins::except(std::function<bool(Span)> excepted) {
@@ -312,13 +307,20 @@ void Pins::end_excepted(Span span) {
   forget(span);
   unlock_ended();
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !touching(span); });
+  changed_.wait(lock, [&] { return touching(span).empty(); });
 }
 
-// Under the lock: another device may be about to lock the memory.
+// What the driver says may be of a pin that has begun or ended meanwhile. Then it is asked again.
 bool Pins::registered_by_program(device::Device& device, Span span) {
-  const std::lock_guard lock(mutex_);
-  return !covered(span) && device.registered_by_program(reinterpret_cast<const void*>(span.begin));
+  std::unique_lock lock(mutex_);
+  while (!covered(span)) {
+    const std::size_t before = changes_;
+    lock.unlock();
+    if (!device.registered_by_program(reinterpret_cast<const void*>(span.begin))) return false;
+    lock.lock();
+    if (before == changes_) return true;
+  }
+  return false;
 }
 
 bool Pins::others_pin() {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -23,9 +24,9 @@ namespace blastoff::residency::mirror {
 /// Thread-safe. Memory is page-locked for a process, and a driver does not lock it twice. So the devices of a process
 /// share one of these: what one of them has locked, all copy into directly.
 ///
-/// No lock is held while the driver locks or unlocks memory. Pins often end under a lock of the caller's. So the driver
-/// unlocks their memory only in unlock_ended(), which is to be called without that lock. Until then nobody uses them,
-/// or has the same memory locked.
+/// No lock is held while the driver locks or unlocks memory, or is asked. Pins often end under a lock of the caller's.
+/// So the driver unlocks their memory only in unlock_ended(), which is to be called without that lock. Until then
+/// nobody uses them, or has the same memory locked.
 class Pins {
  public:
   struct Pin {
@@ -112,7 +113,6 @@ class Pins {
   static void unlock_pages(const Pin& pin);
   std::unique_lock<std::mutex> take_turn();
   bool covered(platform::Span span);
-  bool touching(platform::Span span);
   void learn();
   void release_all();
   void end(Pin& pin);
@@ -120,6 +120,10 @@ class Pins {
   void unlock_ended(std::unique_lock<std::mutex>& lock);
   static bool meet(Pin& pin, const device::Device& device);
   Map::iterator first_reaching(std::uintptr_t address);
+  /// The pins that have bytes of the span.
+  auto touching(platform::Span span) {
+    return std::ranges::subrange(first_reaching(span.begin), pins_.lower_bound(span.end));
+  }
   bool any_to_wait_for(platform::Span span);
   std::size_t bytes_touching(platform::Span span);
 
@@ -135,6 +139,7 @@ class Pins {
   std::mutex mutex_;
   std::condition_variable changed_;  // a pin was made or has ended
   int changing_ = 0;                 // for how many the driver is at work
+  std::size_t changes_ = 0;          // pins that have begun or ended
   Pin* ended_ = nullptr;             // the first of those that the driver has still to unlock
   const std::size_t limit_;
   std::size_t pinned_ = 0;

@@ -70,6 +70,17 @@ tl::expected<void, std::string> Coherence::watch(const operation::Operand& opera
   return watched;
 }
 
+// Asking the driver may take long, so no lock is held. It is asked at the beginning of each call.
+void Coherence::find_registered(PageAcquisition& acquisition) {
+  const auto operands = acquisition.call.operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].empty() || operands[i].intent == operation::Intent::scratch) continue;
+    const Span whole = bounds(operands[i]);
+    acquisition.registered[i] =
+        registered_by_program({whole.begin, whole.begin + 1}) || registered_by_program({whole.end - 1, whole.end});
+  }
+}
+
 // An operand in memory that cannot be watched is copied, as long as others keep their mirrors.
 device::Status Coherence::check_memory(PageAcquisition& acquisition) {
   const auto operands = acquisition.call.operands();
@@ -85,9 +96,7 @@ device::Status Coherence::check_memory(PageAcquisition& acquisition) {
       continue;
     }
     any_watched = true;
-    const Span whole = bounds(operand);
-    if (registered_by_program({whole.begin, whole.begin + 1}) || registered_by_program({whole.end - 1, whole.end}))
-      return registered();
+    if (acquisition.registered[i]) return registered();
   }
   return any_watched || acquisition.copied_because.empty() ? device::Status{} : cannot_be_watched(acquisition);
 }

@@ -1,5 +1,5 @@
-// Calls of several threads while the driver takes long to page-lock, unlock, map or unmap memory: only those wait that
-// need that memory.
+// Calls of several threads while the driver takes long to page-lock, unlock, map or unmap memory, or to answer a
+// question about it: only those wait that need that memory.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -99,6 +99,22 @@ TEST_F(DriverCalls, OthersGoOnWhileMemoryIsPageLocked) {
       held_->pin);
   locking.join();
   EXPECT_EQ(held_->pins, 3);
+}
+
+TEST_F(DriverCalls, OthersGoOnWhileTheDriverIsAskedAboutMemory) {
+  make(0, 1, 2);
+  make(0, 3, 4);
+  held_->question.hold_next();
+  std::thread asking([&] { make(0, 5, 2); });
+  held_->question.wait_until_held();
+  expect_to_go_on(
+      [&] {
+        make(0, 3, 4);  // with matrices that are there; its result is page-locked
+        EXPECT_EQ(held_->pins, 1);
+        make(6, 7, 8);
+      },
+      held_->question);
+  asking.join();
 }
 
 TEST_F(DriverCalls, OthersGoOnWhileMemoryIsMapped) {

@@ -391,6 +391,7 @@ class MirrorsOfLostMemory : public MirrorMemoryTest {
 TEST_F(MirrorsOfLostMemory, ItsMemoryAndItsRecordsGo) {
   use(chunks(0, 1));
   use(chunks(200, 1));
+  mirrors_.find(host)->copy->used = std::make_unique<ledger::UsedBytes>();
   mirrors_.forget(chunks(0, 1));
   EXPECT_TRUE(mirrors_.any_dead());
   EXPECT_FALSE(mirrors_.release_dead(1000));
@@ -400,6 +401,10 @@ TEST_F(MirrorsOfLostMemory, ItsMemoryAndItsRecordsGo) {
   EXPECT_EQ(mirrored(), chunk_bytes);
   EXPECT_EQ(mirrors_.find(host), nullptr);
   EXPECT_TRUE(mirrors_.find(chunks(200, 1).begin)->copy->current.all(0, max_pages_per_chunk));
+  const auto again = mirrors_.back({chunks(0, 1)}, host);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(mirrors_.find(host)->copy->used, nullptr) << "the ledger has forgotten it, too";
+  mirrors_.unhold(*again);
 }
 
 TEST_F(MirrorsOfLostMemory, LittleOfItStays) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,7 +27,10 @@ class CountingDevice final : public support::ForwardingDevice {
   CountingDevice() : ForwardingDevice(support::open_simulated(std::size_t{1} << 20)) {}
 
   bool may_pin() override { return true; }
-  bool registered_by_program(const void*) override { return true; }
+  bool registered_by_program(const void*) override {
+    asking.pass();
+    return true;
+  }
   device::Status pin(void* address, std::size_t bytes) override {
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
     locking.pass();
@@ -44,6 +49,7 @@ class CountingDevice final : public support::ForwardingDevice {
     pinned.erase(found);
   }
 
+  support::HeldCall asking;
   support::HeldCall locking;
   support::HeldCall unlocking;
   std::mutex mutex;
@@ -285,6 +291,28 @@ TEST_F(PinsTest, StayWithinTheirLimit) {
   pins.unlock_ended();
   EXPECT_TRUE(pins.empty());
   EXPECT_TRUE(device.pinned.empty());
+}
+
+TEST_F(PinsTest, AreMadeWhileTheDriverIsAskedAndNotTakenForTheProgramsOwn) {
+  use(pages(0, 10));
+  use(pages(40, 10));
+  const auto asked_while_locking = [&](Span asked, Span locked) {
+    device.asking.hold_next();
+    auto answer = std::async(std::launch::async, [&] { return pins.registered_by_program(device, asked); });
+    device.asking.wait_until_held();
+    auto locking = std::async(std::launch::async, [&] {
+      std::mutex mutex;
+      std::unique_lock own(mutex);
+      bool met = false;
+      pins.unhold(pins.hold(device, locked, met, own));
+    });
+    EXPECT_EQ(locking.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+    device.asking.let_go();
+    return answer.get();
+  };
+  EXPECT_FALSE(asked_while_locking(pages(0, 1), pages(0, 10)));
+  EXPECT_TRUE(asked_while_locking(pages(20, 1), pages(40, 10)));
+  EXPECT_TRUE(covered(pages(0, 10)) && covered(pages(40, 10)));
 }
 
 // Nobody may rely on a pin that is being made, or take it for the program's own, or have other memory locked with it.
