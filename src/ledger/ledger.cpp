@@ -41,10 +41,20 @@ Ledger::Ledger(std::unique_ptr<tracking::PageTracker> tracker, Places places, Re
   if (!hands_out_) return;
   tracking::AbsentPages* const absent = results == Results::may_stay ? tracker_->absent_pages() : nullptr;
   if (absent) pager_ = std::make_unique<Pager>(states_, *absent, [this] { drain(); });
+  const auto work = [this] {
+    if (pager_)
+      fill_pages();
+    else
+      hand_out_events();
+    platform::announce_end();
+    const std::lock_guard lock(memory_mutex_);
+    handing_out_ = false;
+    events_arrived_.notify_all();
+  };
   handing_out_ = true;
-  if (pager_ && platform::start_thread("blastoff-pager", [this] { fill_pages(); })) return;
+  if (pager_ && platform::start_thread("blastoff-pager", work)) return;
   pager_.reset();
-  handing_out_ = platform::start_thread("blastoff-share", [this] { hand_out_events(); });
+  handing_out_ = platform::start_thread("blastoff-share", work);
 }
 
 // In a child, the thread is missing, and may have left locks taken.
@@ -107,17 +117,10 @@ void Ledger::fill_pages() {
       if (place && place->touched_.size() + touched.size() <= max_untold)
         platform::contained([&] { place->touched_.insert(place->touched_.end(), touched.begin(), touched.end()); });
   });
-  platform::announce_end();
-  const std::lock_guard lock(memory_mutex_);
-  handing_out_ = false;
-  events_arrived_.notify_all();
 }
 
 void Ledger::hand_out_events() {
   while (tracker_->events().wait_for_events()) drain();
-  const std::lock_guard lock(memory_mutex_);
-  handing_out_ = false;
-  events_arrived_.notify_all();
 }
 
 Place::Place(Ledger& ledger) : ledger_(ledger) {

@@ -170,9 +170,9 @@ class Place {
     if (ledger_.pager_) ledger_.pager_->note(result);
   }
   /// How much of the host's pages of the span was given up, at any place.
-  std::size_t bytes_left(Span span) const { return ledger_.pager_ ? ledger_.pager_->bytes_left(span) : 0; }
+  std::size_t bytes_left(Span span) const { return ledger_.states_.newest_bytes(span); }
   bool any_left(Span span) const { return bytes_left(span) > 0; }
-  bool all_left_here(Span span) const { return ledger_.pager_ && ledger_.pager_->all_left(number_, span); }
+  bool all_left_here(Span span) const { return ledger_.states_.all_newest(number_, span); }
   /// The same of what this place has computed anew.
   bool left_again(Span span) { return ledger_.pager_ && ledger_.pager_->left_again(number_, span); }
   /// See Pager::use_newest().

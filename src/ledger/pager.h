@@ -68,10 +68,8 @@ class Pager final : private tracking::AbsentPages::Filler {
   /// Fills the host's pages of the spans that were given up. Nobody else fills any of them any more when it returns.
   void bring_home(std::span<const Span> spans);
   void bring_home(Span span) { bring_home({&span, 1}); }
-  std::size_t bytes_left(Span span) { return states_.newest_bytes(span); }
   /// Pages of this result have been left: it is named if they are lost.
   void note(const LeftResult& result) { results_.note(result); }
-  bool all_left(std::size_t place, Span span) { return states_.all_newest(place, span); }
 
   /// Whether all of what the place has computed anew is left already; then that is all.
   bool left_again(std::size_t place, Span span);

@@ -9,7 +9,6 @@
 #include "residency/copy/layout.h"
 #include "residency/footprint.h"
 #include "residency/mirror/mirror_check.h"
-#include "residency/mirror/staying_return.h"
 
 namespace blastoff::residency {
 

@@ -192,13 +192,12 @@ void Coherence::end(PageAcquisition& acquisition, bool home) {
 }
 
 void Coherence::judge_uses(const operation::Operation& call, const PageAcquisition::PerOperand<std::size_t>& left) {
-  each_matrix(call, [&](std::size_t i, std::size_t first) {
-    if (i != first) return;
+  each_distinct_matrix(call, [&](std::size_t i, const operation::Operand& operand) {
     if (source_) stays_.used(call, i, left[i]);
-    if (left[i] > 0 || mostly_left(call.operands()[i]))
-      heuristic_.stayed(call.operands()[i]);
+    if (left[i] > 0 || mostly_left(operand))
+      heuristic_.stayed(operand);
     else if (heuristic_.used(call, i))
-      stop_tracking(call.operands()[i]);
+      stop_tracking(operand);
   });
 }
 

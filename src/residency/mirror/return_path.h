@@ -1,5 +1,5 @@
 // Returning a call's results to host memory, panel by panel: directly into the program's pinned memory, or through
-// staging.
+// staging. And leaving them on the device.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,13 @@
 
 #include "device/device.h"
 #include "residency/commit_log.h"
+#include "residency/mirror/page_acquisition.h"
 #include "residency/policy.h"
 #include "residency/staging.h"
 
 namespace blastoff::residency::mirror {
+
+class Coherence;
 
 /// One result of a panel: its place in host memory and on the device.
 struct Returned {
@@ -38,5 +41,11 @@ std::unique_ptr<ReturnPath> direct_return(device::CallQueues& queues, device::Ev
 
 /// Returns through staging.
 std::unique_ptr<ReturnPath> staged_return(device::CallQueues& queues, device::Event& computed, Staging& staging);
+
+/// Leaves results on the device. When the operation has run, wait() brings home what they have on pages that cannot be
+/// given up, and the host's other pages are given up. A result that cannot stay goes home whole. `traffic`: what went
+/// home, and what stayed. All must outlive it; not to be waited for if the operation has failed.
+std::unique_ptr<ReturnPath> staying_return(Coherence& coherence, PageAcquisition& acquisition,
+                                           device::CallQueues& queues, Staging& staging, Traffic& traffic);
 
 }  // namespace blastoff::residency::mirror

@@ -1,9 +1,10 @@
-#include "residency/mirror/staying_return.h"
-
+// Results that stay on the device.
 #include <utility>
 #include <vector>
 
 #include "residency/footprint.h"
+#include "residency/mirror/coherence.h"
+#include "residency/mirror/return_path.h"
 #include "residency/transfers.h"
 
 namespace blastoff::residency::mirror {

@@ -137,12 +137,12 @@ TEST_F(PagerTest, BringsHomeWhatWasLeft) {
   pager_.show_in(gauge_);
   leave(pages(4, 4));
   leave(pages(16, 2));
-  EXPECT_GT(pager_.bytes_left(pages(0, 8)), 0);
+  EXPECT_GT(states_.newest_bytes(pages(0, 8)), 0);
   pager_.bring_home(pages(0, 32));
   EXPECT_THAT(pages_.filled, ElementsAre(pages(4, 4), pages(16, 2)));
   EXPECT_EQ(source_.reads.front().first, pages(4, 4).begin + (std::uintptr_t{1} << 40));
   EXPECT_EQ(source_.released, source_.buffers);
-  EXPECT_EQ(pager_.bytes_left(everything), 0);
+  EXPECT_EQ(states_.newest_bytes(everything), 0);
   EXPECT_EQ(gauge_.brought_home, 6 * page);
 }
 
@@ -211,7 +211,7 @@ TEST_F(PagerTest, GivesThePlaceWhatItLacks) {
   sent(pages(7, 1).begin);
   std::erase_if(source_.written, [&](const auto& each) { return each.first % page != 0; });
   EXPECT_THAT(source_.written, ::testing::UnorderedElementsAreArray(expected));
-  EXPECT_EQ(pager_.bytes_left(everything), 8 * page);
+  EXPECT_EQ(states_.newest_bytes(everything), 8 * page);
   EXPECT_EQ(pager_.leave(0, pages(2, 3), others), Pager::Left::yes);
   EXPECT_EQ(pages_.taken.size(), 1) << "it is there already";
 }
@@ -222,7 +222,7 @@ TEST_F(PagerTest, PutsBackWhatThePlaceCannotGet) {
   source_.lost = true;
   EXPECT_EQ(pager_.leave(0, pages(0, 8), all), Pager::Left::no);
   EXPECT_THAT(pages_.restored, ElementsAre(pages(0, 2), pages(4, 4)));
-  EXPECT_EQ(pager_.bytes_left(everything), 2 * page);
+  EXPECT_EQ(states_.newest_bytes(everything), 2 * page);
 }
 
 TEST_F(PagerTest, WhatNobodyHasIsZeros) {
@@ -260,7 +260,7 @@ TEST_F(PagerTest, NoEventIsAppliedWhilePagesAreFilled) {
     other = std::thread([&] {
       pager_.apply_events([&] {
         applied = true;
-        EXPECT_EQ(pager_.bytes_left(pages(0, 4)), 0);
+        EXPECT_EQ(states_.newest_bytes(pages(0, 4)), 0);
       });
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -292,7 +292,7 @@ TEST_F(PagerTest, NothingIsFilledBetweenTheStatesAndTheDrop) {
 TEST_F(PagerTest, WhatIsNotGivenUpStaysAtHome) {
   pages_.fails = true;
   EXPECT_EQ(pager_.leave(0, pages(0, 4)), Pager::Left::no);
-  EXPECT_EQ(pager_.bytes_left(pages(0, 4)), 0);
+  EXPECT_EQ(states_.newest_bytes(pages(0, 4)), 0);
   pages_.fails_partly = true;
   EXPECT_EQ(pager_.leave(0, pages(0, 4)), Pager::Left::partly);
   pager_.bring_home(pages(0, 4));
@@ -309,7 +309,7 @@ TEST_F(PagerTest, NothingIsLeftWhileTheProcessForks) {
   leave(pages(0, 4));
   pager_.before_fork();
   EXPECT_EQ(pages_.forks, 1);
-  EXPECT_EQ(pager_.bytes_left(everything), 0);
+  EXPECT_EQ(states_.newest_bytes(everything), 0);
   EXPECT_EQ(pager_.leave(0, pages(0, 4)), Pager::Left::no);
   pager_.after_fork_in_parent();
   leave(pages(0, 4));
@@ -318,7 +318,7 @@ TEST_F(PagerTest, NothingIsLeftWhileTheProcessForks) {
 TEST_F(PagerTest, NothingIsLeftAfterTheEnd) {
   leave(pages(0, 4));
   pager_.end();
-  EXPECT_EQ(pager_.bytes_left(everything), 0);
+  EXPECT_EQ(states_.newest_bytes(everything), 0);
   EXPECT_EQ(pager_.leave(0, pages(0, 4)), Pager::Left::no);
 }
 
