@@ -169,8 +169,7 @@ void EventReader::read_events(Shared& shared) {
   if (ours()) unregister_all(shared);
   if (shared.own_table) close(shared.uffd);
   shared.ring.close();
-  shared.arrivals.fetch_add(1, std::memory_order_release);
-  shared.arrivals.notify_all();
+  shared.announce();
   shared.state.store(State::ended);
   shared.state.notify_all();
   shared.answers.fetch_add(1, std::memory_order_release);
@@ -196,8 +195,7 @@ bool EventReader::take_messages(Shared& shared) {
   const bool go_on = !rung || answer(shared);
   shared.ring.end_read();
   if (count == 0) return true;
-  shared.arrivals.fetch_add(1, std::memory_order_release);
-  shared.arrivals.notify_all();
+  shared.announce();
   return go_on;
 }
 
@@ -274,23 +272,21 @@ bool EventReader::wait_for_faults(std::vector<std::uintptr_t>& addresses, bool& 
   for (;;) {
     const std::uint32_t seen = shared_->arrivals.load(std::memory_order_acquire);
     if (shared_->faults_released.load(std::memory_order_acquire)) return false;
-    const bool any = shared_->faults.take(addresses, missed);
+    missed = !shared_->faults.take(addresses);
     if (shared_->state.load(std::memory_order_acquire) == State::ended) return false;
-    if (any || missed || shared_->ring.waiting()) return true;
+    if (!addresses.empty() || missed || shared_->ring.waiting()) return true;
     shared_->arrivals.wait(seen, std::memory_order_acquire);
   }
 }
 
 void EventReader::stop_waiting_for_faults() {
   shared_->faults_released.store(true, std::memory_order_release);
-  shared_->arrivals.fetch_add(1, std::memory_order_release);
-  shared_->arrivals.notify_all();
+  shared_->announce();
 }
 
 void EventReader::stop_waiting() {
   shared_->released.store(true, std::memory_order_release);
-  shared_->arrivals.fetch_add(1, std::memory_order_release);
-  shared_->arrivals.notify_all();
+  shared_->announce();
 }
 
 }  // namespace blastoff::tracking

@@ -12,7 +12,6 @@
 #include "platform/event_lock.h"
 #include "platform/span.h"
 #include "tracking/uffd/event_ring.h"
-#include "tracking/uffd/fault_ring.h"
 
 struct uffd_msg;
 
@@ -92,6 +91,12 @@ class EventReader {
     std::atomic<State> state{State::starting};
     std::atomic<Request*> request{nullptr};  ///< the latest one
     std::atomic<std::uint32_t> answers{0};   ///< incremented after each request and when the thread ends
+
+    /// Wakes those who wait for arrivals.
+    void announce() {
+      arrivals.fetch_add(1, std::memory_order_release);
+      arrivals.notify_all();
+    }
   };
 
   EventReader(std::shared_ptr<Shared> shared, platform::Descriptor uffd);
