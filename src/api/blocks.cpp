@@ -245,7 +245,7 @@ extern "C" {
     if (!queue) return tl::unexpected(queue.error());
     const auto acquired = block->acquire(place, *known, queue->get());
     if (!acquired) return tl::unexpected(acquired.error());
-    *address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(*acquired));
+    *address = blocks::host_pointer(*acquired);
     return {};
   });
 }
@@ -268,7 +268,7 @@ extern "C" {
     if (part_bytes == 0) return bad_argument("parts of 0 bytes; 1 is the least");
     const auto acquired = block->acquire_parts(part_bytes);
     if (!acquired) return tl::unexpected(acquired.error());
-    *address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(*acquired));
+    *address = blocks::host_pointer(*acquired);
     return {};
   });
 }

@@ -19,6 +19,10 @@ class Engine;
 
 /// The host; devices are 0, 1, ...
 inline constexpr int host_place = -1;
+/// Memory there, whose address acquire() and pools give as a number.
+inline void* host_pointer(std::uint64_t address) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
 
 /// blastoff_access.
 enum class Access : std::uint8_t { read, write, update };

@@ -24,7 +24,7 @@ class Arithmetic {
 
   device::Status permute(std::uint64_t to, std::uint64_t from, const Permutation& permutation) const {
     if (queue_ != nullptr) return queue_->permute(to, from, permutation);
-    device::permute(pointer(to), pointer(from), permutation);
+    device::permute(host_pointer(to), host_pointer(from), permutation);
     return {};
   }
 
@@ -33,8 +33,6 @@ class Arithmetic {
     host_.compute(call);
     return {};
   }
-
-  static void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)); }
 
  private:
   const operation::Host& host_;
@@ -83,7 +81,7 @@ class Operand {
     return form_.permuted ? arithmetic.permute(address_, matrix_.address(), inverse(permutation())) : device::Status{};
   }
 
-  void* matrix() const { return Arithmetic::pointer(form_.permuted ? matrix_.address() : address_); }
+  void* matrix() const { return host_pointer(form_.permuted ? matrix_.address() : address_); }
   bool transposed() const { return form_.transposed; }
 
   Status release(device::Queue* queue) {

@@ -12,10 +12,6 @@ namespace {
 
 using platform::Span;
 
-void* host_pointer(std::uint64_t address) {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-}
-
 /// So many bytes in a row.
 device::Block run_of(std::size_t bytes) {
   return {bytes, 1, bytes, bytes};

@@ -24,17 +24,13 @@ device::MemorySource plain_memory() {
             return tl::unexpected(device::Error{device::ErrorKind::out_of_memory,
                                                 fmt::format("no {} bytes of host memory for a block", bytes)});
           },
-          [](std::uint64_t address, std::size_t) {
-            ::operator delete(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), plain_alignment);
-          }};
+          [](std::uint64_t address, std::size_t) { ::operator delete(host_pointer(address), plain_alignment); }};
 }
 
 /// For all devices of its kind.
 device::MemorySource pinned_memory(device::Device& device) {
   return {[&device](std::size_t bytes) { return device.allocate_staging(bytes).map(number); },
-          [&device](std::uint64_t address, std::size_t bytes) {
-            device.free_staging(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), bytes);
-          }};
+          [&device](std::uint64_t address, std::size_t bytes) { device.free_staging(host_pointer(address), bytes); }};
 }
 
 void add(device::PoolCounts& sum, const device::PoolCounts& counts) {

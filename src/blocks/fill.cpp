@@ -14,10 +14,6 @@ namespace {
 /// Elements that one permutation copies at most.
 constexpr std::size_t largest_piece = std::size_t{1} << 28;
 
-void* pointer(std::uint64_t address) {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-}
-
 /// Calls copy(first, count) until all elements are written: elements from 0 on are copied to `first`. The first one is
 /// written already.
 template <class Copy>
@@ -33,7 +29,7 @@ device::Status spread(std::size_t elements, const Copy& copy) {
 Status fill_home(Block& block, const void* value, std::size_t element_size) {
   const auto address = block.acquire(host_place, Access::write, nullptr);
   if (!address) return tl::unexpected(address.error());
-  auto* const to = static_cast<std::byte*>(pointer(*address));
+  auto* const to = static_cast<std::byte*>(host_pointer(*address));
   std::memcpy(to, value, element_size);
   (void)spread(block.bytes() / element_size, [&](std::size_t first, std::size_t count) -> device::Status {
     std::memcpy(to + first * element_size, to, count * element_size);
@@ -60,10 +56,11 @@ Status fill_there(Engine& engine, Block& block, const void* value, std::size_t e
   auto memory = engine.host_memory(element_size);
   if (!memory) return failure(memory.error());
   engine.counters().waited(memory->uses().finish());
-  std::memcpy(pointer(memory->address()), value, element_size);
+  std::memcpy(host_pointer(memory->address()), value, element_size);
   const auto address = block.acquire(place, Access::write, &queue);
   if (!address) return tl::unexpected(address.error());
-  const auto written = write(queue, *address, pointer(memory->address()), block.bytes() / element_size, element_size);
+  const auto written =
+      write(queue, *address, host_pointer(memory->address()), block.bytes() / element_size, element_size);
   if (!written) (void)queue.synchronize();
   Status done = block.release(place, &queue);
   if (!written) {

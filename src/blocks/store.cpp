@@ -7,14 +7,6 @@
 
 namespace blastoff::blocks {
 
-namespace {
-
-void* host_pointer(std::uint64_t address) {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-}
-
-}  // namespace
-
 Status Block::store() {
   const std::lock_guard lock(mutex_);
   if (writer_ || readers_ > 0) return failure(ErrorKind::conflict, "a block is stored while it is held");
