@@ -191,7 +191,7 @@ def test_one_of_several_is_lost(on_simulated, fault):
     assert offload.DEVICE_LOST not in outcome.refused()
 
 
-SPLIT = ["--split=always", "--simulated-devices=3", *EXCHANGE]
+SPLIT = ["--split=always", "--simulated-devices=4", *EXCHANGE]
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -211,5 +211,5 @@ def test_calls_are_split(on_simulated, policy, verify, budget, threads):
 @pytest.mark.parametrize("fault", [*(fault for fault in FAULTS if fault.endswith("lost")), "between:20:lost"])
 def test_a_device_is_lost_in_a_split_call(on_simulated, fault):
     outcome = play("first-use", "simulated:all", 9500, settings=[*SPLIT, f"--simulated-fault=1/{fault}"])
-    assert [one["state"] == "working" for one in outcome.report["devices"]] == [True, False, True]
+    assert [one["state"] == "working" for one in outcome.report["devices"]] == [True, False, True, True]
     assert offload.DEVICE_LOST not in outcome.refused()
