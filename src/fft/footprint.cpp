@@ -25,7 +25,7 @@ class Loops {
   const Loop* end() const { return loops_.data() + count_; }
 
  private:
-  std::array<Loop, 2 * Dimensions::most> loops_{};
+  std::array<Loop, 2 * Dimensions::max_count> loops_{};
   std::size_t count_ = 0;
 };
 

@@ -29,7 +29,7 @@ bool Inscription::Loops::operator==(const Loops& other) const {
 bool Inscription::is_legible(const Loops* loops) {
   if (!platform::is_readable(loops, sizeof loops->rank)) return false;
   const int rank = loops->rank;
-  if (rank < 0 || rank > static_cast<int>(Dimensions::most)) return false;
+  if (rank < 0 || rank > static_cast<int>(Dimensions::max_count)) return false;
   return rank == 0 || platform::is_readable(loops->loops, static_cast<std::size_t>(rank) * sizeof(Loop));
 }
 

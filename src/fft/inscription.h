@@ -41,7 +41,7 @@ class Inscription {
   };
   struct Loops {
     int rank;
-    Loop loops[Dimensions::most];  ///< `rank` of them are used
+    Loop loops[Dimensions::max_count];  ///< `rank` of them are used
     double points() const;
     bool operator==(const Loops& other) const;
   };

@@ -19,7 +19,7 @@ class Lengths {
  public:
   bool set_size(std::int64_t size) {
     size_ = size < 0 ? 0 : static_cast<std::size_t>(size);
-    return size >= 0 && size_ <= Dimensions::most;
+    return size >= 0 && size_ <= Dimensions::max_count;
   }
   std::int64_t& operator[](std::size_t index) { return values_[index]; }
   void reverse() { std::reverse(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(size_)); }
@@ -27,12 +27,12 @@ class Lengths {
   std::span<const std::int64_t> all() const { return {values_.data(), size_}; }
 
  private:
-  std::array<std::int64_t, Dimensions::most> values_{};
+  std::array<std::int64_t, Dimensions::max_count> values_{};
   std::size_t size_ = 0;
 };
 
 struct GuruDims {
-  std::array<Dimension, Dimensions::most> dims{};
+  std::array<Dimension, Dimensions::max_count> dims{};
   std::size_t size = 0;
   std::span<const Dimension> all() const { return {dims.data(), size}; }
 };

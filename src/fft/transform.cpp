@@ -22,7 +22,7 @@ std::int64_t halved(std::int64_t length) {
 
 /// The strides of each dimension in the input or the output, beginning with the slowest.
 struct Strides {
-  std::array<std::int64_t, Dimensions::most> of{};
+  std::array<std::int64_t, Dimensions::max_count> of{};
   bool valid = true;
 };
 
@@ -77,7 +77,7 @@ std::optional<Transform> basic(const Request& request, std::span<const std::int6
 
 std::optional<Transform> many(const Request& request, std::span<const std::int64_t> lengths, std::int64_t howmany,
                               const Embedding& in, const Embedding& out) {
-  if (lengths.empty() || lengths.size() > Dimensions::most) return std::nullopt;
+  if (lengths.empty() || lengths.size() > Dimensions::max_count) return std::nullopt;
   for (const std::int64_t length : lengths)
     if (length < 1 || length > max_elements) return std::nullopt;
   const std::int64_t last = lengths.back();
@@ -89,7 +89,7 @@ std::optional<Transform> many(const Request& request, std::span<const std::int64
   const Strides in_strides = strides_of(lengths, in, line(request.kind == Kind::r2c));
   const Strides out_strides = strides_of(lengths, out, line(request.kind == Kind::c2r));
   if (!in_strides.valid || !out_strides.valid) return std::nullopt;
-  std::array<Dimension, Dimensions::most> dims;
+  std::array<Dimension, Dimensions::max_count> dims;
   for (std::size_t i = 0; i < lengths.size(); ++i) dims[i] = {lengths[i], in_strides.of[i], out_strides.of[i]};
   const Dimension batch{howmany, in.distance, out.distance};
   return guru(request, {dims.data(), lengths.size()}, {&batch, 1});

@@ -25,11 +25,11 @@ struct Dimension {
 /// A list of few dimensions.
 class Dimensions {
  public:
-  static constexpr std::size_t most = 6;
+  static constexpr std::size_t max_count = 6;
 
   /// Returns false if there is no room for another.
   bool add(const Dimension& dimension) {
-    if (count_ == most) return false;
+    if (count_ == max_count) return false;
     dimensions_[count_++] = dimension;
     return true;
   }
@@ -38,7 +38,7 @@ class Dimensions {
   std::size_t size() const { return count_; }
 
  private:
-  std::array<Dimension, most> dimensions_{};
+  std::array<Dimension, max_count> dimensions_{};
   std::uint8_t count_ = 0;
 };
 

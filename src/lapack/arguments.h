@@ -92,7 +92,7 @@ constexpr bool is_passed(Argument argument, bool complex) {
 /// The arguments of one routine, in the order of its parameters.
 class ArgumentList {
  public:
-  static constexpr std::size_t longest = 24;
+  static constexpr std::size_t max_size = 24;
   static constexpr std::uint8_t absent = 0xff;
 
   constexpr ArgumentList() { positions_.fill(absent); }
@@ -115,7 +115,7 @@ class ArgumentList {
   constexpr std::size_t words() const { return std::size_t{count_} + letters_; }
 
  private:
-  std::array<Argument, longest> arguments_{};
+  std::array<Argument, max_size> arguments_{};
   std::array<std::uint8_t, argument_count> positions_{};
   std::uint8_t count_ = 0;
   std::uint8_t letters_ = 0;

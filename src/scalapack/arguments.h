@@ -84,7 +84,7 @@ constexpr bool is_matrix(Argument argument) {
 /// The arguments of one routine, in the order of its parameters.
 class ArgumentList {
  public:
-  static constexpr std::size_t longest = 27;
+  static constexpr std::size_t max_size = 27;
   static constexpr std::uint8_t absent = 0xff;
 
   constexpr ArgumentList() { positions_.fill(absent); }
@@ -105,7 +105,7 @@ class ArgumentList {
   constexpr std::size_t words() const { return std::size_t{words_} + letters_; }
 
  private:
-  std::array<Argument, longest> arguments_{};
+  std::array<Argument, max_size> arguments_{};
   std::array<std::uint8_t, argument_count> positions_{};
   std::uint8_t count_ = 0;
   std::uint8_t words_ = 0;

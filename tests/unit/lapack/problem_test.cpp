@@ -27,7 +27,7 @@ TEST(ArgumentLists, FitIntoAnOperation) {
   for (std::size_t i = 0; i < lapack::routine_count; ++i) {
     const lapack::ArgumentList& list = lapack::argument_list(static_cast<Routine>(i));
     EXPECT_LE(list.words(), lapack::max_words);
-    EXPECT_LE(list.size(), lapack::ArgumentList::longest);
+    EXPECT_LE(list.size(), lapack::ArgumentList::max_size);
     const std::ptrdiff_t eigenvectors = list.has(Argument::found) ? 1 : 0;
     EXPECT_LE(std::count_if(list.begin(), list.end(), lapack::is_vector) + eigenvectors,
               static_cast<std::ptrdiff_t>(operation::Operation::max_vectors));
