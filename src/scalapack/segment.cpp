@@ -328,6 +328,7 @@ bool Segment::is_hopeless(int step, int members) const {
 
 std::vector<std::uint64_t> Segment::processes(int members) const {
   std::vector<std::uint64_t> result;
+  result.reserve(static_cast<std::size_t>(members));
   for (int member = 0; member < members; ++member) result.push_back(state(member).pid.load());
   return result;
 }

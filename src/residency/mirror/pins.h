@@ -10,7 +10,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -107,6 +106,15 @@ class Pins {
 
  private:
   using Map = std::map<std::uintptr_t, Pin>;
+  /// Pins that follow each other in the map.
+  struct Pinned {
+    Map::iterator first;
+    Map::iterator last;
+
+    Map::iterator begin() const { return first; }
+    Map::iterator end() const { return last; }
+    bool empty() const { return first == last; }
+  };
   Pin* create(device::Device& device, platform::Span span, std::unique_lock<std::mutex>& lock,
               std::unique_lock<std::mutex>& callers, const Absent& absent);
   std::optional<std::size_t> lock_pages(device::Device& device, platform::Span span);
@@ -121,9 +129,7 @@ class Pins {
   static bool meet(Pin& pin, const device::Device& device);
   Map::iterator first_reaching(std::uintptr_t address);
   /// The pins that have bytes of the span.
-  auto touching(platform::Span span) {
-    return std::ranges::subrange(first_reaching(span.begin), pins_.lower_bound(span.end));
-  }
+  Pinned touching(platform::Span span) { return {first_reaching(span.begin), pins_.lower_bound(span.end)}; }
   bool any_to_wait_for(platform::Span span);
   std::size_t bytes_touching(platform::Span span);
 

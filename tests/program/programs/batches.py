@@ -53,7 +53,9 @@ for letter, dtype in {"s": np.float32, "d": np.float64, "c": np.complex64, "z": 
             c = matrices(dtype, PRODUCTS, M, N)
             lda, ldb = a.shape[2], b.shape[2]
             alpha, beta = 1.5, -0.5
-            expected = alpha * op(ta, a.swapaxes(1, 2)) @ op(tb, b.swapaxes(1, 2)) + beta * c.swapaxes(1, 2)
+            # Blastoff takes no einsum.
+            products = np.einsum("pij,pjk->pik", op(ta, a.swapaxes(1, 2)), op(tb, b.swapaxes(1, 2)))
+            expected = alpha * products + beta * c.swapaxes(1, 2)
             keep = [np.array([value], dtype) for value in (alpha, beta)]
             factors = [passed(letter, each) for each in keep]
             size = ctypes.c_int32 if integer is np.int32 else ctypes.c_int64

@@ -317,7 +317,7 @@ class CudaTeam final : public Team {
   template <class Work>
   Status in_context(const Work& work) {
     const platform::SignalsBlocked blocked;  // the libraries start threads
-    const Status done = place_.context->run(work);
+    Status done = place_.context->run(work);
     if (done && abandoned_) return tl::unexpected(Error{ErrorKind::unavailable, "another member has given up"});
     return done;
   }
