@@ -1,15 +1,11 @@
 """Stacks of matrices in numpy.matmul: one batch for the device, or left to NumPy's loops with their results."""
 
-import json
 import subprocess
-import sys
 import textwrap
 
-import offload
 import pytest
-from command_rig import clean_environment
+from program_rig import run_python, run_session
 
-SIMULATED = {"BLASTOFF_DEVICE": "simulated", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_VERIFY": "abort", "OPENBLAS_NUM_THREADS": "1"}
 BEGIN = """
 import numpy as np
 random = np.random.default_rng(1)
@@ -28,16 +24,8 @@ def same(a, b, **kwargs):
 """
 
 
-def python(tmp_path, source: str, *options: str, **env: str) -> tuple[subprocess.CompletedProcess, dict]:
-    """Runs Python source under `blastoff run`. Returns what it has done, and the calls of the report's routines and refusals by name."""
-    path, report = tmp_path / "program.py", tmp_path / "report.json"
-    path.write_text(BEGIN + textwrap.dedent(source))
-    line = [offload.COMMAND, "run", "--report", report, *options, "--", sys.executable, path]
-    done = subprocess.run(line, env=clean_environment() | SIMULATED | env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(report.read_text())
-    calls = {row["name"]: (row["calls"], row["offloaded"]) for row in found["routines"]}
-    return done, calls | {row["reason"]: row["calls"] for row in found["refusals"]}
+def python(tmp_path, source: str, *options: str, **how) -> tuple[subprocess.CompletedProcess, dict]:
+    return run_python(tmp_path, BEGIN + textwrap.dedent(source), *options, **how)
 
 
 def test_stacks_are_batches(tmp_path):
@@ -145,15 +133,17 @@ def test_threads_and_fork(tmp_path):
 
 @pytest.mark.parametrize("before", ["", "import numpy"])
 def test_sessions(tmp_path, before):
-    path = tmp_path / "session.py"
-    path.write_text(
-        f"{before}\nimport blastoff\nblastoff.enable()\nblastoff.enable()\n{BEGIN}"
-        "a = stack(5, 6, 6)\nsame(a, a)\nblastoff.disable()\nsame(a, a)\nblastoff.enable()\nsame(a, a)\n"
-        "(row,) = [row for row in blastoff.stats() if row['routine'] == 'dgemm_batch_strided']\n"
-        "assert (row['calls'], row['offloaded']) == (3, 2), row\n"
-    )
-    done = subprocess.run([sys.executable, path], env=clean_environment() | SIMULATED, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    source = """
+        a = stack(5, 6, 6)
+        same(a, a)
+        blastoff.disable()
+        same(a, a)
+        blastoff.enable()
+        same(a, a)
+        (row,) = [row for row in blastoff.stats() if row["routine"] == "dgemm_batch_strided"]
+        assert (row["calls"], row["offloaded"]) == (3, 2), row
+        """
+    run_session(tmp_path, BEGIN, source, before)
 
 
 @pytest.mark.parametrize("intercept", ["auto", "patch", "preload"])

@@ -1,16 +1,13 @@
 """Transforms of numpy.fft and scipy.fft: computed by the device, or left to pocketfft with its results and errors."""
 
-import json
 import subprocess
 import sys
 import textwrap
 
-import offload
 import pytest
-from command_rig import clean_environment
+from program_rig import run_python, run_session
 
 pytest.importorskip("scipy")
-SIMULATED = {"BLASTOFF_DEVICE": "simulated", "BLASTOFF_MIN_SIZE": "0", "BLASTOFF_VERIFY": "abort", "OPENBLAS_NUM_THREADS": "1"}
 BEGIN = """
 import json, sys
 import numpy as np
@@ -30,16 +27,8 @@ def same(function, *args, **kwargs):
 """
 
 
-def python(tmp_path, source: str, *options: str, command=(sys.executable,), **env: str) -> tuple[subprocess.CompletedProcess, dict]:
-    """Runs Python source under `blastoff run`. Returns what it has done, and the report's routines and refusals: calls by name."""
-    path, report = tmp_path / "program.py", tmp_path / "report.json"
-    path.write_text(BEGIN + textwrap.dedent(source))
-    line = [offload.COMMAND, "run", "--report", report, *options, "--", *command, path]
-    done = subprocess.run(line, env=clean_environment() | SIMULATED | env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(report.read_text())
-    calls = {row["name"]: (row["calls"], row["offloaded"]) for row in found["routines"]}
-    return done, calls | {row["reason"]: row["calls"] for row in found["refusals"]}
+def python(tmp_path, source: str, *options: str, **how) -> tuple[subprocess.CompletedProcess, dict]:
+    return run_python(tmp_path, BEGIN + textwrap.dedent(source), *options, **how)
 
 
 def test_results_are_those_of_pocketfft(tmp_path):
@@ -194,12 +183,13 @@ def test_no_part_of_the_environment_is_needed(tmp_path, intercept):
 
 @pytest.mark.parametrize("before", ["", "import numpy, scipy.fft"])
 def test_sessions(tmp_path, before):
-    path = tmp_path / "session.py"
-    path.write_text(
-        f"{before}\nimport blastoff\nblastoff.enable()\nblastoff.enable()\n{BEGIN}"
-        "same(sf.fftn, number)\nsame(np.fft.fftn, number)\nblastoff.disable()\nsame(sf.fftn, number)\nsame(np.fft.fftn, number)\n"
-        "(row,) = [row for row in blastoff.stats() if row['routine'] == 'pocketfft_z2z']\n"
-        "assert (row['calls'], row['offloaded']) == (4, 2), row\n"
-    )
-    done = subprocess.run([sys.executable, path], env=clean_environment() | SIMULATED, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    source = """
+        same(sf.fftn, number)
+        same(np.fft.fftn, number)
+        blastoff.disable()
+        same(sf.fftn, number)
+        same(np.fft.fftn, number)
+        (row,) = [row for row in blastoff.stats() if row["routine"] == "pocketfft_z2z"]
+        assert (row["calls"], row["offloaded"]) == (4, 2), row
+        """
+    run_session(tmp_path, BEGIN, source, before)
