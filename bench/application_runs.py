@@ -214,7 +214,7 @@ class Runs:
         best = min(rows, key=lambda row: row["total"])
         if name == "cpu":
             counted = self.run(Mode("", ("--device=none",)), self.application.program)
-            best |= {key: counted[key] for key in ("blas", "joules") if key in counted}
+            best |= {key: counted[key] for key in ("blas", "joules") if key in counted} | {"counted": counted.get("total")}
         return best
 
     def run(self, mode: Mode, program: pathlib.Path) -> dict:
@@ -270,6 +270,7 @@ class Runs:
             "reuse": totals.operand_reuse if totals.bytes_to_device else None,
             "joules": sum(energy.joules.values()) if energy and energy.joules else None,
             "claimed": job.verdict.saved,
+            "compared_with": job.verdict.cpu_run,
             "calls": totals.calls,
             "offloaded": totals.offloaded,
         }

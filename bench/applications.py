@@ -15,10 +15,10 @@ this size. --native is a GPU port of the program, which runs without Blastoff. A
 
 For each layout and mode: seconds of the whole job, and of these in BLAS and LAPACK (the busiest rank's wall time in calls) and waiting for data
 (mean of the ranks); how often a byte that came to the device was used there; the energy of processors and GPUs; the difference of the result
-from that of the CPU. `cpu` has the processor's kernels (bench/kernels.py), as all other modes; its seconds in calls are those of a further run
-with --device none, which tells later runs what the CPU takes. `default` follows `first`, so it knows that run's times, too. The file of --output
-also has the seconds that each run claims to have saved. A mode that this machine does not have says why. The fastest of
---repeats counts.
+from that of the CPU; and the seconds that the run claims to have saved, beside those that it has saved. `cpu` has the processor's kernels
+(bench/kernels.py), as all other modes; its seconds in calls are those of a further run with --device none, which tells later runs what the CPU
+takes (`counted` in the file of --output: its seconds). `default` follows `first`, so it knows that run's times, too. A mode that this machine does
+not have says why. The fastest of --repeats counts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ import machine
 from application_runs import MODES, Application, Layout
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-HEADINGS = ("layout", "setup", "total s", "BLAS s", "moving s", "reuse", "energy kJ", "reported", "difference")
+HEADINGS = ("layout", "setup", "total s", "BLAS s", "moving s", "reuse", "energy kJ", "reported", "difference", "claimed/saved")
 
 
 def layouts(text: str) -> list[Layout]:
@@ -122,10 +122,11 @@ def cells(row: dict) -> list[str]:
     energy = None if row["joules"] is None else row["joules"] / 1e3
     difference = "-" if row["difference"] is None else "0" if row["difference"] == 0 else f"{row['difference']:.1e}"
     times = [number(row[key]) for key in ("total", "blas", "moving")]
-    return [row["layout"], row["setup"], *times, reuse, number(energy), row["reported"] or "-", difference if row["right"] else "WRONG"]
+    saved = f"{number(row.get('claimed'))}/{number(row.get('saved'))}" if "claimed" in row else "-"
+    return [row["layout"], row["setup"], *times, reuse, number(energy), row["reported"] or "-", difference if row["right"] else "WRONG", saved]
 
 
-def line(parts: list[str], widths: tuple[int, ...] = (7, 18, 9, 9, 9, 7, 10, 21, 11)) -> str:
+def line(parts: list[str], widths: tuple[int, ...] = (7, 18, 9, 9, 9, 7, 10, 21, 11, 15)) -> str:
     head = "".join(part.ljust(width) for part, width in zip(parts[:2], widths, strict=False))
     if len(parts) < len(widths):
         return f"{head}  {parts[2]}"
@@ -133,8 +134,10 @@ def line(parts: list[str], widths: tuple[int, ...] = (7, 18, 9, 9, 9, 7, 10, 21,
 
 
 def compare(row: dict, cpu: dict | None, last_digit: float) -> None:
-    """Adds the difference of the result from the CPU's, relative to it."""
+    """Adds the seconds that the run has saved, and the difference of the result from the CPU's, relative to it."""
     row["difference"] = None
+    if "claimed" in row and cpu:
+        row["saved"] = cpu["total"] - row["total"]
     if "cannot" not in row and cpu and cpu["result"] is not None and row["result"] is not None:
         difference, size = abs(row["result"] - cpu["result"]), max(abs(cpu["result"]), 1e-300)
         row["difference"] = difference / size

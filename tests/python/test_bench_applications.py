@@ -35,9 +35,9 @@ def run(tmp_path, *arguments, energy="-15.87937774"):
     (inputs / "POTRE.DAT").touch()
     settings = ["--device=simulated", "--setting=BLASTOFF_MIN_SIZE=32", "--layouts=1x1", f"--command={offload.COMMAND}"]
     given = [f"--parsec={program}", f"--inputs={inputs}", f"--starter={ONE_RANK}", *settings, f"--output={tmp_path / 'out.json'}", *arguments]
-    done = subprocess.run(
-        [sys.executable, offload.ROOT / "bench" / "applications.py", *given], env=offload.environment(), capture_output=True, text=True, timeout=120
-    )
+    env = offload.environment(BLASTOFF_HISTORY="on")
+    command = [sys.executable, offload.ROOT / "bench" / "applications.py", *given]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
     rows = {row["setup"]: row for row in json.loads((tmp_path / "out.json").read_text())["rows"]}
     return done, rows
 
@@ -56,6 +56,8 @@ def test_a_table_of_setups(tmp_path):
         row = rows[setup]
         assert row["offloaded"] == row["calls"] == 5 and row["moving"] > 0 and row["reuse"] >= reuse, row
         assert row["difference"] == 0 and row["right"]
+        assert row["saved"] == rows["CPU"]["total"] - row["total"] and row["compared_with"] > 0, "a run without a device was before"
+        assert f"{row['claimed']:.2f}/{row['saved']:.2f}" in done.stdout
     assert done.stdout.splitlines()[1].split() == [
         "layout",
         "setup",
@@ -70,6 +72,7 @@ def test_a_table_of_setups(tmp_path):
         "kJ",
         "reported",
         "difference",
+        "claimed/saved",
     ]
 
 
