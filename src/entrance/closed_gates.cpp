@@ -129,7 +129,7 @@ const char* name_of(std::size_t number) {
 /// Whether a call opens the gates. Functions that constructors may call at any time do not.
 bool opens(const char* name) {
   return !starts_with(name, "blastoff_") && !equal(name, "dlopen") && !equal(name, "dlmopen") &&
-         !equal(name, "mremap") && !equal(name, "ioctl");
+         !equal(name, "mremap") && !equal(name, "mprotect") && !equal(name, "ioctl");
 }
 
 const void* behind_closed_gate(std::size_t number, const void* caller) {

@@ -1,11 +1,14 @@
-// Wrappers of mremap() and ioctl() for the program. Watching memory has three effects that a program could see, and the
-// wrappers hide them. The kernel does not merge a watched mapping with its neighbours, so one mremap(2) over both
-// fails. Since Linux 6.17, one mremap(2) moves several mappings, unless one of them is watched. Watched memory cannot
-// be registered with a userfaultfd of the program's own.
+// Wrappers of mremap(), mprotect() and ioctl() for the program. Watching memory has three effects that a program could
+// see, and the wrappers hide them. The kernel does not merge a watched mapping with its neighbours, so one mremap(2)
+// over both fails. Since Linux 6.17, one mremap(2) moves several mappings, unless one of them is watched. Watched
+// memory cannot be registered with a userfaultfd of the program's own.
+//
+// A program that makes memory unreadable may fill it in its handler of the fault: a cache of a file, or shared memory
+// in software. Mirrors would be read without a fault, so they end, and results that have stayed come home before.
 //
 // The exported names carry the C library's version and are not the default versions of this library. So dlsym() finds
-// the C library's functions, which MPI libraries patch for their registration caches. Both wrappers declare the
-// variable argument of the C library's function as a fixed one, which is passed in the same place.
+// the C library's functions, which MPI libraries patch for their registration caches. The wrappers of mremap() and
+// ioctl() declare the variable argument of the C library's function as a fixed one, which is passed in the same place.
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -79,6 +82,15 @@ void* program_mremap(void* address, std::size_t bytes, std::size_t new_bytes, in
   void* const moved = platform::remap_pieces(next.mremap, address, bytes, new_bytes, flags, target);
   if (moved != MAP_FAILED) errno = saved_errno;
   return moved;
+}
+
+BLASTOFF_EXPORT(program_mprotect, mprotect)
+int program_mprotect(void* address, std::size_t bytes, int protection) {
+  if ((protection & PROT_READ) == 0 && tracking::memory_is_watched()) {
+    const platform::ErrnoGuard errno_stays;
+    tracking::surrender_memory(pages_at(address, bytes));
+  }
+  return next.mprotect(address, bytes, protection);
 }
 
 BLASTOFF_EXPORT(program_ioctl, ioctl)

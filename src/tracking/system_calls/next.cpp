@@ -14,6 +14,10 @@ void* bare_mremap(void* address, std::size_t bytes, std::size_t new_bytes, int f
   return reinterpret_cast<void*>(syscall(SYS_mremap, address, bytes, new_bytes, flags, target));
 }
 
+int bare_mprotect(void* address, std::size_t bytes, int protection) {
+  return static_cast<int>(syscall(SYS_mprotect, address, bytes, protection));
+}
+
 int bare_ioctl(int descriptor, unsigned long request, void* argument) {
   return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
 }
@@ -25,10 +29,11 @@ void look_up(Function*& slot, const char* name) {
 
 }  // namespace
 
-constinit Next next = {bare_mremap, bare_ioctl};
+constinit Next next = {bare_mremap, bare_mprotect, bare_ioctl};
 
 void find_next() {
   look_up(next.mremap, "mremap");
+  look_up(next.mprotect, "mprotect");
   look_up(next.ioctl, "ioctl");
 }
 

@@ -1,4 +1,4 @@
-// The C library's functions that we wrap, so that system calls which succeed without Blastoff also succeed with it.
+// The C library's functions that we wrap, so that system calls do with Blastoff what they do without it.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@ namespace blastoff::tracking::system_calls {
 /// are the bare system calls until find_next() is called.
 struct Next {
   void* (*mremap)(void* address, std::size_t bytes, std::size_t new_bytes, int flags, void* target);
+  int (*mprotect)(void* address, std::size_t bytes, int protection);
   int (*ioctl)(int descriptor, unsigned long request, void* argument);
 };
 extern Next next;

@@ -15,7 +15,7 @@
 namespace blastoff::tracking {
 
 /// Ends every watch of the span as if the memory had been unmapped, because the program wants to register it with a
-/// userfaultfd of its own. False: nobody watches it.
+/// userfaultfd of its own, to move it, or to make it unreadable. False: nobody watches it.
 bool surrender_memory(Span span);
 
 /// Whether any memory may have been watched so far; costs one load.

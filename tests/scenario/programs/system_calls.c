@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -178,6 +179,34 @@ static void own_userfaultfd(void) {
   verdict("its own conflict", ioctl(other, UFFDIO_REGISTER, &beside) != 0 && errno == EBUSY);
 }
 
+static char* barrier;
+static int fills = 0;
+
+static void fill_anew(int signal) {
+  (void)signal;
+  mprotect(barrier, half, PROT_READ | PROT_WRITE);
+  fill((double*)barrier, COUNT, 20 + ++fills);
+}
+
+/// A call touches memory that a handler of the fault fills, as in shared memory by software.
+static void filled_at_a_fault(void) {
+  double *x = (double*)map(NULL, half, 0), *z = (double*)map(NULL, half, 0), *before = filled(COUNT, 1);
+  fill(x, COUNT, 11);
+  for (int i = 0; i < 3; ++i) multiply(N, N, N, x, N, b, N, 0, z, N);
+  signal(SIGSEGV, fill_anew);
+  for (int i = 0; i < 3; ++i) {
+    barrier = (char*)x;
+    mprotect(x, half, PROT_NONE);
+    verdict("operand", multiplies_what_is_at(x) && fills == 2 * i + 1);
+    multiply(N, N, N, x, N, b, N, 0, z, N);
+    barrier = (char*)z;
+    mprotect(z, half, PROT_NONE);
+    multiply(N, N, N, x, N, b, N, 1, z, N);
+    fill(before, COUNT, 20 + fills);
+    verdict("result", holds_product(N, N, N, x, N, b, N, 1, before, z, N) && fills == 2 * i + 2);
+  }
+}
+
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   b = filled(COUNT, 2);
@@ -196,6 +225,8 @@ int main(int argc, char** argv) {
     refused();
   else if (!strcmp(name, "userfaultfd"))
     own_userfaultfd();
+  else if (!strcmp(name, "filled-at-a-fault"))
+    filled_at_a_fault();
   else
     return 99;
   return scenario_status();

@@ -1,4 +1,4 @@
-# Checks that libblastoff.so exports exactly the names of BLAS, LAPACK, FFTW and ScaLAPACK, the functions that load libraries, two system calls,
+# Checks that libblastoff.so exports exactly the names of BLAS, LAPACK, FFTW and ScaLAPACK, the functions that load libraries, three system calls,
 # and the functions of its headers.
 # Run with -DLIBRARY= -DHEADERS= -DNM=.
 
@@ -90,7 +90,7 @@ endforeach()
 foreach(operation ev evd evx evr gvx gst ngst)
   list(APPEND expected pssy${operation}_ pdsy${operation}_ pche${operation}_ pzhe${operation}_)
 endforeach()
-list(APPEND expected dlopen dlmopen mremap ioctl)
+list(APPEND expected dlopen dlmopen mremap mprotect ioctl)
 foreach(header blastoff blastoff_blocks)
   file(STRINGS ${HEADERS}/${header}.h declarations REGEX "blastoff_[a-z_]+[[(]")
   foreach(declaration IN LISTS declarations)
