@@ -12,6 +12,7 @@
 #include "intercept/lapack/enter.h"
 #include "intercept/lookup.h"
 #include "lapack/call.h"
+#include "platform/backoff.h"
 #include "platform/memory_limits.h"
 #include "platform/recent_map.h"
 #include "platform/rounding.h"
@@ -121,14 +122,13 @@ bool GridRoot::postpones() {
 
 // The device may be open or free later. Other reasons last, and are looked at ever more rarely.
 std::uint32_t GridRoot::silence(const scalapack::Call& call) {
-  constexpr std::uint32_t max_silence = 4096;
   if (may_pay_ || !lasts(refusal_)) return 0;
   static std::mutex mutex;
-  static auto& known = *new platform::RecentMap<std::uint32_t, std::uint32_t>(256);
+  static auto& known = *new platform::RecentMap<std::uint32_t, platform::Backoff>(256);
   const std::lock_guard lock(mutex);
-  std::uint32_t& silence = known.use(call.fingerprint(false));
-  silence = std::min(max_silence, 2 * silence + 1);
-  return silence;
+  const std::uint32_t number = call.fingerprint(false);
+  if (known.find(number) == nullptr) known.use(number) = platform::Backoff({.first = 1});
+  return static_cast<std::uint32_t>(known.use(number).failed());
 }
 
 std::unique_ptr<platform::WorkerPool> GridRoot::workers_to_copy(std::size_t bytes) {

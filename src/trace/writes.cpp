@@ -144,7 +144,8 @@ void Writes::judge(const Operand& operand, Matrix& matrix, std::size_t written_b
   matrix.rewritten = soon ? matrix.rewritten + 1 : 0;
   if (matrix.rewritten < max_rewritten) return;
   matrix.sampled = true;
-  matrix.unchanged = matrix.rewritten = 0;
+  matrix.backoff.failed();
+  matrix.rewritten = 0;
   matrix.known = false;
   stop_tracking(operand);
 }
@@ -152,14 +153,12 @@ void Writes::judge(const Operand& operand, Matrix& matrix, std::size_t written_b
 void Writes::compare(const Operand& operand, Matrix& matrix, Found& found) {
   if (!matrix.known || matrix.rows != operand.rows || matrix.columns != operand.columns) return;
   if (residency::fingerprint(operand) != matrix.fingerprint) {
-    matrix.unchanged = 0;
+    matrix.backoff.restart();
     residency::each_region(operand, [&](Span region) { found.written.push_back(region); });
     return;
   }
-  constexpr int max_patience = 1 << 20;
-  if (++matrix.unchanged < matrix.patience || !matrix.sampled) return;
-  matrix.sampled = false;
-  matrix.patience = std::min(2 * matrix.patience, max_patience);
+  matrix.backoff.count();
+  if (matrix.backoff.is_over()) matrix.sampled = false;
 }
 
 // The pages that earlier calls have left protected are unprotected, so that the call itself takes no faults.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "operation/operation.h"
+#include "platform/backoff.h"
 #include "platform/interval_set.h"
 #include "platform/recent_map.h"
 #include "platform/span.h"
@@ -36,7 +37,6 @@ struct Found {
 ///
 /// The time for this, including the cost of tracking to the program, stays below 1.2 % of the run. Above that share,
 /// the kernel is not asked until the share has fallen. Above 1.5 %, nothing is done. Not thread-safe.
-/// asked until the share has fallen, and beyond 1.5 % nothing is. Not thread-safe.
 class Writes {
  public:
   /// If `tracker` is nullptr, all matrices are compared by elements.
@@ -59,8 +59,7 @@ class Writes {
     bool sampled = false;  ///< its elements are compared; it is not tracked
     int uses = 0;          ///< uses since the program has rewritten it
     int rewritten = 0;     ///< how many times in a row it was rewritten after few uses
-    int unchanged = 0;     ///< consecutive uses without a change
-    int patience = 4;      ///< number of unchanged uses after which it is tracked again
+    platform::Backoff backoff{{.first = 4, .max = 1 << 20}};  ///< counts unchanged uses until it is tracked again
     std::int64_t rows = 0, columns = 0;
     std::uint64_t fingerprint = 0;
     bool known = false;  ///< `fingerprint` is known

@@ -13,10 +13,8 @@ using platform::Span;
 /// After so many mirrors in a row that did not pay, no new one is expected to.
 constexpr int max_failures = 4;
 
-/// In uses of which nothing is known; one that found the operand unchanged is worth several.
-constexpr int min_patience = 32;
-constexpr int max_patience = 1 << 20;
-constexpr int hope_of_unchanged = 8;
+/// A use that found the operand unchanged is worth so many of which nothing is known.
+constexpr int worth_of_unchanged = 8;
 
 /// A mirror that is tried tells whether it paid at the next use of its pages. If none of so many operands meets another
 /// one, that is not known.
@@ -84,13 +82,12 @@ bool Habits::worth_mirror(const operation::Operation& call, std::size_t index) {
     return true;
   }
   switch (compare(habit, operand)) {
-    case Samples::none: habit.hope += 1; break;
-    case Samples::stay: habit.hope += hope_of_unchanged; break;
-    case Samples::change: habit.hope = 0;
+    case Samples::none: habit.backoff.count(); break;
+    case Samples::stay: habit.backoff.count(worth_of_unchanged); break;
+    case Samples::change: habit.backoff.restart();
   }
-  if (habit.hope < habit.patience) return false;
-  habit.hope = 0;
-  habit.patience = std::min(2 * habit.patience, max_patience);
+  if (!habit.backoff.is_over()) return false;
+  habit.backoff.failed();  // unless it turns out that it paid
   habit.tries = operands_of_a_trial - 1;
   return true;
 }
@@ -131,15 +128,18 @@ void Habits::paid(const operation::Operation& call, std::size_t index) {
   Habit& habit = known->second;
   habit.failures = 0;
   habit.tries = 0;
-  habit.patience = min_patience;
+  habit.backoff.succeeded();
+  habit.backoff.failed();  // what is still suspected waits for the first pause
   habit.rewritten.remove(bounds(call.operands()[index]));
 }
 
 Habits::Habit& Habits::failed(const operation::Operation& call, std::size_t index) {
   Habit& habit = habits_[key_of(call, index)];
   habit.failures = std::min(habit.failures + 1, max_failures);
-  habit.hope = 0;
-  habit.patience = std::max(habit.patience, min_patience);
+  if (habit.backoff.has_failed())
+    habit.backoff.restart();
+  else
+    habit.backoff.failed();
   habit.tries = 0;
   return habit;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "operation/operation.h"
+#include "platform/backoff.h"
 #include "platform/interval_set.h"
 #include "platform/span.h"
 
@@ -58,11 +59,10 @@ class Habits {
     std::uint64_t fingerprint = 0;
   };
   struct Habit {
-    int failures = 0;                  ///< in a row
-    platform::IntervalSet rewritten;   ///< where
-    int spans = 0;                     ///< that were added to it
-    int hope = 0;                      ///< grows by uses, and more by those that found the operand unchanged
-    int patience = 1;                  ///< hope at which a mirror is tried again
+    int failures = 0;                                          ///< in a row
+    platform::IntervalSet rewritten;                           ///< where
+    int spans = 0;                                             ///< that were added to it
+    platform::Backoff backoff{{.first = 32, .max = 1 << 20}};  ///< counts uses of which nothing is known
     int tries = 0;                     ///< operands that have a mirror until one of them has told whether it paid
     std::array<Sample, 16> samples{};  ///< of what was copied; an empty tile: none
     std::size_t next_sample = 0;

@@ -13,9 +13,6 @@ namespace {
 
 // A probe costs the program a page fault that waits for the device. A call with a smaller result would feel it.
 constexpr std::size_t worth_a_probe = std::size_t{16} << 20;
-// After a failure. Memory that goes home is page-locked meanwhile, which a probe ends.
-constexpr int first_patience = 64;
-constexpr int longest_patience = 1 << 12;
 
 // In new memory. Whole results stay if enough of the latest were not seen. Bringing one later takes little longer than
 // writing it to pages that the kernel has yet to make.
@@ -86,7 +83,7 @@ Stay StayHeuristic::judge(const operation::Operation& call, std::size_t index) {
   const Region* const known = region_of(bounds(operand));
   if (known && known->left > 0) return has_failed(*known) ? Stay::no : Stay::whole;
   if (operand.payload_bytes() < worth_a_probe) return Stay::no;
-  if (known) return known->uses >= known->patience ? Stay::probe : Stay::no;
+  if (known) return known->backoff.is_over() ? Stay::probe : Stay::no;
   return judge_new(kind_of(call, index));
 }
 
@@ -138,7 +135,7 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
     }
     return;
   }
-  ++region.uses;
+  region.backoff.count();
   if (region.left > 0) {
     const bool failed = has_failed(region);
     if (was_touched(region)) {
@@ -150,13 +147,12 @@ void StayHeuristic::used(const operation::Operation& call, std::size_t index, st
     }
     learn(region, failed);
     if (failed) {
-      region.patience = std::clamp(8 * region.patience, first_patience, longest_patience);
-      region.uses = 0;
+      region.backoff.failed();
       region.left = 0;
     }
   }
   if (!writes) return;
-  if (left == 0) region.patience = std::max(region.patience, first_patience);
+  if (left == 0 && !region.backoff.has_failed()) region.backoff.failed();
   region.kind = kind_of(call, index);
   region.left = left;
   region.touched = 0;

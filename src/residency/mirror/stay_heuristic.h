@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "operation/operation.h"
+#include "platform/backoff.h"
 #include "platform/recent_map.h"
 #include "platform/span.h"
 
@@ -53,19 +54,20 @@ class StayHeuristic {
   void forget(platform::Span span);
 
  private:
+  /// Rare: the memory of results that go home is page-locked, which a probe ends.
+  static constexpr platform::Pauses probes = {.growth = 8};
   /// Memory that held the operands of calls, one within the other.
   struct Region {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
-    std::uint64_t kind = 0;           ///< of the latest result
-    bool is_new = false;              ///< what becomes of its first result is not known yet
-    int uses = 0;                     ///< by the device, since the program touched much of what was left
-    std::size_t left = 0;             ///< bytes, of the latest result
-    std::size_t touched = 0;          ///< bytes, since then, that did not stay once more
-    double cost = 0;                  ///< of touching those, in bytes that come home during their calls
-    double saved = 0;                 ///< bytes that did not come home, less what touching others has cost
-    int patience = 0;                 ///< uses until the next probe
-    std::uintptr_t end_of_block = 0;  ///< of an allocator's block that begins with the region; 0: not known
+    std::uint64_t kind = 0;             ///< of the latest result
+    bool is_new = false;                ///< what becomes of its first result is not known yet
+    std::size_t left = 0;               ///< bytes, of the latest result
+    std::size_t touched = 0;            ///< bytes, since then, that did not stay once more
+    double cost = 0;                    ///< of touching those, in bytes that come home during their calls
+    double saved = 0;                   ///< bytes that did not come home, less what touching others has cost
+    platform::Backoff backoff{probes};  ///< counts uses by the device until the next probe
+    std::uintptr_t end_of_block = 0;    ///< of an allocator's block that begins with the region; 0: not known
   };
   /// The latest results in new memory, by a routine and size class.
   struct Kind {

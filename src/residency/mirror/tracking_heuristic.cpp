@@ -29,9 +29,6 @@ constexpr int max_used_once = 4;
 /// A matrix in memory that cannot be tracked is looked at again after so many uses: other memory may lie there by then.
 constexpr int uses_before_another_look = 32;
 
-/// A matrix that was rewritten is looked at again after so many uses.
-constexpr int min_patience = 4;
-
 bool is_result_only(const operation::Operand& operand) {
   return operation::writes(operand.intent) && !operation::reads(operand.intent);
 }
@@ -119,12 +116,15 @@ void TrackingHeuristic::read_within(const operation::Operand& operand) {
 bool TrackingHeuristic::unchanged(Matrix& matrix, const operation::Operand& operand) {
   if (is_result_only(operand)) return false;
   const bool same_shape = same_matrix(matrix.latest, operand) && matrix.latest.part == operand.part;
-  const bool stays = same_shape ? same(matrix.fingerprint, sight_of(operand), operand) : matrix.results_in_a_row > 0;
-  matrix.unchanged_uses = stays ? matrix.unchanged_uses + 1 : 0;
-  learn(matrix, stays);
-  if (matrix.unchanged_uses < matrix.patience) return false;
+  matrix.unchanged = same_shape ? same(matrix.fingerprint, sight_of(operand), operand) : matrix.results_in_a_row > 0;
+  learn(matrix, matrix.unchanged);
+  if (matrix.unchanged)
+    matrix.backoff.count();
+  else
+    matrix.backoff.restart();
+  if (!matrix.unchanged || !matrix.backoff.is_over()) return false;
   matrix.copied = false;
-  matrix.unchanged_uses = 0;
+  matrix.unchanged = false;
   matrix.uses = 0;
   return true;
 }
@@ -149,7 +149,7 @@ bool TrackingHeuristic::copied(const operation::Operation& call, std::size_t ind
 
 bool TrackingHeuristic::refilled(const operation::Operand& operand) const {
   const Matrix* const found = matrices_.find(bounds(operand).begin);
-  return found && found->copied && found->uses > 0 && found->unchanged_uses == 0;
+  return found && found->copied && found->uses > 0 && !found->unchanged;
 }
 
 bool TrackingHeuristic::used(const operation::Operation& call, std::size_t index) {
@@ -215,15 +215,15 @@ bool TrackingHeuristic::looked_at(const operation::Operation& call, std::size_t 
   matrix.uses = 0;
   matrix.bytes_used = 0;
   if (paid) {
-    matrix.patience = 1;
+    matrix.backoff.succeeded();
     habits_.paid(call, index);
     return false;
   }
   habits_.rewritten(call, index);
   matrix.copied = true;
-  matrix.unchanged_uses = 0;
+  matrix.unchanged = false;
   matrix.fingerprint = 0;
-  matrix.patience = std::clamp(matrix.patience * 2, min_patience, 1 << 20);
+  matrix.backoff.failed();
   return true;
 }
 
@@ -238,7 +238,7 @@ void TrackingHeuristic::learn_protecting(std::size_t bytes, double seconds) {
 void TrackingHeuristic::not_trackable(const operation::Operand& operand) {
   Matrix& matrix = find_or_add(operand);
   matrix.copied = true;
-  matrix.patience = uses_before_another_look;
+  matrix.backoff.failed(uses_before_another_look);
 }
 
 std::vector<std::uint64_t> TrackingHeuristic::used_once() const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "operation/operation.h"
+#include "platform/backoff.h"
 #include "platform/recent_map.h"
 #include "platform/span.h"
 #include "residency/fingerprint.h"
@@ -99,11 +100,11 @@ class TrackingHeuristic {
     std::uint64_t fingerprint = 0;
     operation::Operand latest;  ///< as the last call used it; the fingerprint was taken of that
     double bytes_used = 0;      ///< of its elements, since the CPU rewrote it, that were not copied; each use counts
-    int unchanged_uses = 0;     ///< in a row
-    int patience = 1;           ///< unchanged uses needed before it is tracked again; doubles with every failure
-    int uses = 0;               ///< since the CPU rewrote it
-    int results_in_a_row = 0;   ///< uses in which the device wrote it and did not read it
-    std::uint64_t kind = 0;     ///< while it is not known whether it is used again; else 0
+    bool unchanged = false;     ///< since the use before, when a call last compared it
+    platform::Backoff backoff{{.first = 4, .max = 1 << 20}};  ///< counts unchanged uses until it is tracked again
+    int uses = 0;                                             ///< since the CPU rewrote it
+    int results_in_a_row = 0;                                 ///< uses in which the device wrote it and did not read it
+    std::uint64_t kind = 0;  ///< while it is not known whether it is used again; else 0
   };
   Matrix& find_or_add(const operation::Operand& operand);
   bool unchanged(Matrix& matrix, const operation::Operand& operand);

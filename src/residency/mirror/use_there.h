@@ -53,7 +53,7 @@ class UseThere {
   std::size_t made_bytes_ = 0;  ///< 0: nothing is to be learned
   std::size_t touched_bytes_ = 0;
   int lost_ = 0;  ///< operations in a row
-  platform::Backoff backoff_{16};
+  platform::Backoff backoff_{{.first = 16}};
 };
 
 }  // namespace blastoff::residency::mirror
