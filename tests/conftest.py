@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import offload
 import pytest
@@ -25,6 +26,14 @@ def pytest_report_header(config: pytest.Config) -> str:
 @pytest.fixture(scope="session")
 def device(request: pytest.FixtureRequest) -> str:
     return request.config.getoption("--blastoff-device")
+
+
+@pytest.fixture(scope="session")
+def fake_gpu() -> Path:
+    """The folder of a driver and libraries that stand for a GPU's."""
+    if not (offload.FAKE_GPU / "libcuda.so.1").exists():
+        pytest.skip("the fake driver is not built")
+    return offload.FAKE_GPU
 
 
 def track_by(tracker: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,13 +79,7 @@ def test_nobody_waits_for_a_first_rank_that_does_not_take_part(settings, folder,
 
 def test_nobody_waits_long_where_nobody_can_see_who_is_there(folder, tmp_path):
     """Two simulated nodes, and a first rank without Blastoff."""
-    node = tmp_path / "node"
-    node.write_text(
-        "#!/bin/sh\n"
-        f"export XDG_RUNTIME_DIR={tmp_path}/node$((OMPI_COMM_WORLD_RANK / 2)) OMPI_COMM_WORLD_LOCAL_SIZE=2\n"
-        'mkdir -p "$XDG_RUNTIME_DIR"\nexec "$@"\n'
-    )
-    node.chmod(0o755)
+    node = mpi.node_of_two(tmp_path)
     job = Job(mpi.OPENMPI, folder, tmp_path, [(1, None), (3, [])], starter=[node])
     assert job.because() == [0] * 3
 

@@ -43,8 +43,8 @@ def ran(command: list, library: mpi.Mpi, ranks: int, folder: Path, device: str, 
 
 def fake_gpu() -> dict[str, str]:
     """Variables that make "cuda" the fake GPU, which works asynchronously in its own threads; empty if it is not built."""
-    folder = offload.BUILD / "tests" / "fake_cuda"
-    return {"BLASTOFF_CUDA_PATH": str(folder), "LD_LIBRARY_PATH": str(folder)} if (folder / "libcuda.so.1").exists() else {}
+    built = (offload.FAKE_GPU / "libcuda.so.1").exists()
+    return dict.fromkeys(("BLASTOFF_CUDA_PATH", "LD_LIBRARY_PATH"), str(offload.FAKE_GPU)) if built else {}
 
 
 @libraries

@@ -402,13 +402,7 @@ def test_what_a_receive_writes_is_seen(name, folder, tmp_path):
 def test_one_summary_for_two_nodes(folder, tmp_path):
     """Two simulated nodes: ranks 0 and 1 keep their counters in one place, ranks 2 and 3 in another."""
     program = mpi.OPENMPI.compiled("receives", folder)
-    node = tmp_path / "node"
-    node.write_text(
-        "#!/bin/sh\n"
-        f"export XDG_RUNTIME_DIR={tmp_path}/node$((OMPI_COMM_WORLD_RANK / 2)) OMPI_COMM_WORLD_LOCAL_SIZE=2\n"
-        'mkdir -p "$XDG_RUNTIME_DIR"\nexec "$@"\n'
-    )
-    node.chmod(0o755)
+    node = mpi.node_of_two(tmp_path)
     launcher = [offload.COMMAND, "run", "--device=simulated", "--min-size=0"]
     environment = mpi.OPENMPI.environment(folder)
     done = mpi.run([*mpi.OPENMPI.ranks(4), node, *launcher, f"--report={tmp_path}/reports/", program, 64, 1], environment)

@@ -17,17 +17,15 @@ sys.path.insert(0, str(offload.ROOT / "python"))
 from blastoff.job import reading
 from blastoff.job.processes import Job
 
-FAKE = offload.BUILD / "tests" / "fake_cuda"
+FAKE = offload.FAKE_GPU
 STRICT = ["-O2", "-Wall", "-Wextra", "-Werror"]
 TRIES = 3
 
 
 @pytest.fixture(autouse=True)
-def fake(device):
+def fake(device, fake_gpu):
     if device != "simulated":
         pytest.skip("the programs use the fake GPU")
-    if not (FAKE / "libcuda.so.1").exists():
-        pytest.skip("the fake driver is not built")
 
 
 @pytest.fixture(scope="module")

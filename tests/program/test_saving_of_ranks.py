@@ -19,9 +19,7 @@ from blastoff.job import reading
 from blastoff.job.processes import Job
 
 PRODUCTS, MILLISECONDS = 20, 20
-FAKE = offload.BUILD / "tests" / "fake_cuda"
-
-
+FAKE = offload.FAKE_GPU
 STRICT = ["-O2", "-Wall", "-Wextra", "-Werror"]
 
 
@@ -57,11 +55,9 @@ class Program:
 
 
 @pytest.fixture(autouse=True)
-def fake(device):
+def fake(device, fake_gpu):
     if device != "simulated":
         pytest.skip("the ranks use the fake GPU")
-    if not (FAKE / "libcuda.so.1").exists():
-        pytest.skip("the fake driver is not built")
 
 
 def test_a_call_beside_a_device_does_not_tell_what_the_cpu_alone_would_take(tmp_path):

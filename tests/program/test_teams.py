@@ -7,7 +7,7 @@ import mpi
 import offload
 import pytest
 
-FAKE = offload.BUILD / "tests" / "fake_cuda"
+FAKE = offload.FAKE_GPU
 LAUNCHER = [offload.COMMAND, "run", "--device=cuda", "--min-size=0", "--policy=first-use", "--gather=always", "--gather-gpus=all", "--summary=never"]
 BY_SEVERAL = "solved by several ranks for all, on a device each"
 BY_ONE = "solved by one rank for all, on its device"
@@ -16,11 +16,9 @@ TEAMS, OTHERS = ("gemm", "syrk", "trsm", "potrf", "potrs"), ("trmm",)
 
 
 @pytest.fixture(autouse=True)
-def fake(device):
+def fake(device, fake_gpu):
     if device != "simulated":
         pytest.skip("the ranks use the fake GPUs")
-    if not (FAKE / "libcublasmp.so.0").exists():
-        pytest.skip("the fake driver is not built")
 
 
 @pytest.fixture(scope="module")

@@ -7,17 +7,14 @@ import mpi
 import offload
 import pytest
 
-FAKE = offload.BUILD / "tests" / "fake_cuda"
 SEVERAL_RESULTS = "eigenvectors or singular vectors in a job of several ranks, which may all need the same ones"
 
 
 @pytest.mark.parametrize(("named", "vectors", "offloaded"), [("", "same", 0), (",dsyev", "different", 1)])
-def test_ranks_have_the_same_vectors_unless_the_routine_is_named(named, vectors, offloaded, device, tmp_path):
+def test_ranks_have_the_same_vectors_unless_the_routine_is_named(named, vectors, offloaded, device, tmp_path, fake_gpu):
     """The GPU's routine is another one than the CPU's (divide and conquer). Of an eigenspace it finds another basis."""
     if device != "simulated":
         pytest.skip("one rank uses a fake GPU, the other none")
-    if not list(FAKE.glob("libcusolver.so.*")):
-        pytest.skip("the fake driver is not built")
     program = mpi.MPICH.compiled("same_vectors", tmp_path, "lapack")
     chosen = f"--routines=-dorg*,-dorm*{named}"  # the fake GPU computes by LAPACK, whose calls would come back to it
 
@@ -25,7 +22,7 @@ def test_ranks_have_the_same_vectors_unless_the_routine_is_named(named, vectors,
         report = f"--report={tmp_path}/{on}/"
         return [offload.COMMAND, "run", f"--device={on}", "--min-size=0", "--start=now", "--summary=never", report, chosen, program]
 
-    gpu = {"LD_LIBRARY_PATH": f"{FAKE}:{os.environ.get('LD_LIBRARY_PATH', '')}", "BLASTOFF_CUDA_PATH": str(FAKE)}
+    gpu = {"LD_LIBRARY_PATH": f"{fake_gpu}:{os.environ.get('LD_LIBRARY_PATH', '')}", "BLASTOFF_CUDA_PATH": str(fake_gpu)}
     done = mpi.run([*mpi.MPICH.ranks(1), *rank("cuda"), ":", "-n", 1, *rank("none")], mpi.MPICH.environment(tmp_path) | gpu)
     assert (done.stdout, done.returncode) == (f"{vectors}\n", 0), done.stdout + done.stderr
     (file,) = (tmp_path / "cuda").iterdir()

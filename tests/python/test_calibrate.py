@@ -51,13 +51,10 @@ def test_the_simulated_device(tmp_path):
     assert used.report["device"]["model"] == f"{found['name']} ({path})"
 
 
-def test_a_gpu(tmp_path):
+def test_a_gpu(tmp_path, fake_gpu):
     """The fake GPU: page locks, cuSOLVER and cuFFT."""
-    fake = offload.BUILD / "tests" / "fake_cuda"
-    if not (fake / "libcuda.so.1").exists():
-        pytest.skip("the fake driver is not built")
     path = tmp_path / "model.json"
-    environment = {"LD_LIBRARY_PATH": str(fake), "BLASTOFF_CUDA_PATH": str(fake)}
+    environment = {"LD_LIBRARY_PATH": str(fake_gpu), "BLASTOFF_CUDA_PATH": str(fake_gpu)}
     done = calibrate("--quick", "--blas=none", f"--output={path}", **environment)
     assert done.returncode == 0, done.stderr
     assert "The CPU was not measured" in done.stdout

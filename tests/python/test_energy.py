@@ -294,15 +294,12 @@ def test_a_gpu_that_tells_nothing(says):
         energy.Gpus()
 
 
-def test_the_gpu_that_a_program_used(launched, tree, tmp_path, fake_nvml):
+def test_the_gpu_that_a_program_used(launched, tree, tmp_path, fake_nvml, fake_gpu):
     """The driver and NVML tell the PCI address of the GPU. The other GPU does not count."""
-    fake = offload.BUILD / "tests" / "fake_cuda"
-    if not (fake / "libcuda.so.1").exists():
-        pytest.skip("the fake driver is not built")
     said = tmp_path / "nvml"
     said.write_text("gpus 2\nenergy 5000\n")
-    libraries = ":".join(map(str, (fake, fake_nvml, offload.REFERENCE_BLAS)))
-    cuda = {"LD_LIBRARY_PATH": libraries, "BLASTOFF_CUDA_PATH": str(fake), "FAKE_NVML": str(said)}
+    libraries = ":".join(map(str, (fake_gpu, fake_nvml, offload.REFERENCE_BLAS)))
+    cuda = {"LD_LIBRARY_PATH": libraries, "BLASTOFF_CUDA_PATH": str(fake_gpu), "FAKE_NVML": str(said)}
     program = launched("--device=cuda", "--min-size=0", "--decide=size", "--start=now", "--history=off", **cuda)
     program.wait_for(2)  # the second reading includes the GPUs
     said.write_text("gpus 2\nenergy 47000\n")

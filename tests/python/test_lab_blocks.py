@@ -120,13 +120,10 @@ print(len(rows), sum(row["right"] for row in rows), device.blocks().live)
 """
 
 
-def test_on_a_gpu_that_works_late():
+def test_on_a_gpu_that_works_late(fake_gpu):
     """Memory is page-locked, and copies run in separate threads, so that code which does not wait for them finds other values."""
-    fake = offload.BUILD / "tests" / "fake_cuda"
-    if not (fake / "libcuda.so.1").exists():
-        pytest.skip("the fake driver is not built")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("BLASTOFF_", "LD_"))}
     paths = os.pathsep.join(str(offload.ROOT / folder) for folder in ("python", "tests/python", "tests/support"))
-    clean |= {"PYTHONPATH": paths, "LD_LIBRARY_PATH": str(fake), "BLASTOFF_CUDA_PATH": str(fake), "BLASTOFF_LIBRARY": str(offload.LIBRARY)}
+    clean |= {"PYTHONPATH": paths, "LD_LIBRARY_PATH": str(fake_gpu), "BLASTOFF_CUDA_PATH": str(fake_gpu), "BLASTOFF_LIBRARY": str(offload.LIBRARY)}
     done = subprocess.run([sys.executable, "-c", WORKS_LATE], env=clean, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "15 15 0\n"), done.stdout + done.stderr

@@ -32,13 +32,11 @@ def unharmed(device: str):
 
 
 @pytest.fixture
-def gpu(device: str) -> dict[str, str]:
+def gpu(device: str, request: pytest.FixtureRequest) -> dict[str, str]:
     """The environment in which "cuda" is a GPU or, if there is none, the fake driver."""
     if device.startswith("cuda"):
         return offload.environment()
-    fake = offload.BUILD / "tests" / "fake_cuda"
-    if not (fake / "libcuda.so.1").exists():
-        pytest.skip("the fake driver is not built")
+    fake = request.getfixturevalue("fake_gpu")
     env = offload.environment(BLASTOFF_CUDA_PATH=str(fake))
     env["LD_LIBRARY_PATH"] = f"{fake}:{env['LD_LIBRARY_PATH']}"
     return env

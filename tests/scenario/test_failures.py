@@ -27,12 +27,11 @@ def test_no_gpu(unharmed, policy, name):
     assert outcome.refused() == {offload.NO_DEVICE: outcome.total("calls")}
 
 
-def test_no_library_of_the_gpus(device, unharmed, tmp_path):
+def test_no_library_of_the_gpus(device, unharmed, tmp_path, fake_gpu):
     """A driver without cuBLAS: the device can be opened with the driver alone, but it is useless without any library."""
-    fake = offload.BUILD / "tests" / "fake_cuda" / "libcuda.so.1"
-    if device != "simulated" or not fake.exists():
+    if device != "simulated":
         pytest.skip("needs the fake driver")
-    shutil.copy(fake, tmp_path)
+    shutil.copy(fake_gpu / "libcuda.so.1", tmp_path)
     env = offload.environment(HOME=str(tmp_path), PATH="/usr/bin:/bin", FAKE_GPU_CUDA="12000")
     env["LD_LIBRARY_PATH"] = f"{tmp_path}:{env['LD_LIBRARY_PATH']}"
     outcome = unharmed("products", device="cuda", verify="off", env=env)

@@ -122,13 +122,10 @@ def test_a_device_lost_while_it_overwrites_what_it_reads(device, form, operation
 @pytest.mark.parametrize(
     ("access", "mechanism"), [("coherent", "moves"), ("hidden", "mirrors"), ("unified", "none"), ("pageable", "mirrors"), ("", "mirrors")]
 )
-def test_the_policy_follows_what_the_gpu_says(unharmed, access, mechanism):
+def test_the_policy_follows_what_the_gpu_says(unharmed, fake_gpu, access, mechanism):
     """A fake driver and a fake cuBLAS stand for the GPU's."""
-    fake = offload.BUILD / "tests" / "fake_cuda"
-    if not (fake / "libcuda.so.1").exists():
-        pytest.skip("the fake driver is not built")
-    env = offload.environment(FAKE_GPU_ACCESS=access, BLASTOFF_CUDA_PATH=str(fake))
-    env["LD_LIBRARY_PATH"] = f"{fake}:{env['LD_LIBRARY_PATH']}"
+    env = offload.environment(FAKE_GPU_ACCESS=access, BLASTOFF_CUDA_PATH=str(fake_gpu))
+    env["LD_LIBRARY_PATH"] = f"{fake_gpu}:{env['LD_LIBRARY_PATH']}"
     if not access:
         del env["FAKE_GPU_ACCESS"]
     outcome = unharmed("products", policy="auto", device="cuda", env=env)

@@ -70,5 +70,17 @@ def of_mkl() -> list[str]:
     return [f"-Wl,-rpath,{folder}", *map(str, files)]
 
 
+def node_of_two(folder: Path) -> Path:
+    """A program that starts its command as a rank of Open MPI on a simulated node, two ranks on each."""
+    node = folder / "node"
+    node.write_text(
+        "#!/bin/sh\n"
+        f"export XDG_RUNTIME_DIR={folder}/node$((OMPI_COMM_WORLD_RANK / 2)) OMPI_COMM_WORLD_LOCAL_SIZE=2\n"
+        'mkdir -p "$XDG_RUNTIME_DIR"\nexec "$@"\n'
+    )
+    node.chmod(0o755)
+    return node
+
+
 def run(command: Sequence[str | Path], environment: dict[str, str], timeout: float = 60) -> subprocess.CompletedProcess:
     return subprocess.run([str(word) for word in command], env=os.environ | environment, capture_output=True, text=True, timeout=timeout)

@@ -16,6 +16,7 @@ LIBRARY = BUILD / "libblastoff.so"
 COMMAND = Path(os.environ.get("BLASTOFF_TEST_COMMAND", ROOT / ".venv" / "bin" / "blastoff"))
 PROGRAMS = BUILD / "tests" / "scenario"
 PREFIX = "blastoff: "
+FAKE_GPU = BUILD / "tests" / "fake_cuda"  # libraries of a driver that stands for a GPU's
 TRACKER = os.environ.get("BLASTOFF_TEST_TRACKER", "auto")  # the tracker by which first-use notices writes, unless a test sets another
 
 

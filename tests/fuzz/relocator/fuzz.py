@@ -87,8 +87,8 @@ class Fuzzer:
     def report(self) -> int:
         for what, count in sorted(self.counts.items()):
             print(f"{count:8} {what}")
-        for distance, least in (("near", self.arguments.least_near), ("far", self.arguments.least_far)):
-            if (share := self.share(distance)) < least:
+        for distance, min_share in (("near", self.arguments.min_near), ("far", self.arguments.min_far)):
+            if (share := self.share(distance)) < min_share:
                 self.failures += 1
                 print(f"only {share:.0%} of the {distance} functions could be patched", file=sys.stderr)
         return int(self.failures > 0)
@@ -103,8 +103,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--cc", action="append", help="a compiler, may be given again (default: gcc, and clang where there is one)")
     parser.add_argument("--run-with", default="", help="an emulator")
     parser.add_argument("--keep", type=Path, help="where to leave the programs")
-    parser.add_argument("--least-near", type=float, default=0.6, help="share of functions that must be patched")
-    parser.add_argument("--least-far", type=float, default=0.4)
+    parser.add_argument("--min-near", type=float, default=0.6, help="share of functions that must be patched")
+    parser.add_argument("--min-far", type=float, default=0.4)
     arguments = parser.parse_args()
     arguments.harness = arguments.harness.resolve()
     arguments.cc = arguments.cc or [compiler for compiler in ("gcc", "clang") if shutil.which(compiler)]

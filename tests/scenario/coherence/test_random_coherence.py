@@ -138,14 +138,11 @@ def test_reuse_happens(tracker, device):
 
 @pytest.mark.parametrize("devices", ["cuda", "cuda:0,1"])
 @pytest.mark.parametrize("verify", ["abort", "off"])
-def test_on_the_road_to_a_gpu(device, devices, verify, tmp_path):
+def test_on_the_road_to_a_gpu(device, devices, verify, tmp_path, fake_gpu):
     """Uses the fake driver, which locks pages, unlike the simulated device. Leaves out the fake cuSOLVER, whose LAPACK would be intercepted."""
     if device != "simulated":
         pytest.skip("there is a GPU")
-    fake = offload.BUILD / "tests" / "fake_cuda"
-    if not fake.exists():
-        pytest.skip("the fake driver is not built")
-    for library in fake.glob("*.so.*"):
+    for library in fake_gpu.glob("*.so.*"):
         if "cusolver" not in library.name:
             (tmp_path / library.name).symlink_to(library)
     settings = ["--split=always", "--exchange=always"] if "," in devices else []
