@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -140,6 +141,12 @@ class Place {
   /// for may be anything.
   Loan who_has(const std::vector<Span>& wanted, std::span<const std::size_t> holders, const States::Covers& covers);
   std::size_t number() const { return number_; }
+  /// Waits until none of these pages is *arriving* at that place, or until then.
+  void await_arrival(std::size_t place, Span span, std::chrono::steady_clock::time_point until) {
+    ledger_.states_.await_arrival(place, span, until);
+  }
+  /// The call is over, or has failed here, that has kept these pages *steady* here.
+  void end_steady(Span span) { ledger_.states_.end_steady(number_, span); }
 
   /// Whether there is a writer that bypasses the page table, as far as is known. Registering memory for one writes to
   /// its pages. So this need be asked only after a scan that found written pages (at any place), and before anybody

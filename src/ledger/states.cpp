@@ -44,25 +44,30 @@ void Loan::add(PagesOnDevice run) {
     runs_.push_back(run);
 }
 
+/// Calls visit(part) for the chunks of the span that lie in this group, ascending.
+template <class Visit>
+void States::each_part_of(std::uintptr_t group, Span span, Visit&& visit) {
+  const std::size_t page = platform::page_size();
+  const std::uintptr_t base = group * group_bytes;
+  const std::uintptr_t end = std::min<std::uintptr_t>(span.end - base, group_bytes);
+  for (std::uintptr_t at = span.begin > base ? span.begin - base : 0; at < end;) {
+    const std::uintptr_t chunk = at / chunk_bytes;
+    const std::uintptr_t stop = std::min<std::uintptr_t>(end, (chunk + 1) * chunk_bytes);
+    visit(Part{chunk, base + chunk * chunk_bytes, at % chunk_bytes / page,
+               (stop - chunk * chunk_bytes + page - 1) / page});
+    at = stop;
+  }
+}
+
 /// Calls visit(group, part) for the chunks of the span, ascending within a group, in groups where anything is open;
 /// each under its lock.
 template <class Visit>
 void States::each_part(Span span, Visit&& visit) {
   if (span.empty()) return;
-  constexpr std::uintptr_t group_bytes = chunks_of_group * chunk_bytes;
-  const std::size_t page = platform::page_size();
   const std::uintptr_t first = span.begin / group_bytes;
   const std::uintptr_t last = (span.end - 1) / group_bytes;
   const auto visit_group = [&](std::uintptr_t number, Group& group) {
-    const std::uintptr_t base = number * group_bytes;
-    const std::uintptr_t end = std::min<std::uintptr_t>(span.end - base, group_bytes);
-    for (std::uintptr_t at = span.begin > base ? span.begin - base : 0; at < end;) {
-      const std::uintptr_t chunk = at / chunk_bytes;
-      const std::uintptr_t stop = std::min<std::uintptr_t>(end, (chunk + 1) * chunk_bytes);
-      visit(group, Part{chunk, base + chunk * chunk_bytes, at % chunk_bytes / page,
-                        (stop - chunk * chunk_bytes + page - 1) / page});
-      at = stop;
-    }
+    each_part_of(number, span, [&](const Part& part) { visit(group, part); });
   };
   constexpr std::uintptr_t few = 4096;
   if (last - first < few) {
@@ -120,7 +125,7 @@ Copy& States::open(std::size_t place, std::uintptr_t chunk, device::Address addr
   if (!copy) {
     copy = std::make_unique<Copy>();
     copy->address = address;
-    copy->group = &stripe.mutex;
+    copy->group = &stripe;
     ++group.open;
   }
   return *copy;
@@ -297,6 +302,28 @@ void States::gone(Span span) {
   invalidate(span);
 }
 
+// A copy may be closed meanwhile.
+void States::await_arrival(std::size_t place, Span span, std::chrono::steady_clock::time_point until) {
+  for (std::uintptr_t number = span.begin / group_bytes; number * group_bytes < span.end; ++number) {
+    Stripe& stripe = stripe_of(number);
+    std::unique_lock lock(stripe.mutex);
+    stripe.arrived.wait_until(lock, until, [&] {
+      const auto found = stripe.groups.find(number);
+      bool arriving = false;
+      if (found != stripe.groups.end() && place < found->second.places.size())
+        each_part_of(number, span, [&](const Part& part) {
+          const Copy* const copy = found->second.places[place][part.chunk].get();
+          arriving = arriving || (copy && copy->arriving.any(part.first, part.last));
+        });
+      return !arriving;
+    });
+  }
+}
+
+void States::end_steady(std::size_t place, Span span) {
+  each_copy(place, span, [](Copy& copy, const Part& part) { copy.steady.clear(part.first, part.last); });
+}
+
 void States::who_has(Span span, std::span<const std::size_t> holders, const Covers& covers, Loan& loan) {
   const std::size_t size = platform::page_size();
   std::vector<Span> found;
@@ -309,8 +336,9 @@ void States::who_has(Span span, std::span<const std::size_t> holders, const Cove
       PageBitmap there = left;
       there.keep(copy->current);
       there.clear(copy->invalid);
-      there.clear(copy->arriving);
-      if (there.any(copy->partial)) {
+      if (!covers) {
+        there = {};
+      } else if (there.any(copy->partial)) {
         PageBitmap partial = there;
         partial.keep(copy->partial);
         partial.each([&](std::size_t number) {
@@ -318,6 +346,10 @@ void States::who_has(Span span, std::span<const std::size_t> holders, const Cove
           if (!covers(*copy, {at, at + size})) there.clear(number, number + 1);
         });
       }
+      PageBitmap steady = left;
+      steady.keep(copy->steady);
+      there.set(steady);
+      there.clear(copy->arriving);
       found.clear();
       append_runs(there, part.first, part.last, part.begin, found);
       if (found.empty()) continue;

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,22 +27,35 @@ using platform::Span;
 /// All memory, in whole chunks.
 inline constexpr Span everything = {0, ~std::uintptr_t{chunk_bytes - 1}};
 
+/// What guards a group of chunks.
+struct GroupLock {
+  std::mutex mutex;
+  std::condition_variable arrived;  ///< some pages are not *arriving* any more
+};
+
 /// One place's copy of a chunk. Other places set *invalid* and `lent`, and read all of it, under the lock of its group.
-/// Only the place itself changes the rest, from one thread at a time and under that lock; so it reads the rest without
-/// the lock.
+/// Only the place itself changes the rest but *steady*, from one thread at a time and under that lock; so it reads the
+/// rest without the lock.
 struct Copy {
   PageBitmap invalid;               ///< somebody has written the page since; this stays until the place takes it
   PageBitmap current;               ///< the copy equals host memory as it was when the page was last protected
   PageBitmap partial;               ///< if current: only the bytes that were used are
   PageBitmap arriving;              ///< an upload is on its way
+  PageBitmap steady;                ///< it has arrived since a call in flight began that reads every byte of the page:
+                                    ///< whatever else is known, the copy equals host memory until that call is over
   PageBitmap newest;                ///< current, and the only copy: the host's page has been given up. While it is
                                     ///< lent, it may have been filled
   std::unique_ptr<UsedBytes> used;  ///< of partial pages; nullptr: there never were any
   device::Address address = 0;      ///< where the chunk lies at the place
   std::size_t lent = 0;             ///< by loans
-  std::mutex* group = nullptr;
+  GroupLock* group = nullptr;
 
-  std::unique_lock<std::mutex> lock() { return std::unique_lock(*group); }
+  std::unique_lock<std::mutex> lock() { return std::unique_lock(group->mutex); }
+  /// The uploads of these pages have ended. Under the lock.
+  void end_arrival(std::size_t first, std::size_t last) {
+    arriving.clear(first, last);
+    group->arrived.notify_all();
+  }
 };
 
 /// Where a device has what host memory holds.
@@ -119,15 +134,21 @@ class States {
   /// many were current.
   std::size_t take(std::size_t place, Span span);
 
+  /// Waits until none of these pages is *arriving* at the place, or until then.
+  void await_arrival(std::size_t place, Span span, std::chrono::steady_clock::time_point until);
+  /// The call is over that has kept these pages of the place *steady*.
+  void end_steady(std::size_t place, Span span);
+
   /// Whether enough of a page is current at a place that has only some of its bytes.
   using Covers = std::function<bool(const Copy&, Span page)>;
 
-  /// Adds to the loan what the holders have of the span: pages that are current, not invalid, and have arrived. Each
-  /// page comes once.
+  /// Adds to the loan what the holders have of the span: pages that have arrived and are *steady*, or current and not
+  /// invalid; without `covers`, steady ones alone. Each page comes once.
   void who_has(Span span, std::span<const std::size_t> holders, const Covers& covers, Loan& loan);
 
  private:
   static constexpr std::size_t chunks_of_group = 64;
+  static constexpr std::uintptr_t group_bytes = chunks_of_group * chunk_bytes;
   static constexpr std::size_t stripes = 64;
 
   using Copies = std::array<std::unique_ptr<Copy>, chunks_of_group>;
@@ -135,8 +156,7 @@ class States {
     std::vector<Copies> places;
     std::size_t open = 0;
   };
-  struct Stripe {
-    std::mutex mutex;
+  struct Stripe : GroupLock {
     std::unordered_map<std::uintptr_t, Group> groups;  ///< by number
   };
   /// The pages [first, last) of one chunk.
@@ -147,6 +167,8 @@ class States {
     std::size_t last;
   };
 
+  template <class Visit>
+  static void each_part_of(std::uintptr_t group, Span span, Visit&& visit);
   Stripe& stripe_of(std::uintptr_t group) { return stripes_[group % stripes]; }
   template <class Visit>
   void each_part(Span span, Visit&& visit);

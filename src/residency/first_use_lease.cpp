@@ -76,6 +76,7 @@ Status FirstUseLease::acquire(mirror::Copied may_copy) {
   if (!acquisition) return tl::unexpected(std::move(acquisition.error()));
   acquisition_ = std::move(*acquisition);
   held_ = !acquisition_.past_mirrors;
+  if (held_ && shared_.sharing) shared_.sharing->claimed(shared_.part, shared_.number, &means_.coherence.place());
   if (held_ && needs_no_panels()) panels_ = operation::pieces(call_, call_.result_bytes());
   return {};
 }
@@ -99,7 +100,6 @@ Status FirstUseLease::prepare() {
   if (auto ordered = means_.coherence.running().precede(queues_); !ordered) return ordered;
   if (auto taken = take_buffers(); !taken) return taken;
   if (auto brought = upload_.bring(copied()); !brought) return brought;
-  if (shared_.sharing) shared_.sharing->supplied(shared_.part, shared_.number);
   if (means_.settings.verify) {
     auto stale = mirror::repair_stale_pages(acquisition_, means_.staging, *queues_.upload);
     if (!stale) return tl::unexpected(stale.error());
@@ -263,7 +263,6 @@ Status FirstUseLease::finish() {
     panel.each_result([&](std::size_t i, const operation::Operand& result) {
       if (ways_[panel.origin(i)] != mirror::Return::none) traffic_.bytes_from_device += result.part_bytes();
     });
-  upload_.withdraw();
   means_.coherence.finish(acquisition_);
   finished_ = true;
   if (shared_.tell_places)
@@ -283,7 +282,6 @@ void FirstUseLease::abandon() {
               sound;  // otherwise it may be the result of what failed
   if (backup_.made() && sound && backup_.restore(*queues_.compute)) only_copy_changed_ = false;
   upload_.arrived();
-  upload_.withdraw();
   means_.coherence.abandon(acquisition_);
   finished_ = true;
 }

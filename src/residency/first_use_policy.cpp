@@ -120,7 +120,8 @@ Result<std::unique_ptr<Lease>> FirstUsePolicy::begin_shared(const operation::Ope
   // Mirrors have a budget of their own.
   const bool short_of_memory = !lease && lease.error().kind == device::ErrorKind::out_of_memory;
   if (short_of_memory) platform::contained([&] { lease = attempt(call, queues, shared, mirror::Copied::none); });
-  if (!lease && shared.sharing) shared.sharing->supplied(shared.part, shared.number);  // nobody is to wait for it
+  if (!lease && shared.sharing)
+    shared.sharing->claimed(shared.part, shared.number, nullptr);  // nobody is to wait for it
   return lease;
 }
 

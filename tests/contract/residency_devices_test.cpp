@@ -604,6 +604,18 @@ class ResidencyDevicesRewritten : public ResidencyDevices {
     ASSERT_FALSE(run_call(rigs_[device]->policy(), queue_pool_[device], of(own())).error);
   }
 
+  /// What others may take from the device as long as a split call lasts.
+  std::vector<ledger::PagesOnDevice> steady_at(std::size_t device, platform::Span pages) {
+    const std::array<std::size_t, 1> holders = {device};
+    return ledger::Place(*shared_.ledger).who_has({pages}, holders, {}).runs();
+  }
+  /// Until so many devices have brought slices of the matrix.
+  void await_slices(const operation::Operand& matrix, std::size_t count) {
+    for (std::size_t device = 0; device < count; ++device)
+      while (steady_at(device, platform::outward_to_pages(residency::bounds(matrix))).empty())
+        std::this_thread::yield();
+  }
+
   void expect_own_right() { ASSERT_EQ(std::memcmp(own(), shadow(), all * sizeof(double)), 0); }
 
   test::Memory own_memory_{all * sizeof(double) / 4096};
@@ -624,6 +636,8 @@ TEST_P(ResidencyDevicesRewritten, BringSlicesOfIt) {
     const residency::Traffic traffic = make_together(parts());
     rewritten += traffic.bytes_rewritten;
     EXPECT_EQ(traffic.bytes_between_devices, step == 0 ? all_pages : filled_pages);
+    for (std::size_t device = 0; device < rigs_.size(); ++device)
+      EXPECT_TRUE(steady_at(device, own_memory_.span()).empty()) << "after the call";
     expect_own_right();
     if (HasFatalFailure()) return;
   }
@@ -671,12 +685,7 @@ TEST_P(ResidencyDevicesRewritten, TakeNothingOlderThanWhatTheyHold) {
   };
   std::vector<std::thread> others;
   for (std::size_t part = 0; part < last; ++part) others.emplace_back(make, part);
-  const auto offers = [&] {
-    std::size_t count = 0;
-    sharing.take(last, 0).each([&](const residency::Offer&) { ++count; });
-    return count;
-  };
-  while (offers() < last) std::this_thread::yield();
+  await_slices(made[last].operands()[0], last);
   write(0, before);
   multiply_neighbours(last);
   make(last);
@@ -738,12 +747,7 @@ TEST_P(ResidencyDevicesRewritten, OverwriteNothingThatACallInFlightReads) {
   };
   std::vector<std::thread> others;
   for (std::size_t part = 0; part < last; ++part) others.emplace_back(make, part);
-  const auto offers = [&] {
-    std::size_t count = 0;
-    sharing.take(last, 0).each([&](const residency::Offer&) { ++count; });
-    return count;
-  };
-  while (offers() < last) std::this_thread::yield();
+  await_slices(made[last].operands()[0], last);
   write_anew(first, second);
   reference::compute(of_first(expected.data()));
   {
@@ -762,6 +766,58 @@ TEST_P(ResidencyDevicesRewritten, OverwriteNothingThatACallInFlightReads) {
   }
   for (std::thread& other : others) other.join();
   ASSERT_EQ(std::memcmp(base, expected.data(), expected.size() * sizeof(double)), 0);
+}
+
+// The first device has a small matrix that it has computed, and of its page nothing else that counts. Meanwhile a call
+// on the last one computes, in panels, with what else lies on the page.
+TEST_P(ResidencyDevicesRewritten, TakeNothingThatACallInFlightReadsAnew) {
+  begin();
+  if (testing::Test::IsSkipped() || rigs_.size() == 1) return;
+  const std::size_t last = rigs_.size() - 1;
+  const auto large = [](double* base) {
+    return product_of({base + before, base + right, base + result}, {m, width, k});
+  };
+  const auto made = [](double* base) {
+    return product_of({base + result + 12 * 1024, base + result + 13 * 1024, base}, {small, small, small});
+  };
+  const auto used = [](double* base) {
+    return product_of({base, base + result + 13 * 1024, base + result + 8 * 1024}, {small, small, small});
+  };
+  const auto make = [&](std::size_t device, const auto& call) {
+    reference::compute(call(shadow()));
+    ASSERT_FALSE(run_call(rigs_[device]->policy(), queue_pool_[device], call(own())).error);
+  };
+  write(result, all);
+  for (int step = 0; step < 4; ++step) {  // the policy learns that the large matrix is rewritten
+    write(before, behind);
+    make(last, large);
+  }
+  for (int step = 0; step < 6; ++step) {  // and that the small one is reused
+    make(0, made);
+    make(0, used);
+    make(0, used);
+  }
+  write(before, behind);
+  const std::uint64_t unseen = rigs_.front()->unseen_writes();
+  make(0, made);
+  if (std::get<0>(GetParam()) == "pinning") {
+    EXPECT_GT(rigs_.front()->unseen_writes(), unseen) << "it did not return directly: nothing is tried";
+  }
+  reference::compute(large(shadow()));
+  static const reference::ReferenceRoutine host;
+  device::CallQueues queues = rigs_[last]->queues();
+  auto lease = rigs_[last]->policy().begin(operation::Operation(large(own())), queues);
+  ASSERT_TRUE(lease) << lease.error().message;
+  ASSERT_GT((*lease)->panels().size(), 1U);
+  for (std::size_t i = 0; i < (*lease)->panels().size(); ++i) {
+    auto panel = (*lease)->acquire(i);
+    ASSERT_TRUE(panel);
+    ASSERT_TRUE(queues.compute->execute(*panel, host));
+    ASSERT_TRUE((*lease)->release(i));
+    if (i == 0) make(last, used);
+  }
+  ASSERT_TRUE((*lease)->finish());
+  expect_own_right();
 }
 
 std::string name_of(const testing::TestParamInfo<Devices>& test) {

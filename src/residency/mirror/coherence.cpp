@@ -30,8 +30,8 @@ bool not_worth_a_chunk(const operation::Operand& operand) {
          platform::on_own_stack(bounds(operand));
 }
 
-void arrive(ledger::Copy& copy, std::size_t first, std::size_t last) {
-  copy.arriving.clear(first, last);
+void end_arrival(ledger::Copy& copy, std::size_t first, std::size_t last) {
+  copy.end_arrival(first, last);
 }
 
 void keep_writers(Chunk& chunk) {
@@ -251,7 +251,8 @@ std::uint64_t Coherence::claim_part(PageAcquisition& acquisition, std::size_t fi
     const Span one{at, at + page};
     if (validity.on_page(copy, one)) continue;
     const std::size_t number = page_numbers(one).first;
-    const bool fresh = !copy.current.test(number);
+    const bool fresh =
+        !copy.current.test(number) && std::ranges::none_of(untracked_, [&](Span span) { return span.overlaps(one); });
     if (validity.tracked()) make_current(chunk, one, validity.operand());
     if (copy.arriving.test(number)) continue;
     const device::Address address = mirrors_.device_address(at);
@@ -320,7 +321,7 @@ device::Result<PageAcquisition> Coherence::acquire(const operation::Operation& c
 // An exception has ended hold_pages(). What a scan had found by then is lost, and what the call would have brought
 // never comes.
 void Coherence::let_go(PageAcquisition& acquisition) {
-  for (const PageAcquisition::Upload& upload : acquisition.uploads) mirrors_.change(upload.run, arrive);
+  for (const PageAcquisition::Upload& upload : acquisition.uploads) mirrors_.change(upload.run, end_arrival);
   acquisition.uploads.clear();
   place_.take(everything);
   mirrors_.unhold(acquisition.backings);
@@ -382,8 +383,10 @@ device::Status Coherence::hold_pages(PageAcquisition& acquisition, std::unique_l
     each_mirrored(acquisition, [&](std::size_t i, const operation::Operand& operand) {
       acquisition.addresses[i] = mirrors_.device_address(bounds(operand).begin);
     });
+    untracked_.reserve(untracked_.size() + operation::Operation::max_operands);
     claim_uploads(acquisition);
     count_writer(acquisition, +1);
+    each_untracked(acquisition, [&](Span pages) { untracked_.push_back(pages); });
     each_mirrored(acquisition, [&](std::size_t, const operation::Operand& operand) {
       if (scribbles(operand.intent) && operation::reads(operand.intent) &&
           place_.any_left(platform::outward_to_pages(bounds(operand))))
@@ -405,7 +408,7 @@ void Coherence::loaded(PageAcquisition& acquisition, bool arrived) {
     const std::lock_guard lock(mutex_);
     for (const PageAcquisition::Upload& upload : acquisition.uploads) {
       mirrors_.change(upload.run, [&](ledger::Copy& copy, std::size_t first, std::size_t last) {
-        arrive(copy, first, last);
+        copy.end_arrival(first, last);
         if (!arrived) copy.current.clear(first, last);
       });
     }
@@ -414,31 +417,65 @@ void Coherence::loaded(PageAcquisition& acquisition, bool arrived) {
   changed_.notify_all();
 }
 
-void Coherence::loaded(PageAcquisition& acquisition, const std::vector<Span>& pages) {
-  platform::IntervalSet arrived;
-  for (const Span run : pages) arrived.add(run);
+void Coherence::share(PageAcquisition& acquisition, const platform::IntervalSet& others) {
+  platform::IntervalSet filled;
+  each_distinct_matrix(acquisition.call, [&](std::size_t, const operation::Operand& matrix) {
+    if (matrix.intent == operation::Intent::read) each_filled_run(matrix, [&](Span run) { filled.add(run); });
+  });
   std::vector<PageAcquisition::Upload> rest;
   for (const PageAcquisition::Upload& upload : acquisition.uploads)
-    arrived.each_gap(upload.run, [&](Span run) {
+    others.each_common(upload.run, [&](Span run) {
       rest.push_back({run, upload.device + (run.begin - upload.run.begin), upload.fresh, upload.tracked});
     });
   {
     const std::lock_guard lock(mutex_);
     for (const PageAcquisition::Upload& upload : acquisition.uploads)
-      arrived.each_common(upload.run, [&](Span run) { mirrors_.change(run, arrive); });
+      others.each_gap(upload.run, [&](Span run) {
+        filled.each_common(run, [&](Span steady) {
+          mirrors_.change(
+              steady, [](ledger::Copy& copy, std::size_t first, std::size_t last) { copy.steady.set(first, last); });
+        });
+        mirrors_.change(run, end_arrival);
+      });
     acquisition.uploads = std::move(rest);
     acquisition.loading = !acquisition.uploads.empty();
   }
   changed_.notify_all();
 }
 
-// What another device holds may be out of date if a writer that nobody has asked about bypasses the page table.
-ledger::Loan Coherence::who_else_has(const PageAcquisition& acquisition, const std::vector<Span>& pages) {
+// What another device holds may be out of date if a writer that nobody has asked about bypasses the page table. Nor has
+// anybody looked whether pages that are not tracked have been written since they became current there.
+ledger::Loan Coherence::who_else_has(const PageAcquisition& acquisition, const std::vector<Span>& pages, bool tracked) {
   if (dma_writer()) return {};
-  return place_.who_has(pages, direct_copies_->reached_by(device_), [&](const ledger::Copy& copy, Span page) {
+  const ledger::States::Covers covers = [&](const ledger::Copy& copy, Span page) {
     return std::ranges::all_of(acquisition.call.operands(), [&](const operation::Operand& operand) {
       return operand.empty() || !operation::reads(operand.intent) || Validity(operand, true).on_page(copy, page);
     });
+  };
+  return place_.who_has(pages, direct_copies_->reached_by(device_), tracked ? covers : nullptr);
+}
+
+void Coherence::await_arrival(const ledger::Place& there, Span pages, std::chrono::steady_clock::time_point until) {
+  if (std::ranges::count(direct_copies_->reached_by(device_), there.number()) > 0)
+    place_.await_arrival(there.number(), pages, until);
+}
+
+/// Calls visit(pages) for the mirrored operands that the call reads and that are not tracked.
+template <class Visit>
+void Coherence::each_untracked(const PageAcquisition& acquisition, Visit&& visit) {
+  each_mirrored(acquisition, [&](std::size_t i, const operation::Operand& operand) {
+    if (!acquisition.tracked[i] && operation::reads(operand.intent)) visit(platform::outward_to_pages(bounds(operand)));
+  });
+}
+
+// Others may not take from a device that may have been lost.
+void Coherence::forget_uses(const PageAcquisition& acquisition, bool home) {
+  each_untracked(acquisition, [&](Span pages) {
+    if (const auto found = std::ranges::find(untracked_, pages); found != untracked_.end()) untracked_.erase(found);
+  });
+  if (home) return;
+  each_mirrored(acquisition, [&](std::size_t, const operation::Operand& operand) {
+    place_.end_steady(platform::outward_to_pages(bounds(operand)));
   });
 }
 

@@ -18,6 +18,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,7 @@
 #include "ledger/ledger.h"
 #include "operation/estimate.h"
 #include "operation/operation.h"
+#include "platform/interval_set.h"
 #include "residency/mirror/mirror_memory.h"
 #include "residency/mirror/mirror_source.h"
 #include "residency/mirror/page_acquisition.h"
@@ -91,16 +93,18 @@ class Coherence {
   /// The uploads of the acquisition have arrived or, with `arrived` false, have failed.
   void loaded(PageAcquisition& acquisition, bool arrived);
 
-  /// Some of the uploads have arrived. They are taken off the acquisition's list, since other calls may use them from
-  /// here on.
-  void loaded(PageAcquisition& acquisition, const std::vector<platform::Span>& pages);
+  /// The uploads have arrived but for those that others bring. They are taken off the acquisition's list, since other
+  /// calls may use them from here on. Those that matrices fill which the call only reads are *steady*.
+  void share(PageAcquisition& acquisition, const platform::IntervalSet& others);
 
-  /// What other devices have of these pages, fresh and tracked ones that the acquisition has to upload: all is current
-  /// there that the call reads. Waits for no call. To be asked where can_borrow().
-  ledger::Loan who_else_has(const PageAcquisition& acquisition, const std::vector<platform::Span>& pages);
+  /// What other devices have of these pages, fresh ones that the acquisition has to upload: all is current there that
+  /// the call reads. Waits for no call. To be asked where can_borrow().
+  ledger::Loan who_else_has(const PageAcquisition& acquisition, const std::vector<platform::Span>& pages, bool tracked);
+  /// Waits until these pages have arrived at a place from which they can be borrowed, or until then.
+  void await_arrival(const ledger::Place& there, platform::Span pages, std::chrono::steady_clock::time_point until);
   /// Whether there is another device that could.
   bool can_borrow() { return direct_copies_ && !direct_copies_->reached_by(device_).empty(); }
-  bool can_copy_from(device::Device& lender) { return direct_copies_ && direct_copies_->possible(device_, lender); }
+  ledger::Place& place() { return place_; }
 
   /// From here on all copies to and from the operands are staged. To be called before the first one.
   void stage_all(PageAcquisition& acquisition);
@@ -239,6 +243,9 @@ class Coherence {
   std::uint64_t claim_part(PageAcquisition& acquisition, std::size_t first_own, Chunk& chunk, platform::Span pages,
                            Validity& validity);
   void let_go(PageAcquisition& acquisition);
+  template <class Visit>
+  static void each_untracked(const PageAcquisition& acquisition, Visit&& visit);
+  void forget_uses(const PageAcquisition& acquisition, bool home);
   void count_writer(const PageAcquisition& acquisition, int change);
   void find_result_pages(PageAcquisition& acquisition);
   bool settle_staged(const operation::Operand& result);
@@ -264,6 +271,7 @@ class Coherence {
   TrackingHeuristic heuristic_;
   StayHeuristic stays_;
   std::unordered_map<operation::RoutineId, UseThere> uses_there_;
+  std::vector<platform::Span> untracked_;  // pages that calls in flight read, which are not current
   // Scratch, under the lock. Not thread-local: calls may come from exit handlers, after a thread's own data are gone.
   std::vector<platform::Span> written_;
   std::vector<platform::Span> faulted_;

@@ -177,6 +177,7 @@ void Coherence::end(PageAcquisition& acquisition, bool home) {
     });
     if (!settled) place_.take(ledger::everything);
     count_writer(acquisition, -1);
+    forget_uses(acquisition, home);
     release_pins_of(acquisition);
     if (home && settled && std::ranges::find(acquisition.probes, true) != acquisition.probes.end()) {
       lock.unlock();

@@ -14,7 +14,9 @@ bool MirrorMemory::give_up_pages(const Backing& backing) {
   bool lent = false;
   change(platform::outward_to_pages(backing.host), [&](ledger::Copy& copy, std::size_t first, std::size_t last) {
     lent = lent || copy.lent > 0;
-    if (!lent) copy.current.clear(first, last);
+    if (lent) return;
+    copy.current.clear(first, last);
+    copy.steady.clear(first, last);
   });
   return !lent;
 }

@@ -1,6 +1,7 @@
 #include "residency/mirror/operand_upload.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -89,16 +90,21 @@ bool OperandUpload::is_pinned(const Transfer& transfer) const {
 
 /// Queues copies of what other devices hold.
 Status OperandUpload::borrow() {
-  std::vector<Span> lacking;
-  for (const PageAcquisition::Upload& upload : acquisition_.uploads)
-    if (upload.fresh && upload.tracked) borrowed_.each_gap(upload.run, [&](Span run) { lacking.push_back(run); });
-  if (lacking.empty()) return {};
-  loans_.push_back(coherence_.who_else_has(acquisition_, lacking));
-  return or_from_host(copy_runs(loans_.back().runs(), true));
+  Status borrowed;
+  for (const bool tracked : {true, false}) {
+    std::vector<Span> lacking;
+    for (const PageAcquisition::Upload& upload : acquisition_.uploads)
+      if (upload.fresh && upload.tracked == tracked)
+        borrowed_.each_gap(upload.run, [&](Span run) { lacking.push_back(run); });
+    if (!borrowed || lacking.empty()) continue;
+    loans_.push_back(coherence_.who_else_has(acquisition_, lacking, tracked));
+    borrowed = or_from_host(copy_runs(loans_.back().runs(), tracked));
+  }
+  return borrowed;
 }
 
-/// Queues copies of fresh pages, of those that are tracked or of the others, from another device.
-Status OperandUpload::copy_runs(std::span<const PagesOnDevice> runs, bool tracked) {
+/// Queues copies of fresh pages, of those that are tracked or of the others, from other devices.
+Status OperandUpload::copy_runs(std::span<const ledger::PagesOnDevice> runs, bool tracked) {
   std::vector<PageAcquisition::Upload> wanted;
   for (const PageAcquisition::Upload& upload : acquisition_.uploads)
     if (upload.fresh && upload.tracked == tracked)
@@ -106,7 +112,7 @@ Status OperandUpload::copy_runs(std::span<const PagesOnDevice> runs, bool tracke
         wanted.push_back({run, upload.device + (run.begin - upload.run.begin), true, tracked});
       });
   std::ranges::sort(wanted, {}, [](const PageAcquisition::Upload& each) { return each.run.begin; });
-  for (const PagesOnDevice& run : runs) {
+  for (const ledger::PagesOnDevice& run : runs) {
     auto each = std::ranges::upper_bound(wanted, run.host.begin, {}, [](const auto& upload) { return upload.run.end; });
     for (; each != wanted.end() && each->run.begin < run.host.end; ++each) {
       const Span common{std::max(each->run.begin, run.host.begin), std::min(each->run.end, run.host.end)};
@@ -120,66 +126,27 @@ Status OperandUpload::copy_runs(std::span<const PagesOnDevice> runs, bool tracke
   return {};
 }
 
-/// Brings one slice of each matrix that other parts of the call read, too, and takes the rest from those who have
-/// brought it. The links work at the same time, and so do the devices.
+/// Brings one slice of each matrix that other parts of the call read, too, and takes the rest from the places where it
+/// arrives. The links work at the same time, and so do the devices.
 Status OperandUpload::bring_slices() {
+  const auto slices = shared_.sharing->brought_by_others(shared_.part, shared_.number);
+  if (slices.empty()) return {};
   platform::IntervalSet of_others;
-  for (const Span run : shared_.sharing->brought_by_others(shared_.part, shared_.number)) of_others.add(run);
-  if (of_others.empty()) return {};
+  for (const Sharing::Slice& slice : slices) of_others.add(slice.pages);
   if (auto sent = send(to_bring(of_others)); !sent) return sent;
   if (auto there = queues_.upload->synchronize(); !there) return there;
-  share_slices(of_others);
-  shared_.sharing->brought(shared_.part, shared_.number);
-  const std::size_t left = bytes_of(to_bring({}));
-  if (left == 0) return {};
-  shared_.sharing->wait(shared_.number, borrowing_.patience + static_cast<double>(left) / slow_link);
-  auto queued = borrow();
-  if (queued) queued = take_offers();
-  return queued;
-}
-
-/// All but the slices of others has arrived, and other calls may use it. What is tracked, other devices borrow. The
-/// rest is offered to the other parts: nobody would notice later writes to it, but there are none before the call is
-/// over.
-void OperandUpload::share_slices(const platform::IntervalSet& of_others) {
-  std::vector<Span> arrived;
-  Offer own{&coherence_.device(), {}};
-  platform::IntervalSet filled;
-  for (const Span run : shared_.sharing->filled_by_common(shared_.part, shared_.number)) filled.add(run);
-  for (const PageAcquisition::Upload& upload : acquisition_.uploads)
-    of_others.each_gap(upload.run, [&](Span run) {
-      arrived.push_back(run);
-      if (upload.tracked) return;
-      filled.each_common(run, [&](Span pages) {
-        borrowed_.each_gap(pages, [&](Span from_host) {
-          own.runs.push_back({from_host, upload.device + (from_host.begin - upload.run.begin)});
-        });
-      });
-    });
-  if (!own.runs.empty()) {
-    shared_.sharing->offer(shared_.part, shared_.number, std::move(own));
-    offered_ = true;
-  }
-  coherence_.loaded(acquisition_, arrived);
-}
-
-Status OperandUpload::take_offers() {
-  taken_ = shared_.sharing->take(shared_.part, shared_.number);
-  Status copied;
-  taken_.each([&](const Offer& offer) {
-    if (copied && coherence_.can_copy_from(*offer.device)) copied = or_from_host(copy_runs(offer.runs, false));
-  });
-  return copied;
-}
-
-void OperandUpload::arrived() {
-  loans_.clear();
-  taken_.release();
-}
-
-void OperandUpload::withdraw() {
-  taken_.release();
-  if (offered_) shared_.sharing->withdraw(shared_.part, shared_.number, borrowing_.patience);
+  coherence_.share(acquisition_, of_others);
+  const std::vector<Transfer> left = to_bring({});
+  platform::IntervalSet lacking;
+  for (const Transfer& transfer : left) lacking.add(host_span(transfer));
+  const std::chrono::duration<double> patience(borrowing_.patience + static_cast<double>(bytes_of(left)) / slow_link);
+  const auto until =
+      std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::steady_clock::duration>(patience);
+  for (const Sharing::Slice& slice : slices)
+    if (lacking.overlaps(slice.pages))
+      if (const auto* const place = shared_.sharing->place_of(slice.part, shared_.number, until))
+        coherence_.await_arrival(*place, slice.pages, until);
+  return left.empty() ? Status{} : borrow();
 }
 
 }  // namespace blastoff::residency::mirror

@@ -42,11 +42,7 @@ class OperandUpload {
   bool pinned() const { return pinned_; }
 
   /// All that has been queued is there. Other devices need not keep it any more.
-  void arrived();
-
-  /// Waits until no other device copies what this one offers. To be called when nothing that bring() has queued is
-  /// under way any more, and before the acquisition ends.
-  void withdraw();
+  void arrived() { loans_.clear(); }
 
  private:
   bool worth_borrowing() const;
@@ -55,9 +51,7 @@ class OperandUpload {
   bool is_pinned(const Transfer& transfer) const;
   device::Status borrow();
   device::Status bring_slices();
-  void share_slices(const platform::IntervalSet& of_others);
-  device::Status take_offers();
-  device::Status copy_runs(std::span<const PagesOnDevice> runs, bool tracked);
+  device::Status copy_runs(std::span<const ledger::PagesOnDevice> runs, bool tracked);
 
   Coherence& coherence_;
   Staging& staging_;
@@ -67,10 +61,8 @@ class OperandUpload {
   const Borrowing borrowing_;
   Traffic& traffic_;
   std::vector<ledger::Loan> loans_;
-  Sharing::Taken taken_;
   platform::IntervalSet borrowed_;  ///< of the acquisition's uploads, what comes from other devices
   bool pinned_ = false;
-  bool offered_ = false;
 };
 
 }  // namespace blastoff::residency::mirror

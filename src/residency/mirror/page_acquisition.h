@@ -53,7 +53,7 @@ struct PageAcquisition {
   struct Upload {
     platform::Span run;
     device::Address device = 0;
-    bool fresh = false;    ///< nothing of these pages was current
+    bool fresh = false;    ///< nothing of these pages was current, nor does another call use it
     bool tracked = false;  ///< later writes are noticed, so that it stays current
   };
   std::vector<Upload> uploads;        ///< page runs that this call has to upload; none belongs to two operands

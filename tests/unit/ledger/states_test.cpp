@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <random>
 #include <string>
@@ -128,6 +129,60 @@ TEST(States, TellOfPartsOnlyWhereTheyAreEnough) {
   EXPECT_THAT(holders_of(states, span, enough), ElementsAre(std::pair(span, 1)));
 }
 
+// Nobody can have written them since they arrived, and whoever has not looked for writes may take no others.
+TEST(States, TellOfSteadyPagesWhateverElseIsKnown) {
+  States states;
+  const Span span{group, group + 4 * page};
+  Copy& copy = states.open(1, group, base(1) + group);
+  copy.steady.set(0, 2);
+  copy.current.set(1, 4);
+  states.invalidate({group, group + 3 * page});
+  EXPECT_THAT(holders_of(states, span, {}), ElementsAre(std::pair(Span{group, group + 2 * page}, 1)));
+  EXPECT_THAT(holders_of(states, span), ElementsAre(std::pair(Span{group, group + 2 * page}, 1),
+                                                    std::pair(Span{group + 3 * page, group + 4 * page}, 1)));
+  copy.arriving.set(1, 2);
+  EXPECT_THAT(holders_of(states, span, {}), ElementsAre(std::pair(Span{group, group + page}, 1)));
+  states.end_steady(1, {group, group + page});
+  EXPECT_THAT(holders_of(states, span, {}), IsEmpty());
+}
+
+TEST(States, AreWaitedForUntilTheyHaveArrived) {
+  using std::chrono::steady_clock;
+  States states;
+  const Span span{group - page, group + page};  // in two groups
+  open(states, 1, span);
+  const std::size_t last = chunk_bytes / page - 1;
+  Copy& before = states.open(1, group - chunk_bytes, 0);
+  Copy& behind = states.open(1, group, 0);
+  states.await_arrival(1, span, steady_clock::time_point::max());
+  before.arriving.set(last, last + 1);
+  behind.arriving.set(0, 2);
+  const auto begin = steady_clock::now();
+  states.await_arrival(1, span, begin + std::chrono::milliseconds(10));
+  EXPECT_GE(steady_clock::now() - begin, std::chrono::milliseconds(10));
+  states.await_arrival(2, span, steady_clock::time_point::max());  // which has no copy of them
+  std::atomic<bool> arrived = false;
+  std::thread waiting([&] {
+    states.await_arrival(1, span, steady_clock::now() + std::chrono::seconds(60));
+    EXPECT_TRUE(arrived);
+  });
+  {
+    const auto lock = behind.lock();
+    behind.end_arrival(1, 2);
+  }
+  {
+    const auto lock = before.lock();
+    before.end_arrival(last, last + 1);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  {
+    const auto lock = behind.lock();
+    arrived = true;
+    behind.end_arrival(0, 1);
+  }
+  waiting.join();
+}
+
 TEST(States, KnowWhatIsLent) {
   States states;
   Copy& copy = states.open(1, group, base(1) + group);
@@ -153,7 +208,7 @@ class RandomStates {
     const std::size_t length = below(16) == 0 ? pages_ : 8;
     const std::size_t last = std::min(pages_, first + 1 + below(length));
     const std::size_t place = below(places);
-    switch (below(13)) {
+    switch (below(14)) {
       case 0: open_or_close(place, first / in_chunk_); break;
       case 1: invalidate(first, last, States::nowhere); break;
       case 2: invalidate(first, last, place); break;
@@ -165,6 +220,7 @@ class RandomStates {
       case 8: leave(place, first, last); break;
       case 9: below(2) == 0 ? home(first, last) : gone(first, last); break;
       case 10: bring_home(first, last); break;
+      case 11: end_steady(place, first, last); break;
       default: compare(place, first, last);
     }
   }
@@ -179,6 +235,7 @@ class RandomStates {
     bool partial = false;
     bool arriving = false;
     bool newest = false;
+    bool steady = false;
   };
 
   std::size_t below(std::size_t bound) { return random_() % bound; }
@@ -236,6 +293,11 @@ class RandomStates {
       }
   }
 
+  void end_steady(std::size_t place, std::size_t first, std::size_t last) {
+    states_.end_steady(place, span_of(first, last));
+    for (std::size_t at = first; at < last; ++at) known_[place][at].steady = false;
+  }
+
   /// What is newest is found once, where it is, and stays there meanwhile.
   void bring_home(std::size_t first, std::size_t last) {
     Loan loan;
@@ -281,7 +343,7 @@ class RandomStates {
     if (!copy) return;
     Known& known = known_[place][at];
     if (known.newest) return;
-    known = {known.invalid, below(4) > 0, below(3) == 0, below(6) == 0};
+    known = {known.invalid, below(4) > 0, below(3) == 0, below(6) == 0, false, below(4) == 0};
     const auto lock = copy->lock();
     const std::size_t number = at % in_chunk_;
     const auto put = [&](PageBitmap& pages, bool bit) {
@@ -290,17 +352,18 @@ class RandomStates {
     put(copy->current, known.current);
     put(copy->partial, known.partial);
     put(copy->arriving, known.arriving);
+    put(copy->steady, known.steady);
   }
 
-  /// A place asks who else has the pages. Parts are enough on even pages.
+  /// A place asks who else has the pages, or has steady ones. Parts are enough on even pages.
   void ask(std::size_t asking, std::size_t first, std::size_t last) {
     std::vector<std::size_t> holders;
     for (std::size_t place = 0; place < places; ++place)
       if (place != asking) holders.push_back(place);
+    const bool steady_alone = below(3) == 0;
+    const States::Covers even = [&](const Copy&, Span one) { return (one.begin - begin) / page % 2 == 0; };
     Loan loan;
-    states_.who_has(
-        span_of(first, last), holders, [&](const Copy&, Span one) { return (one.begin - begin) / page % 2 == 0; },
-        loan);
+    states_.who_has(span_of(first, last), holders, steady_alone ? nullptr : even, loan);
     std::vector<device::Address> found(last - first);
     for (const PagesOnDevice& run : loan.runs())
       for (std::uintptr_t at = run.host.begin; at < run.host.end; at += page) {
@@ -312,7 +375,8 @@ class RandomStates {
       device::Address expected = 0;
       for (const std::size_t place : holders) {
         const Known& known = known_[place][at];
-        const bool there = known.current && !known.invalid && !known.arriving && (!known.partial || at % 2 == 0);
+        const bool current = !steady_alone && known.current && !known.invalid && (!known.partial || at % 2 == 0);
+        const bool there = (known.steady || current) && !known.arriving;
         if (there && expected == 0) expected = base(place) + begin + at * page;
       }
       ASSERT_EQ(found[at - first], expected) << "page " << at;

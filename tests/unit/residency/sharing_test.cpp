@@ -1,10 +1,10 @@
-// Which slices of what several parts of a call read each of them brings, and who waits for whom.
+// Which slices of what several parts of a call read each of them brings, and where the others find them.
 #include "residency/sharing.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -14,6 +14,7 @@
 #include "blas_front_end.h"
 #include "mapped_memory.h"
 #include "platform/interval_set.h"
+#include "played_tracker.h"
 #include "residency/footprint.h"
 
 namespace {
@@ -38,15 +39,13 @@ class SharingTest : public testing::Test {
     return call;
   }
 
-  static Sharing sharing_of(const std::vector<std::vector<Operation>>& parts) {
-    std::vector<std::span<const Operation>> spans;
-    for (const auto& operations : parts) spans.emplace_back(operations);
-    return Sharing(spans);
+  static std::vector<std::span<const Operation>> spans_of(const std::vector<std::vector<Operation>>& parts) {
+    return {parts.begin(), parts.end()};
   }
 
-  static std::size_t bytes(const std::vector<Span>& spans) {
+  static std::size_t bytes(const std::vector<Sharing::Slice>& slices) {
     std::size_t sum = 0;
-    for (const Span span : spans) sum += span.bytes();
+    for (const Sharing::Slice& slice : slices) sum += slice.pages.bytes();
     return sum;
   }
 
@@ -57,15 +56,19 @@ class SharingTest : public testing::Test {
 TEST_F(SharingTest, EveryPageOfACommonMatrixIsBroughtByOnePart) {
   const auto parts = operation::parts(product(200, 240, 200), 3);
   ASSERT_EQ(parts.size(), 3U);
-  const Sharing sharing = sharing_of(parts);
+  const Sharing sharing(spans_of(parts));
   const Span a = platform::outward_to_pages(residency::bounds(parts[0][0].operands()[0]));
   std::size_t own = 0;
+  std::array<Span, 3> all;  // by who brings it
   platform::IntervalSet brought;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     platform::IntervalSet others;
-    for (const Span span : sharing.brought_by_others(part, 0)) {
-      EXPECT_TRUE(a.contains(span)) << "nobody else reads this part of B";
-      others.add(span);
+    for (const Sharing::Slice& slice : sharing.brought_by_others(part, 0)) {
+      EXPECT_TRUE(a.contains(slice.pages)) << "nobody else reads this part of B";
+      EXPECT_NE(slice.part, part);
+      EXPECT_TRUE(all[slice.part].empty() || all[slice.part] == slice.pages) << "all know the same slices";
+      all[slice.part] = slice.pages;
+      others.add(slice.pages);
     }
     others.each_gap(a, [&](Span span) {
       own += span.bytes();
@@ -77,21 +80,9 @@ TEST_F(SharingTest, EveryPageOfACommonMatrixIsBroughtByOnePart) {
   EXPECT_TRUE(brought.contains(a));
 }
 
-/// Others may have written since what else lies on a page.
-TEST_F(SharingTest, PagesThatACommonMatrixFillsAreWhollyItsOwn) {
-  const auto parts = operation::parts(product(200, 240, 200), 3);
-  const Sharing sharing = sharing_of(parts);
-  const operation::Operand& a = parts[0][0].operands()[0];
-  const Span inner = platform::inward_to_pages(residency::bounds(a));
-  EXPECT_LT(inner.bytes(), platform::outward_to_pages(residency::bounds(a)).bytes());
-  EXPECT_EQ(sharing.filled_by_common(1, 0), std::vector<Span>{inner}) << "and nothing of B";
-  const auto alone = std::vector<std::vector<Operation>>{{product(200, 240, 200)}, {product(100, 100, 100)}};
-  EXPECT_TRUE(sharing_of(alone).filled_by_common(0, 0).empty());
-}
-
 TEST_F(SharingTest, WhatOnePartAloneReadsItBringsItself) {
   const std::vector<std::vector<Operation>> parts = {{product(100, 100, 100)}, {product(90, 100, 100)}};
-  const Sharing sharing = sharing_of(parts);
+  const Sharing sharing(spans_of(parts));
   // Another number of rows is another matrix; B is the same.
   EXPECT_LE(bytes(sharing.brought_by_others(0, 0)), 11U * 4096);
   EXPECT_GE(bytes(sharing.brought_by_others(0, 0)), 8U * 4096);
@@ -100,87 +91,52 @@ TEST_F(SharingTest, WhatOnePartAloneReadsItBringsItself) {
 TEST_F(SharingTest, OperationsOfTheSameNumberShare) {
   const std::vector<std::vector<Operation>> parts = {{product(100, 100, 100), product(200, 100, 90)},
                                                      {product(200, 100, 90)}};
-  const Sharing sharing = sharing_of(parts);
+  const Sharing sharing(spans_of(parts));
   EXPECT_TRUE(sharing.brought_by_others(0, 0).empty());
   EXPECT_TRUE(sharing.brought_by_others(0, 1).empty());
 }
 
-TEST_F(SharingTest, AllAreWaitedFor) {
+using std::chrono::steady_clock;
+
+TEST_F(SharingTest, WhoBringsASliceIsWaitedFor) {
   const auto parts = operation::parts(product(200, 240, 200), 3);
-  Sharing sharing = sharing_of(parts);
-  sharing.brought(0, 0);
-  sharing.brought(1, 0);
-  EXPECT_FALSE(sharing.wait(0, 1e-3)) << "the third has brought nothing yet";
-  std::thread third([&] { sharing.brought(2, 0); });
-  EXPECT_TRUE(sharing.wait(0, 60));
+  Sharing sharing(spans_of(parts));
+  ledger::Ledger ledger(std::make_unique<test::PlayedTracker>());
+  ledger::Place place(ledger);
+  const auto at_once = steady_clock::now();
+  sharing.claimed(0, 0, &place);
+  sharing.claimed(1, 0, nullptr);
+  EXPECT_EQ(sharing.place_of(0, 0, at_once), &place);
+  EXPECT_EQ(sharing.place_of(1, 0, steady_clock::time_point::max()), nullptr) << "it has failed";
+  EXPECT_EQ(sharing.place_of(2, 0, at_once), nullptr) << "it has claimed nothing yet";
+  std::thread third([&] { sharing.claimed(2, 0, &place); });
+  EXPECT_EQ(sharing.place_of(2, 0, at_once + std::chrono::seconds(60)), &place);
   third.join();
-  EXPECT_FALSE(sharing.wait(1, 1e-3));
-}
-
-TEST_F(SharingTest, WhoLeavesIsNotWaitedFor) {
-  const auto parts = operation::parts(product(200, 240, 200), 3);
-  Sharing sharing = sharing_of(parts);
-  sharing.brought(0, 4);
+  EXPECT_EQ(sharing.place_of(2, 1, at_once), nullptr) << "for the next operation it has claimed nothing yet";
   sharing.leave(1);
-  sharing.leave(2);
-  EXPECT_TRUE(sharing.wait(4, 0));
+  EXPECT_EQ(sharing.place_of(1, 4, steady_clock::time_point::max()), nullptr);
 }
 
-TEST_F(SharingTest, OthersTakeWhatAPartOffers) {
-  const auto parts = operation::parts(product(200, 240, 200), 3);
-  Sharing sharing = sharing_of(parts);
-  const Span page{0x1000, 0x2000};
-  sharing.offer(1, 0, {nullptr, {{page, 0xd000}}});
-  const auto taken_by = [&](std::size_t part, std::size_t number) {
-    std::vector<Span> pages;
-    sharing.take(part, number).each([&](const residency::Offer& offer) {
-      for (const residency::PagesOnDevice& run : offer.runs) pages.push_back(run.host);
+TEST_F(SharingTest, NothingIsSteadyAfterTheCall) {
+  const auto parts = operation::parts(product(200, 240, 200), 2);
+  const std::uintptr_t chunk = memory_.span().begin / ledger::chunk_bytes * ledger::chunk_bytes;
+  ledger::Ledger ledger(std::make_unique<test::PlayedTracker>());
+  ledger::Place place(ledger);
+  const auto steady = [&] {
+    const std::array<std::size_t, 1> holders = {place.number()};
+    return !place.who_has({{chunk, chunk + ledger::chunk_bytes}}, holders, {}).runs().empty();
+  };
+  ledger::Copy& copy = place.open(chunk, 0);
+  {
+    Sharing sharing(spans_of(parts));
+    sharing.claimed(0, 0, &place);
+    residency::each_filled_run(parts[0][0].operands()[0], [&](Span run) {
+      const std::uintptr_t end = std::min(run.end, chunk + ledger::chunk_bytes);
+      copy.steady.set((run.begin - chunk) / platform::page_size(), (end - chunk) / platform::page_size());
     });
-    return pages;
-  };
-  EXPECT_EQ(taken_by(0, 0), std::vector<Span>{page});
-  EXPECT_EQ(taken_by(2, 0), std::vector<Span>{page});
-  EXPECT_TRUE(taken_by(1, 0).empty()) << "its own";
-  EXPECT_TRUE(taken_by(0, 1).empty()) << "of another operation";
-  sharing.withdraw(1, 0, 0);
-  EXPECT_TRUE(taken_by(0, 0).empty());
-}
-
-TEST_F(SharingTest, AnOfferLastsAsLongAsItIsCopiedFrom) {
-  const auto parts = operation::parts(product(200, 240, 200), 3);
-  Sharing sharing = sharing_of(parts);
-  sharing.offer(1, 0, {nullptr, {{{0x1000, 0x2000}, 0xd000}}});
-  for (std::size_t part = 0; part < 3; ++part) sharing.supplied(part, 0);
-  auto taken = std::make_unique<Sharing::Taken>(sharing.take(0, 0));
-  std::atomic<bool> withdrawn{false};
-  std::thread owner([&] {
-    sharing.withdraw(1, 0, 60);
-    withdrawn = true;
-  });
-  // No more can be asked than that it has not ended after a while.
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_FALSE(withdrawn);
-  taken->release();
-  owner.join();
-  EXPECT_TRUE(withdrawn);
-}
-
-TEST_F(SharingTest, WhoOffersGivesTheOthersTimeToTake) {
-  const auto parts = operation::parts(product(200, 240, 200), 3);
-  Sharing sharing = sharing_of(parts);
-  sharing.offer(0, 0, {nullptr, {{{0x1000, 0x2000}, 0xd000}}});
-  sharing.supplied(0, 0);
-  sharing.leave(1);
-  std::thread owner([&] { sharing.withdraw(0, 0, 60); });
-  const auto count = [](const Sharing::Taken& taken) {
-    int offers = 0;
-    taken.each([&](const residency::Offer&) { ++offers; });
-    return offers;
-  };
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(count(sharing.take(2, 0)), 1) << "the third part has not asked yet";
-  sharing.supplied(2, 0);
-  owner.join();
+    EXPECT_TRUE(steady());
+  }
+  EXPECT_FALSE(steady());
 }
 
 }  // namespace
