@@ -28,4 +28,24 @@ namespace blastoff::intercept {
   return bound != nullptr ? bound->original : original_of_call(entry, caller);
 }
 
+/// A call of an exported name, which Enter::enter() passes to the routine. `caller`: the return address of the call.
+template <class Enter>
+struct NameCalled {
+  const EntryPoint& entry;
+  const NameBindings& bindings;
+  const void* caller;
+
+  template <class... Values>
+  [[gnu::always_inline]] auto operator()(Values... values) const {
+    const Binding* const bound = bindings.find(caller);
+    if (bound != nullptr) [[likely]]
+      return Enter::enter(entry, bound->original, values...);
+    return Enter::enter(entry, original_of_call(entry, caller), values...);
+  }
+};
+
 }  // namespace blastoff::intercept
+
+/// The call of `symbol` in the function that stands for it.
+#define BLASTOFF_NAME_CALLED(symbol, entry, ...) \
+  (blastoff::intercept::NameCalled<__VA_ARGS__>{entry, blastoff_bindings_##symbol, __builtin_return_address(0)})

@@ -17,11 +17,6 @@ namespace blastoff::runtime {
 
 namespace {
 
-using device::Error;
-using device::ErrorKind;
-using device::Result;
-using device::Status;
-
 // Bytes of address space; if less is left, the device is not opened, for the program's sake.
 std::size_t min_address_space(const std::string& device) {
   const auto named = device::find_kind(device);

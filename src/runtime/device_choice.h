@@ -12,17 +12,19 @@
 
 namespace blastoff::runtime {
 
+using device::Error, device::ErrorKind, device::Result, device::Status;
+
 /// Names of the devices that the settings name, as open_device() takes them; at least one.
-device::Result<std::vector<std::string>> list_devices(const config::Settings& settings);
+Result<std::vector<std::string>> list_devices(const config::Settings& settings);
 
 /// Opens the device `name`.
-device::Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings, const std::string& name);
+Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings, const std::string& name);
 
 /// Opens the first device that the settings name.
-device::Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings);
+Result<std::unique_ptr<device::Device>> open_device(const config::Settings& settings);
 
 /// An error if too little address space is left for the devices that the settings name.
-device::Status check_address_space(const config::Settings& settings);
+Status check_address_space(const config::Settings& settings);
 
 /// The tracker that the setting names.
 tracking::TrackerKind tracker_kind(config::TrackerName name);

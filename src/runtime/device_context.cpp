@@ -21,11 +21,6 @@ namespace blastoff::runtime {
 
 namespace {
 
-using device::Error;
-using device::ErrorKind;
-using device::Result;
-using device::Status;
-
 // More threads than this were not faster on any node that was measured.
 constexpr int max_copy_threads = 12;
 

@@ -29,10 +29,6 @@
 namespace blastoff::runtime {
 namespace {
 
-using device::Error;
-using device::ErrorKind;
-using device::Result;
-using device::Status;
 using operation::Operand;
 using scalapack::Segment;
 

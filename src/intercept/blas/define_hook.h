@@ -1,5 +1,5 @@
 // BLASTOFF_DEFINE_HOOK defines a function with a routine's parameters. C cannot define a function from its type alone,
-// so a parameter list is written out for every length that occurs. enter_routine() checks them against the types.
+// so a parameter list is written out for every length that occurs. EnterBlas checks them against the types.
 #pragma once
 
 #include <tuple>

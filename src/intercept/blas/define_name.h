@@ -11,38 +11,17 @@
 #include "intercept/blas/entry_points.h"
 #include "intercept/bound_name.h"
 
-namespace blastoff::intercept {
+#define BLASTOFF_BLAS_ENTRY(symbol) \
+  blastoff::intercept::entry_point_table[static_cast<std::size_t>(blastoff::intercept::EntryIndex::symbol)]
 
-/// A call of an exported name by `caller`, a return address.
-template <EntryIndex index, abi::Style style, blas::Routine routine>
-struct NameCalled {
-  const void* caller;
-  const NameBindings& bindings;
-
-  template <class... Values>
-  [[gnu::always_inline]] void operator()(Values... values) const {
-    const EntryPoint& entry = entry_point_table[static_cast<std::size_t>(index)];
-    const Binding* const bound = bindings.find(caller);
-    if (bound != nullptr) [[likely]]
-      return enter_routine<style, routine>(entry, bound->original, values...);
-    enter_routine<style, routine>(entry, original_of_call(entry, caller), values...);
-  }
-};
-
-}  // namespace blastoff::intercept
-
-#define BLASTOFF_NAME_CALLED(name, symbol, style)                                                        \
-  (blastoff::intercept::NameCalled<blastoff::intercept::EntryIndex::symbol, blastoff::abi::Style::style, \
-                                   blastoff::blas::Routine::name>{__builtin_return_address(0),           \
-                                                                  blastoff_bindings_##symbol})
-
-#define BLASTOFF_DEFINE_SYMBOL(symbol, name, style, kind)                                                        \
-  BLASTOFF_DEFINE_BINDINGS(symbol)                                                                               \
-  BLASTOFF_DEFINE_HOOK(static, blas_##symbol, name, style, kind, BLASTOFF_NAME_CALLED(name, symbol, style))      \
-  BLASTOFF_BIND_NAME(                                                                                            \
-      symbol,                                                                                                    \
-      blastoff::intercept::entry_point_table[static_cast<std::size_t>(blastoff::intercept::EntryIndex::symbol)], \
-      &blas_##symbol)
+#define BLASTOFF_DEFINE_SYMBOL(symbol, name, style, kind)                                              \
+  BLASTOFF_DEFINE_BINDINGS(symbol)                                                                     \
+  BLASTOFF_DEFINE_HOOK(                                                                                \
+      static, blas_##symbol, name, style, kind,                                                        \
+      BLASTOFF_NAME_CALLED(                                                                            \
+          symbol, BLASTOFF_BLAS_ENTRY(symbol),                                                         \
+          blastoff::intercept::EnterBlas<blastoff::abi::Style::style, blastoff::blas::Routine::name>)) \
+  BLASTOFF_BIND_NAME(symbol, BLASTOFF_BLAS_ENTRY(symbol), &blas_##symbol)
 
 #define BLASTOFF_DEFINE_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar) \
   BLASTOFF_DEFINE_SYMBOL(prefix##name##suffix, name, style, kind)

@@ -103,13 +103,16 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Argument
   }
 }
 
-template <abi::Style style, blas::Routine routine, class... Values>
-[[gnu::always_inline]] inline void enter_routine(const EntryPoint& entry, const Original& original, Values... values) {
-  constexpr blas::Kind kind = row(routine).kind;
-  constexpr blas::Scalar scalar = row(routine).scalar;
-  static_assert(std::is_same_v<std::tuple<Values...>, abi::ParameterTuple<style, kind, scalar>>);
-  const PassedOn<Values...> passed_on{{values...}, __builtin_return_address(0)};
-  enter<style, kind, scalar>(entry, original, passed_on);
-}
+template <abi::Style style, blas::Routine routine>
+struct EnterBlas {
+  template <class... Values>
+  [[gnu::always_inline]] static void enter(const EntryPoint& entry, const Original& original, Values... values) {
+    constexpr blas::Kind kind = row(routine).kind;
+    constexpr blas::Scalar scalar = row(routine).scalar;
+    static_assert(std::is_same_v<std::tuple<Values...>, abi::ParameterTuple<style, kind, scalar>>);
+    const PassedOn<Values...> passed_on{{values...}, __builtin_return_address(0)};
+    intercept::enter<style, kind, scalar>(entry, original, passed_on);
+  }
+};
 
 }  // namespace blastoff::intercept

@@ -5,16 +5,7 @@
 namespace blastoff::intercept {
 namespace {
 
-template <abi::Style style, blas::Routine routine>
-struct FunctionCalled {
-  template <class... Values>
-  [[gnu::always_inline]] void operator()(Values... values) const {
-    const PatchedFunction& function = *blastoff_called;
-    enter_routine<style, routine>(function.entry, function.original, values...);
-  }
-};
-
-#define BLASTOFF_FUNCTION_CALLED(name, style) (FunctionCalled<abi::Style::style, blas::Routine::name>{})
+#define BLASTOFF_FUNCTION_CALLED(name, style) (FunctionCalled<EnterBlas<abi::Style::style, blas::Routine::name>>{})
 #define BLASTOFF_DEFINE_HOOKS(name, kind, scalar)                                                      \
   BLASTOFF_DEFINE_HOOK(, fortran_##name, name, fortran, kind, BLASTOFF_FUNCTION_CALLED(name, fortran)) \
   BLASTOFF_DEFINE_HOOK(, cblas_##name, name, cblas, kind, BLASTOFF_FUNCTION_CALLED(name, cblas))

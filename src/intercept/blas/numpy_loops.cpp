@@ -52,8 +52,8 @@ constexpr std::array element_types = {ElementType{blas::Scalar::s, 'f', 11}, Ele
 constinit std::array<std::atomic<Loop>, element_types.size()> originals{};
 
 /// The loops that NumPy's object has instead.
-constexpr std::size_t most_loops = 64;
-constinit std::array<Loop, most_loops> loops_in_place{};
+constexpr std::size_t max_loops = 64;
+constinit std::array<Loop, max_loops> loops_in_place{};
 
 std::atomic<Loop>& original_of(blas::Scalar scalar) {
   return originals[static_cast<std::size_t>(scalar)];
@@ -288,7 +288,7 @@ bool is_as_expected(const UniversalFunction& function, std::string_view types) {
   const auto readable = [](const void* memory, std::size_t bytes) { return platform::is_readable(memory, bytes); };
   const std::size_t count = types.size() / 3;
   if (!readable(&function, sizeof function) || function.inputs != 2 || function.outputs != 1 ||
-      function.arguments != 3 || function.loop_count != static_cast<int>(count) || count > most_loops)
+      function.arguments != 3 || function.loop_count != static_cast<int>(count) || count > max_loops)
     return false;
   if (!readable(function.name, name.size()) || std::string_view(function.name, name.size()) != name ||
       !readable(function.types, types.size()) || !readable(function.loops, count * sizeof(Loop)))

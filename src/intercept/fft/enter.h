@@ -58,28 +58,30 @@ void enter_commitment(const FftCall& call, const long& returned);
 /// DFTI: transforms the arrays of the call.
 void enter_transform(const FftCall& call);
 
-template <fft::Routine routine, class... Words>
-[[gnu::always_inline]] inline long enter_fft_routine(const EntryPoint& entry, const Original& original,
-                                                     Words... words) {
-  constexpr const fft::RoutineRow& row = fft::row(routine);
-  static_assert(sizeof...(Words) == row.words);
-  const FftWordsPassedOn<Words...> passed_on{{words...}};
-  const RawArguments raw{&FftWordsPassedOn<Words...>::invoke, &passed_on};
-  const std::array<void*, sizeof...(Words)> array{words...};
-  const FftCall call{entry, original, raw, row, array, __builtin_return_address(0)};
-  if constexpr (row.function == fft::Function::plan) {
-    enter_planner(call, passed_on.returned);
-  } else if constexpr (row.function == fft::Function::destroy) {
-    enter_destruction(call);
-  } else if constexpr (row.function == fft::Function::commit) {
-    enter_commitment(call, passed_on.returned);
-  } else if constexpr (row.function == fft::Function::compute_forward ||
-                       row.function == fft::Function::compute_backward) {
-    enter_transform(call);
-  } else {
-    enter_execution(call);
+template <fft::Routine routine>
+struct EnterFft {
+  template <class... Words>
+  [[gnu::always_inline]] static long enter(const EntryPoint& entry, const Original& original, Words... words) {
+    constexpr const fft::RoutineRow& row = fft::row(routine);
+    static_assert(sizeof...(Words) == row.words);
+    const FftWordsPassedOn<Words...> passed_on{{words...}};
+    const RawArguments raw{&FftWordsPassedOn<Words...>::invoke, &passed_on};
+    const std::array<void*, sizeof...(Words)> array{words...};
+    const FftCall call{entry, original, raw, row, array, __builtin_return_address(0)};
+    if constexpr (row.function == fft::Function::plan) {
+      enter_planner(call, passed_on.returned);
+    } else if constexpr (row.function == fft::Function::destroy) {
+      enter_destruction(call);
+    } else if constexpr (row.function == fft::Function::commit) {
+      enter_commitment(call, passed_on.returned);
+    } else if constexpr (row.function == fft::Function::compute_forward ||
+                         row.function == fft::Function::compute_backward) {
+      enter_transform(call);
+    } else {
+      enter_execution(call);
+    }
+    return passed_on.returned;
   }
-  return passed_on.returned;
-}
+};
 
 }  // namespace blastoff::intercept

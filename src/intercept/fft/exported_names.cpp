@@ -21,7 +21,7 @@ struct FftNameCalled {
       // may destroy the plan by such a function, too.
       if (called_from_within(original, caller)) original.intercepted = false;
     }
-    return enter_fft_routine<routine>(entry, original, words...);
+    return EnterFft<routine>::enter(entry, original, words...);
   }
 };
 

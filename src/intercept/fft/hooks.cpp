@@ -6,14 +6,8 @@
 namespace blastoff::intercept {
 namespace {
 
-template <fft::Routine routine, class... Words>
-[[gnu::always_inline]] inline long function_called(Words... words) {
-  const PatchedFunction& function = *blastoff_called;
-  return enter_fft_routine<routine>(function.entry, function.original, words...);
-}
-
 #define BLASTOFF_DEFINE_HOOK(name, style, function, kind, precision, form, words) \
-  BLASTOFF_DEFINE_WORDS_FUNCTION(, name##_hook, words, function_called<fft::Routine::name>)
+  BLASTOFF_DEFINE_WORDS_FUNCTION(, name##_hook, words, FunctionCalled<EnterFft<fft::Routine::name>>{})
 BLASTOFF_FFT_ROUTINES(BLASTOFF_DEFINE_HOOK)
 
 #define BLASTOFF_HOOK(name, style, function, kind, precision, form, words) reinterpret_cast<Hook>(&name##_hook),

@@ -21,13 +21,16 @@ using LapackReturned = std::conditional_t<lapack::row(lapack::row(routine).kind)
 long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Routine routine, void* const* words,
                   const void* caller);
 
-template <lapack::Routine routine, class... Words>
-[[gnu::always_inline]] inline LapackReturned<routine> enter_lapack_routine(const EntryPoint& entry,
-                                                                           const Original& original, Words... words) {
-  static_assert(sizeof...(Words) == lapack::argument_list(routine).words());
-  const std::array<void*, sizeof...(Words)> array{words...};
-  return std::bit_cast<LapackReturned<routine>>(
-      enter_lapack(entry, original, routine, array.data(), __builtin_return_address(0)));
-}
+template <lapack::Routine routine>
+struct EnterLapack {
+  template <class... Words>
+  [[gnu::always_inline]] static LapackReturned<routine> enter(const EntryPoint& entry, const Original& original,
+                                                              Words... words) {
+    static_assert(sizeof...(Words) == lapack::argument_list(routine).words());
+    const std::array<void*, sizeof...(Words)> array{words...};
+    return std::bit_cast<LapackReturned<routine>>(
+        enter_lapack(entry, original, routine, array.data(), __builtin_return_address(0)));
+  }
+};
 
 }  // namespace blastoff::intercept

@@ -6,15 +6,10 @@
 namespace blastoff::intercept {
 namespace {
 
-template <lapack::Routine routine, class... Words>
-[[gnu::always_inline]] inline LapackReturned<routine> function_called(Words... words) {
-  const PatchedFunction& function = *blastoff_called;
-  return enter_lapack_routine<routine>(function.entry, function.original, words...);
-}
-
 #define BLASTOFF_DEFINE_HOOK(name, kind, scalar)                                          \
   BLASTOFF_DEFINE_WORDS_FUNCTION_OF(LapackReturned<lapack::Routine::name>, , name##_hook, \
-                                    BLASTOFF_WORD_COUNT(kind, scalar), function_called<lapack::Routine::name>)
+                                    BLASTOFF_WORD_COUNT(kind, scalar),                    \
+                                    FunctionCalled<EnterLapack<lapack::Routine::name>>{})
 BLASTOFF_LAPACK_ROUTINES(BLASTOFF_DEFINE_HOOK)
 
 #define BLASTOFF_HOOK(name, kind, scalar) reinterpret_cast<Hook>(&name##_hook),

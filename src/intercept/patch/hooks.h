@@ -19,3 +19,17 @@ namespace blastoff::intercept::patch {
 const void* hooks_entrance();
 
 }  // namespace blastoff::intercept::patch
+
+namespace blastoff::intercept {
+
+/// A call of a patched function, which Enter::enter() passes to the routine.
+template <class Enter>
+struct FunctionCalled {
+  template <class... Values>
+  [[gnu::always_inline]] auto operator()(Values... values) const {
+    const PatchedFunction& function = *blastoff_called;
+    return Enter::enter(function.entry, function.original, values...);
+  }
+};
+
+}  // namespace blastoff::intercept

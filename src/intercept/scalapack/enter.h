@@ -12,13 +12,15 @@ namespace blastoff::intercept {
 void enter_scalapack(const EntryPoint& entry, const Original& original, scalapack::Routine routine, void* const* words,
                      const void* caller);
 
-template <scalapack::Routine routine, class... Words>
-[[gnu::always_inline]] inline long enter_scalapack_routine(const EntryPoint& entry, const Original& original,
-                                                           Words... words) {
-  static_assert(sizeof...(Words) == scalapack::row(routine).words);
-  const std::array<void*, sizeof...(Words)> array{words...};
-  enter_scalapack(entry, original, routine, array.data(), __builtin_return_address(0));
-  return 0;
-}
+template <scalapack::Routine routine>
+struct EnterScalapack {
+  template <class... Words>
+  [[gnu::always_inline]] static long enter(const EntryPoint& entry, const Original& original, Words... words) {
+    static_assert(sizeof...(Words) == scalapack::row(routine).words);
+    const std::array<void*, sizeof...(Words)> array{words...};
+    enter_scalapack(entry, original, routine, array.data(), __builtin_return_address(0));
+    return 0;
+  }
+};
 
 }  // namespace blastoff::intercept

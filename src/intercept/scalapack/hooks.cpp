@@ -6,14 +6,8 @@
 namespace blastoff::intercept {
 namespace {
 
-template <scalapack::Routine routine, class... Words>
-[[gnu::always_inline]] inline long function_called(Words... words) {
-  const PatchedFunction& function = *blastoff_called;
-  return enter_scalapack_routine<routine>(function.entry, function.original, words...);
-}
-
 #define BLASTOFF_DEFINE_HOOK(name, kind, scalar, library, local, words) \
-  BLASTOFF_DEFINE_WORDS_FUNCTION(, name##_hook, words, function_called<scalapack::Routine::name>)
+  BLASTOFF_DEFINE_WORDS_FUNCTION(, name##_hook, words, FunctionCalled<EnterScalapack<scalapack::Routine::name>>{})
 BLASTOFF_SCALAPACK_ROUTINES(BLASTOFF_DEFINE_HOOK)
 
 #define BLASTOFF_HOOK(name, kind, scalar, library, local, words) reinterpret_cast<Hook>(&name##_hook),
