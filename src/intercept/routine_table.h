@@ -2,7 +2,9 @@
 // program's own functions, and their hooks.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -58,6 +60,14 @@ constexpr Signature no_signature(abi::Style, std::uint16_t) {
 }
 constexpr bool no_company(std::uint16_t, std::uint16_t) {
   return false;
+}
+
+/// The names in a front end's rows, in their order.
+template <class Row, std::size_t count>
+constexpr std::array<std::string_view, count> names_of(const Row (&rows)[count]) {
+  std::array<std::string_view, count> names{};
+  for (std::size_t i = 0; i < count; ++i) names[i] = rows[i].name;
+  return names;
 }
 
 /// One constant object for each front end.

@@ -1,10 +1,7 @@
 // The names of BLAS: those of its routines, those that are exported, and the hooks for patched functions.
 #pragma once
 
-#include <array>
 #include <span>
-#include <string_view>
-
 #include "blas/routine.h"
 #include "intercept/routine_table.h"
 #include "intercept/spellings.def"
@@ -14,11 +11,7 @@ namespace blastoff::intercept {
 extern const RoutineTable blas_routines;
 
 /// Indexed by the number of the routine.
-inline constexpr std::array<std::string_view, blas::routine_count> blas_names = {
-#define BLASTOFF_NAME(name, kind, scalar) #name,
-    BLASTOFF_ROUTINES(BLASTOFF_NAME)
-#undef BLASTOFF_NAME
-};
+inline constexpr auto blas_names = names_of(blas::routine_table);
 
 /// Hooks replace patched functions: one for each routine and calling style.
 Hook blas_hook(abi::Style style, std::uint16_t routine);
@@ -35,11 +28,9 @@ constexpr blas::Routine blas_routine(const Routine& routine) {
 
 /// Indices into entry_points(): all spellings of the first routine, of the second, ...
 enum class EntryIndex : int {
-#define BLASTOFF_INDEX(prefix, name, suffix, style, integers, decoration, kind, scalar) prefix##name##suffix,
 #define BLASTOFF_INDICES(name, kind, scalar) BLASTOFF_SPELLINGS(BLASTOFF_INDEX, name, kind, scalar)
   BLASTOFF_EXPORTED_ROUTINES(BLASTOFF_INDICES)
 #undef BLASTOFF_INDICES
-#undef BLASTOFF_INDEX
       count,
 };
 

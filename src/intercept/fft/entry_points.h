@@ -1,9 +1,6 @@
 // The names of FFTW: those of its routines, those that are exported, and the hooks for patched functions.
 #pragma once
 
-#include <array>
-#include <string_view>
-
 #include "fft/routine.h"
 #include "intercept/routine_table.h"
 
@@ -12,11 +9,7 @@ namespace blastoff::intercept {
 extern const RoutineTable fft_routines;
 
 /// Indexed by the number of the routine.
-inline constexpr std::array<std::string_view, fft::routine_count> fft_names = {
-#define BLASTOFF_NAME(name, style, function, kind, precision, form, words) #name,
-    BLASTOFF_FFT_ROUTINES(BLASTOFF_NAME)
-#undef BLASTOFF_NAME
-};
+inline constexpr auto fft_names = names_of(fft::routine_table);
 
 /// Hooks replace patched functions: one for each routine.
 Hook fft_hook(abi::Style style, std::uint16_t routine);

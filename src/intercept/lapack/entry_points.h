@@ -1,9 +1,6 @@
 // The names of LAPACK: those of its routines, those that are exported, and the hooks for patched functions.
 #pragma once
 
-#include <array>
-#include <string_view>
-
 #include "intercept/routine_table.h"
 #include "intercept/spellings.def"
 #include "lapack/routine.h"
@@ -13,11 +10,7 @@ namespace blastoff::intercept {
 extern const RoutineTable lapack_routines;
 
 /// Indexed by the number of the routine.
-inline constexpr std::array<std::string_view, lapack::routine_count> lapack_names = {
-#define BLASTOFF_NAME(name, kind, scalar) #name,
-    BLASTOFF_LAPACK_ROUTINES(BLASTOFF_NAME)
-#undef BLASTOFF_NAME
-};
+inline constexpr auto lapack_names = names_of(lapack::routine_table);
 
 /// Hooks replace patched functions: one for each routine.
 Hook lapack_hook(abi::Style style, std::uint16_t routine);
@@ -38,11 +31,9 @@ constexpr lapack::Routine lapack_routine(const Routine& routine) {
 
 /// Indices into lapack_entry_points: all spellings of the first routine, of the second, ...
 enum class LapackEntryIndex : int {
-#define BLASTOFF_INDEX(prefix, name, suffix, style, integers, decoration, kind, scalar) prefix##name##suffix,
 #define BLASTOFF_INDICES(name, kind, scalar) BLASTOFF_LAPACK_SPELLINGS(BLASTOFF_INDEX, name, kind, scalar)
   BLASTOFF_LAPACK_ROUTINES(BLASTOFF_INDICES)
 #undef BLASTOFF_INDICES
-#undef BLASTOFF_INDEX
       count,
 };
 

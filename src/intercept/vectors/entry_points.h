@@ -2,9 +2,6 @@
 // functions.
 #pragma once
 
-#include <array>
-#include <string_view>
-
 #include "blas/vector_routine.h"
 #include "intercept/routine_table.h"
 #include "intercept/spellings.def"
@@ -14,11 +11,7 @@ namespace blastoff::intercept {
 extern const RoutineTable vector_routines;
 
 /// Indexed by blas::VectorRoutine.
-inline constexpr std::array<std::string_view, blas::vector_routine_count> vector_names = {
-#define BLASTOFF_NAME(name, kind, scalar, factor) #name,
-    BLASTOFF_VECTOR_ROUTINES(BLASTOFF_NAME)
-#undef BLASTOFF_NAME
-};
+inline constexpr auto vector_names = names_of(blas::vector_routine_table);
 
 /// Hooks replace patched functions: one for each routine and calling style.
 Hook vector_hook(abi::Style style, std::uint16_t routine);
@@ -30,11 +23,9 @@ Hook vector_hook(abi::Style style, std::uint16_t routine);
 
 /// Indices into vector_entry_points: all spellings of the first routine, of the second, ...
 enum class VectorEntryIndex : int {
-#define BLASTOFF_INDEX(prefix, name, suffix, style, integers, decoration, kind, scalar) prefix##name##suffix,
 #define BLASTOFF_INDICES(name, kind, scalar, factor) BLASTOFF_VECTOR_SPELLINGS(BLASTOFF_INDEX, name, kind, scalar)
   BLASTOFF_VECTOR_ROUTINES(BLASTOFF_INDICES)
 #undef BLASTOFF_INDICES
-#undef BLASTOFF_INDEX
       count,
 };
 
