@@ -65,6 +65,8 @@ struct MachineModel {
 
   /// open_seconds of a machine on which nobody has measured it.
   static constexpr double assumed_open_seconds = 0.35;
+  /// close_seconds of such a machine: what an H200 took.
+  static constexpr double assumed_close_seconds = 0.12;
 
   double to_device = 25e9;         ///< bytes per second of matrices, through page-locked buffers
   double from_device = 25e9;       ///< bytes per second of results, through page-locked buffers
@@ -74,7 +76,8 @@ struct MachineModel {
   double page_seconds = 0;         ///< seconds for looking at each 4096 bytes of a matrix that is on the device
   double device_flops = 10e12;     ///< operations per second where `device_rates` has no rate
   double device_memory_rate = 0;   ///< bytes per second at which the device reads its memory; 0: unknown
-  double open_seconds = assumed_open_seconds;  ///< seconds for opening the device and its libraries
+  double open_seconds = assumed_open_seconds;    ///< seconds for opening the device and its libraries
+  double close_seconds = assumed_close_seconds;  ///< seconds by which a process with an open device ends later
   RateTable device_rates;
 
   double cpu_flops = 720e9;    ///< operations per second that the process's CPUs do not exceed, where `cpu_rates` has

@@ -108,6 +108,7 @@ void read_device(Reader& reader, const Json& gpu, ModelFile& file) {
   reader.texts(gpu, "names", file.gpus);
   reader.rate(gpu, "memory_rate", model.device_memory_rate);
   reader.seconds(gpu, "open_seconds", model.open_seconds);
+  reader.seconds(gpu, "close_seconds", model.close_seconds);
   reader.seconds(gpu, "call_seconds", model.device_seconds);
   for (const Json& row : reader.list(gpu, "rates")) reader.row(row, model.device_rates);
 }

@@ -34,6 +34,7 @@ struct Machine {
   double to_device() const { return simulated ? simulated->link : file.model.to_device; }
   double from_device() const { return simulated ? simulated->link : file.model.from_device; }
   double open_seconds() const { return simulated ? simulated->start : file.model.open_seconds; }
+  double close_seconds() const { return simulated ? 0 : file.model.close_seconds; }
 };
 
 /// `json`: a machine model. The error says in a few words what is wrong with it.

@@ -146,7 +146,7 @@ tl::expected<Json, std::string> predict(const config::Settings& settings, const 
   if (!first) return tl::unexpected(first.error());
   const auto later = replay(traces, lasting, measured, layout, settled, History::gains);
   if (!later) return tl::unexpected(later.error());
-  const bool at_once = opens_at_once(*later, lasting.open_seconds());
+  const bool at_once = opens_at_once(*later, lasting.open_seconds() + lasting.close_seconds());
   Json result = json_of(*first, lasting, settled);
   result["later_seconds"] = (at_once ? *later : *first).predicted_seconds;
   result["opens_at_once"] = at_once;

@@ -81,7 +81,7 @@ Process::Process(const Trace& trace, const Machine& machine, const decide::Model
       model_(start_of(machine, trace)),
       decider_(decider_of(settings, machine, model_)),
       open_policy_(start_mode(settings, machine)) {
-  open_policy_.expect(machine.open_seconds());
+  open_policy_.expect(machine.open_seconds() + machine.close_seconds());
   if (history == History::gains) open_policy_.foresee(runtime::OpenPolicy::Foresight::gains, 0);
 }
 

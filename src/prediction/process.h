@@ -40,8 +40,8 @@ class Process final : public operation::Estimator {
   /// Makes the next call, and adds it to the sums.
   void step(Prediction& prediction);
 
-  /// When the program ends, after the last call.
-  double end() const { return course_.end_of(trace_.elapsed); }
+  /// When the program has ended, after the last call.
+  double end() const { return course_.end_of(trace_.elapsed) + (open_at_ ? machine_.close_seconds() : 0); }
   /// When the program ends if the CPU of the trace makes all calls.
   double traced_end() const { return traced_course_.end_of(trace_.elapsed); }
   double opening_seconds() const { return opening_seconds_; }

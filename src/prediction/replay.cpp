@@ -73,15 +73,15 @@ tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, c
   return prediction;
 }
 
-bool opens_at_once(const Prediction& later, double open_seconds) {
+bool opens_at_once(const Prediction& later, double price) {
   runtime::RunTimes times;
   for (const auto& [name, routine] : later.routines) {
     times.cpu += routine.replaced_seconds;
     times.device += routine.device_seconds;
   }
-  times.opening = open_seconds;
+  times.opening = price;
   times.lead = later.lead_seconds;
-  return runtime::foresight(times, {.own = open_seconds, .job = open_seconds}) == runtime::OpenPolicy::Foresight::gains;
+  return runtime::foresight(times, {.own = price, .job = price}) == runtime::OpenPolicy::Foresight::gains;
 }
 
 }  // namespace blastoff::prediction

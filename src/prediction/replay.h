@@ -61,6 +61,6 @@ tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, c
 
 /// Whether a later run would open the device at once: by the rule of the run history, with the times of a replay with
 /// History::gains.
-bool opens_at_once(const Prediction& later, double open_seconds);
+bool opens_at_once(const Prediction& later, double price);
 
 }  // namespace blastoff::prediction

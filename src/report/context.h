@@ -89,6 +89,7 @@ struct DeviceUse {
 struct DeviceOpening {
   double after = 0;       ///< since the library was loaded
   double seconds = 0;     ///< that opening took
+  double closing = 0;     ///< by which the process is expected to end later, after its report
   bool foreseen = false;  ///< opened at the first call or before, because earlier runs of the program gained
 };
 

@@ -92,7 +92,10 @@ Json devices_json(const Context& context) {
 
 Json opening_json(const std::optional<DeviceOpening>& opening) {
   if (!opening) return nullptr;
-  return {{"after_seconds", opening->after}, {"seconds", opening->seconds}, {"foreseen", opening->foreseen}};
+  return {{"after_seconds", opening->after},
+          {"seconds", opening->seconds},
+          {"closing_seconds", opening->closing},
+          {"foreseen", opening->foreseen}};
 }
 
 Json device_json(const Context& context) {

@@ -14,6 +14,11 @@ RoutineTotals sum_over_routines(const Totals& totals) {
 
 namespace {
 
+/// Seconds that closing the device is expected to take after the report.
+double closing_seconds(const Context& context) {
+  return context.device_opening ? context.device_opening->closing : 0;
+}
+
 /// Seconds saved against the earlier runs; nullopt if these have done other work. Blastoff can slow what the program
 /// does outside calls, but by no more than the calls take, during which other ranks wait. It does not make that faster,
 /// except where a rank waits for other ranks' calls: a file that is in the cache now, for example, is no merit of ours.
@@ -22,11 +27,12 @@ std::optional<double> saved_against(const EarlierRun& earlier, const Totals& tot
   constexpr double same_work = 0.01;
   constexpr double waits_of_ranks = 0.2;  // times the saving in calls
   if (std::abs(sums.flops - earlier.flops) > same_work * earlier.flops) return std::nullopt;
+  const double closing = closing_seconds(context);
   const double now = std::min(context.elapsed_seconds, sums.wall_seconds + totals.small_seconds);
   const double in_calls = earlier.in_calls - now;
-  const double outside = earlier.seconds - earlier.in_calls - (context.elapsed_seconds - now);
+  const double outside = earlier.seconds - earlier.in_calls - (context.elapsed_seconds + closing - now);
   const double most = context.rank < 0 ? 0 : waits_of_ranks * std::abs(in_calls);
-  return in_calls + std::clamp(outside, -(now + context.cost_seconds), most);
+  return in_calls + std::clamp(outside, -(now + context.cost_seconds + closing), most);
 }
 
 }  // namespace
@@ -38,7 +44,7 @@ Verdict verdict(const Totals& totals, const RoutineTotals& sums, const Context& 
   if (context.cpu_run)
     if (const auto saved = saved_against(*context.cpu_run, totals, sums, context))
       return {.saved = *saved, .cpu_run = context.cpu_run->seconds, .known_share = known_share};
-  const double saved = totals.busiest_cpu_seconds - sums.known_seconds - context.cost_seconds;
+  const double saved = totals.busiest_cpu_seconds - sums.known_seconds - context.cost_seconds - closing_seconds(context);
   const double difference = std::abs(totals.busiest_cpu_seconds - sums.known_cpu_seconds);
   return {.saved = saved,
           .alike = difference <= std::max(tolerance * std::abs(saved), min_tolerance * totals.busiest_cpu_seconds),

@@ -92,8 +92,7 @@ void Models::seek_for(const std::string& gpu) {
   if (found || in_force_ != &assumed_) use(found ? &*found : nullptr);
 }
 
-/// The model of the devices for dividing calls among devices or into blocks. It is looked for even if size decides
-/// where calls run.
+/// For dividing calls among devices or into blocks, and for what closing takes.
 const decide::MachineModel& Models::of_devices() const {
   if (decides_by_time(settings_) || settings_.model == "none") return *in_force_;
   const auto found = settings_.model.empty()
@@ -123,7 +122,7 @@ void Models::use_peak_of(const device::Properties& gpu) {
 void Models::use(const FoundModel* device) {
   const decide::MachineModel* const model = complete_model(assumed_, device, host_model_ ? &*host_model_ : nullptr);
   description_ = device == nullptr ? assumed_.name : device->file.model.name + " (" + device->path + ")";
-  open_policy_.expect(model->open_seconds);
+  open_policy_.expect(model->open_seconds + model->close_seconds);
   in_force_ = model;
   decide_by_own_share();
   if (DeviceSet* const devices = devices_) devices->use(*model);

@@ -39,6 +39,9 @@ class Models {
   /// The devices have been opened.
   void serve(DeviceSet& devices);
 
+  /// The model of the open devices, even if size decides where calls run.
+  const decide::MachineModel& of_devices() const;
+
   /// Sets floor_volume or followed_floor_volume.
   void publish_floor();
 
@@ -49,7 +52,6 @@ class Models {
   bool find_host_model();
   void use_peak_of(const device::Properties& gpu);
   void use(const FoundModel* device);
-  const decide::MachineModel& of_devices() const;
   void decide_by_own_share();
 
   const config::Settings& settings_;

@@ -24,7 +24,7 @@ struct SpentOnCpu {
   double on_device = 0;  ///< seconds that the open device is expected to take for them
 };
 
-/// What opening the device costs, in seconds.
+/// What opening the device and closing it at the end costs, in seconds.
 struct OpeningPrice {
   double own = 0;  ///< what the process that opens it waits
   double job = 0;  ///< what the job loses if its ranks leave no core idle
@@ -103,7 +103,7 @@ class OpenPolicy {
   /// The sum over all calls whose number of operations is known.
   SpentOnCpu spent() const { return {spent_on_known_work_.load(), flops_.load(), on_device_.load()}; }
 
-  /// `seconds`: what opening takes on this machine, by its model.
+  /// `seconds`: what opening and closing take on this machine, by its model.
   void expect(double seconds) { price_.store(seconds, std::memory_order_relaxed); }
   OpeningPrice price() const {
     const double own = price_.load(std::memory_order_relaxed);
@@ -150,7 +150,7 @@ class OpenPolicy {
 
   const config::StartMode mode_;
   const double burden_;  ///< price of the job divided by that of one process
-  std::atomic<double> price_{decide::MachineModel::assumed_open_seconds};
+  std::atomic<double> price_{decide::MachineModel::assumed_open_seconds + decide::MachineModel::assumed_close_seconds};
   std::atomic<double> spent_{0};
   std::atomic<double> spent_on_known_work_{0};
   std::atomic<double> flops_{0};

@@ -158,7 +158,10 @@ void Opener::start_devices(const operation::Operation* first) {
   const double taken = simulated_rates_ ? simulated_rates_->start : real.count();
   if (simulated_rates_ && !platform::is_own_thread())
     report::set_seconds_ahead(report::seconds_ahead() + taken - real.count());
-  if (devices_ != nullptr) opening_ = report::DeviceOpening{after, taken, policy_.foresees_gain()};
+  if (devices_ != nullptr) {
+    const double closing = opening_takes_long(settings_) ? models_.of_devices().close_seconds : 0;
+    opening_ = report::DeviceOpening{after, taken, closing, policy_.foresees_gain()};
+  }
   tried_ = !unwanted_;
   platform::contained(changed_);
 }
@@ -380,10 +383,11 @@ void Opener::end_threads_for_good() {
 void Opener::keep_times(const report::Totals& totals) const {
   const RunHistory* const earlier = run_history_;
   if (earlier == nullptr || gate.forked() || platform::global_rank() > 0) return;
-  const double seconds = tried_ && opening_ ? opening_->seconds : 0;
+  const report::DeviceOpening opened = opening().value_or(report::DeviceOpening{});
   const platform::ErrnoGuard errno_stays;
   DeviceSet* const devices = devices_;
-  RunTimes times = times_of_run(policy_.spent(), totals, seconds, age(), earlier->times());
+  RunTimes times = times_of_run(policy_.spent(), totals, opened.seconds + opened.closing, age() + opened.closing,
+                                earlier->times());
   times.opened_at_once = policy_.foresees_gain();
   times.lead = lead_;
   times.for_all = flops_for_all_ > times.flops / 2;

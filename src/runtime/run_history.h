@@ -25,14 +25,14 @@ struct RunTimes {
   double flops = 0;
   double cpu = 0;               ///< of all these calls on the CPU
   double device = 0;            ///< of all these calls on the device, once it is open
-  double opening = 0;           ///< of opening the device; 0: it was not opened
+  double opening = 0;           ///< of opening the device and closing it; 0: it was not opened
   bool carried_over = false;    ///< `cpu` or `device` comes from an earlier run
   bool opened_at_once = false;  ///< an earlier run had told that the device gains
   bool for_all = false;         ///< one rank made most of these calls for all, or would have made them soon
   /// From the loading of the library to the first of these calls. 0 if the device could not well have been opened in
   /// that time: the program forked, and its children may want the device, or it computed on all cores.
   double lead = 0;
-  /// Shortest time from the loading of the library to the end of the process, of this run and earlier ones with about
+  /// Shortest time from the loading of the library until the process has ended, of this run and earlier ones with about
   /// as much work: of those that opened the device, and of those that did not. 0: there was none. These times include
   /// what no call shows: how opening and closing slow down the rest of the program.
   double whole_with_device = 0;
@@ -42,7 +42,8 @@ struct RunTimes {
 /// `before_opening`: what the CPU computed until the device was open. `earlier`: if this run has timed less than half
 /// of its work on the CPU or on the device, the earlier run's time counts there, rather than the expected one.
 /// Otherwise measured times of one run would be compared with expected times of the next, and the device would be
-/// opened in every second run. `whole`: seconds from the loading of the library to the end of the process.
+/// opened in every second run. `opening_seconds` include closing. `whole`: seconds from the loading of the
+/// library until the process has ended.
 RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
                       double whole, const std::optional<RunTimes>& earlier);
 

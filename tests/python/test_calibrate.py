@@ -97,16 +97,17 @@ def test_wrong_options(arguments, message):
     assert str(raised.value) == f"calibrate: {message}"
 
 
-def test_the_shorter_of_two_openings_counts(monkeypatch):
+def test_the_shorter_of_two_openings_and_endings_counts(monkeypatch):
     openings = [0.66, 0.27]
     asked = []
 
     def ask(*arguments, **_):
         asked.append((float(arguments[3]), arguments[4]))
-        return {"open_seconds": openings[len(asked) - 1], "launch_seconds": len(asked)}
+        return {"open_seconds": openings[len(asked) - 1], "launch_seconds": len(asked), "ended": 1000 - len(asked)}
 
     monkeypatch.setattr(children, "ask", ask)
-    assert children.measure_device("", 90, quick=False) == {"open_seconds": 0.27, "launch_seconds": 2}
+    monkeypatch.setattr(children.time, "time", lambda: 1000.5)
+    assert children.measure_device("", 90, quick=False) == {"open_seconds": 0.27, "close_seconds": 1.5, "launch_seconds": 2}
     assert asked == [(0, "1"), (90, "0")], "the first only opens the device"
     asked.clear()
     assert children.measure_device("", 5, quick=True)["open_seconds"] == 0.66

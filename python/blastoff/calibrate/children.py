@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -50,18 +51,21 @@ def show(result: dict[str, Any]) -> None:
 
 def measure_device(blas: str, seconds: float, quick: bool) -> dict[str, Any]:
     """The device's part of a model, from `blastoff_calibration_json` (src/calibration/calibration.h). Without `quick` the device is opened
-    twice, and the shorter time counts, because the first opening may read the libraries from a disk."""
+    twice, and the shorter time counts, because the first opening may read the libraries from a disk. Closing it takes from what the child prints
+    last until its end is known here."""
     path = library.find_library()
     # Preloaded, as under `blastoff run`: only then does the library notice dlopen, and page-lock results.
     changes = dict.fromkeys(THREADS, "1") | {"LD_PRELOAD": str(path)}
     opened: list[float] = []
+    closed: list[float] = []
     result: dict[str, Any] = {}
     for limit, trial in [(seconds, True)] if quick else [(0.0, True), (seconds, False)]:
         result = ask("device", str(path), blas, str(limit), str(int(trial)), seconds=limit, **changes)
         if "error" in result:
             raise CommandError(f"calibrate: {result['error']}", 1)
+        closed.append(time.time() - result.pop("ended"))
         opened.append(result["open_seconds"])
-    return result | {"open_seconds": min(opened)}
+    return result | {"open_seconds": min(opened), "close_seconds": min(closed)}
 
 
 def measure_cpu(blas: Path, threads: int, seconds: float, quick: bool) -> dict[str, Any]:

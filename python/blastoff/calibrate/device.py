@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,4 +20,4 @@ def main(arguments: Sequence[str]) -> None:
         ctypes.c_double(float(seconds)),
         ctypes.c_int(int(quick)),
     )
-    children.show(json.loads(text))
+    children.show(json.loads(text) | {"ended": time.time()})

@@ -59,7 +59,7 @@ def assemble(device: dict[str, Any], blas: Path | None, measured: dict[int, dict
     host = host_part(blas, measured)
     properties = device["device"]
     gpu = {"names": [properties["name"]], "software": properties["software"], "memory": properties["memory"]}
-    gpu |= {key: device[key] for key in ("memory_rate", "open_seconds", "launch_seconds", "call_seconds", "rates") if key in device}
+    gpu |= {key: device[key] for key in ("memory_rate", "open_seconds", "close_seconds", "launch_seconds", "call_seconds", "rates") if key in device}
     source = {"kind": "measured", "date": datetime.date.today().isoformat(), "version": library.version()} | ({"quick": True} if quick else {})
     model = {"blastoff_machine": 1, "name": f"{properties['name']} on {host['name']}, {host['cores']} cores", "source": source, "gpu": gpu}
     model |= {key: device[key] for key in ("link", "pinning", "tracking") if key in device}

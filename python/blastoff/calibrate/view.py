@@ -8,7 +8,8 @@ from blastoff import quantities
 def figures(model: dict[str, Any]) -> list[tuple[str, str]]:
     """The figures other than rates of routines."""
     gpu, link, tracking = model["gpu"], model.get("link", {}), model.get("tracking", {})
-    lines = [("opening the device", gpu.get("open_seconds")), ("smallest operation", gpu.get("launch_seconds"))]
+    lines = [("opening the device", gpu.get("open_seconds")), ("closing it at the end", gpu.get("close_seconds"))]
+    lines += [("smallest operation", gpu.get("launch_seconds"))]
     lines += [("small call, matrices there", gpu.get("call_seconds")), ("scan of a matrix", tracking.get("scan_seconds"))]
     result = [(label, quantities.duration(value)) for label, value in lines if value is not None]
     for label, key in (

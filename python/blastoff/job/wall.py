@@ -71,14 +71,19 @@ class Part:
         elapsed, rank = self.report["process"]["elapsed_seconds"], self.report["process"]["rank"]
         now = min(elapsed, self.in_calls)
         in_calls = earlier["in_calls"] - now
-        outside = earlier["seconds"] - earlier["in_calls"] - (elapsed - now)
+        outside = earlier["seconds"] - earlier["in_calls"] - (elapsed + self.closing - now)
         most = 0.0 if rank is None else WAITS_OF_RANKS * abs(in_calls)
-        return in_calls + min(max(outside, -(now + self.cost)), most)
+        return in_calls + min(max(outside, -(now + self.cost + self.closing)), most)
 
     @property
     def cost(self) -> float:
         """Seconds that Blastoff has taken outside calls."""
         return self.share * self._of("cost_seconds")
+
+    @property
+    def closing(self) -> float:
+        """Seconds that closing the device is expected to have taken after the report."""
+        return self.share * (self.report["device"].get("opening") or {}).get("closing_seconds", 0.0)
 
     @property
     def in_calls(self) -> float:
@@ -88,7 +93,7 @@ class Part:
     @property
     def known(self) -> float:
         """Seconds in calls for which the CPU's time is known, plus those that Blastoff has taken outside calls."""
-        return self.share * self._of("known_seconds") + self.cost
+        return self.share * self._of("known_seconds") + self.cost + self.closing
 
     @property
     def known_on_cpu(self) -> float:

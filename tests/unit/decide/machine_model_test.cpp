@@ -36,7 +36,7 @@ operation::Operation product_of(Routine routine, std::int64_t m, std::int64_t n,
 
 constexpr const char* whole = R"({
   "blastoff_machine": 1, "name": "a machine", "later": {"key": 1},
-  "gpu": {"names": ["NVIDIA H200*", "a GPU"], "memory_rate": 1e12, "open_seconds": 2, "call_seconds": 1e-5,
+  "gpu": {"names": ["NVIDIA H200*", "a GPU"], "memory_rate": 1e12, "open_seconds": 2, "close_seconds": 0.5, "call_seconds": 1e-5,
           "rates": [{"family": "gemm", "precision": "d", "points": [[1e6, 1e10], [1e8, 1e12]]},
                     {"family": "of later versions", "precision": "d", "points": [[1e6, 1e10]]}]},
   "link": {"to_device": 5e10, "staged_to_device": 4e10, "from_device": 6e10},
@@ -53,6 +53,7 @@ TEST(ModelFile, IsRead) {
   EXPECT_EQ(file->model.direct_to_device, 5e10);
   EXPECT_EQ(file->model.from_device, 6e10);
   EXPECT_EQ(file->model.open_seconds, 2);
+  EXPECT_EQ(file->model.close_seconds, 0.5);
   EXPECT_EQ(file->blas, "libopenblas.so");
   EXPECT_EQ(file->cores, 8);
   const RateKey gemm{Family::gemm, Precision::d};

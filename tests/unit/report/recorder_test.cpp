@@ -236,8 +236,9 @@ TEST_F(RecorderTest, ComparesWithEarlierRunsOnTheCpuThatDidTheSameWork) {
   record.wall_seconds = 5;
   record.flops = 100;
   add(record);
-  const auto found = [](double elapsed, int rank = -1, double flops = 100) {
+  const auto found = [](double elapsed, int rank = -1, double flops = 100, double closing = 0) {
     Context context;
+    context.device_opening = DeviceOpening{.closing = closing};
     context.rank = rank;
     context.elapsed_seconds = elapsed;
     context.cost_seconds = 0.5;
@@ -253,6 +254,7 @@ TEST_F(RecorderTest, ComparesWithEarlierRunsOnTheCpuThatDidTheSameWork) {
   EXPECT_EQ(found(12).saved, 15) << "that it is faster is no merit of the device";
   EXPECT_EQ(found(12, 0).saved, 18) << "unless ranks wait less for each other";
   EXPECT_EQ(found(15, -1, 102).cpu_run, 0);
+  EXPECT_EQ(found(15, -1, 100, 0.25).saved, 14.75) << "the process ends later, after its report";
 }
 
 TEST_F(RecorderTest, SavesMoreWhereThreadsWouldWaitForEachOther) {

@@ -27,20 +27,20 @@ TEST(OpenPolicy, WaitsUntilTheCpuHasSpentAsMuchAsTells) {
     ++calls;
   }
   EXPECT_EQ(opening.answer(0.01, idle), OpenPolicy::Answer::in_background);
-  EXPECT_EQ(calls, 7) << "three quarters of 0.35 s";
+  EXPECT_EQ(calls, 9) << "three quarters of 0.35 s for opening and 0.12 s for closing";
 }
 
 TEST(OpenPolicy, DoesNotComeWhereTheDeviceGainsLess) {
   OpenPolicy opening(config::StartMode::background);
   opening.add_spent({.seconds = 2, .flops = 1, .on_device = 1.8}, OpenPolicy::added_by_this_thread());
   EXPECT_EQ(opening.answer(0.01, idle), OpenPolicy::Answer::not_yet);
-  opening.add_spent({.seconds = 1, .flops = 1, .on_device = 0.9}, OpenPolicy::added_by_this_thread());
+  opening.add_spent({.seconds = 2, .flops = 1, .on_device = 1.8}, OpenPolicy::added_by_this_thread());
   EXPECT_EQ(opening.answer(0.01, idle), OpenPolicy::Answer::in_background);
 }
 
 TEST(OpenPolicy, ACallThatWaitsForOthersTakesTwiceTheTimeOfTheCpuAtMost) {
   const OpenPolicy opening(config::StartMode::background);
-  EXPECT_DOUBLE_EQ(opening.longest_queue(2), 1 - decide::MachineModel::assumed_open_seconds);
+  EXPECT_DOUBLE_EQ(opening.longest_queue(2), 1 - opening.price().own);
   EXPECT_EQ(opening.longest_queue(0.1), 0);
 }
 
