@@ -2,18 +2,19 @@
 """ScaLAPACK on the CPUs of this machine and with Blastoff, for several block sizes of the distribution.
 
     bench/scalapack.py [--ranks 4,16] [--order 8000] [--eigen-order N] [--blocks 32,64,128,256] [--only pdgemm,...] [--gather auto,always,never]
-                       [--mpi openmpi|mpich] [--starter "mpirun -n"] [--program FILE] [--repeats 3] [--device cuda ...] [--threads N]
-                       [--own-kernels-only] [--command FILE] [--seconds N] [--output FILE]
+                       [--gather-gpus auto,one,all] [--no-cpu] [--mpi openmpi|mpich] [--starter "mpirun -n"] [--program FILE] [--repeats 3]
+                       [--device cuda ...] [--threads N] [--own-kernels-only] [--command FILE] [--seconds N] [--output FILE]
 
     bench/scalapack.py --ranks 4,16 --blocks 64,256 --only pdgemm,pdpotrf,pdgetrf,pdtrsm --gather auto,never --own-kernels-only
 
 The ranks form a square grid. Eigenproblems (pdsyevd, pzheevd, pzhegvx; generalized: A x = w B x by pdpotrf, pdsygst, pdsyevd and pdtrsm) have
 the order --eigen-order (a quarter of the order if not given). Each value of --gather has a row; it says whether one rank makes a call for all
-(docs/ranks.md). `gathered` counts the calls that one rank made for all, over all repetitions. The CPU has the processor's kernels
+(docs/ranks.md). `gathered` counts the calls that one rank made for all, over all repetitions, `by several` those that several ranks made (--gather-gpus). The CPU has the processor's kernels
 (bench/kernels.py), and so has Blastoff. `as shipped` is the CPU without these kernels, if that differs. CPU and Blastoff take turns, in
 separate jobs. The table shows the median in milliseconds over the second half of the repetitions, and the first repetition. The first half
 includes opening the GPU, which takes 0.1 s for each rank of a node, one after the other. Results must agree: the sums of the absolute values
-of all elements are compared. Each value of --device has its own rows: with two GPUs, "cuda cuda:0" shows what the second GPU gains.
+of all elements are compared, if the CPU is measured. They must be right, too: a product of the result with a vector is compared with that of
+the operands (pdgemm, pdpotrf, pdgetrf, pdsyevd). Each value of --device has its own rows: with two GPUs, "cuda cuda:0" shows what the second GPU gains.
 --seconds: no job is started later.
 
 Needs the compiler of the MPI library and its ScaLAPACK (Debian: libscalapack-openmpi-dev or libscalapack-mpich-dev), or --program, a program
@@ -40,12 +41,16 @@ import starting
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 EIGENSOLVERS = ("pdsyevd", "pzheevd", "pzhegvx", "generalized")
+GATHER_GPUS = ("auto", "one", "all")
 ROUTINES = ("pdgemm", "pdtrsm", "pdpotrf", "pdgetrf", *EIGENSOLVERS)
 STARTERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "-n"], "mpich": ["mpiexec.hydra", "-n"]}
 GATHER = ("auto", "always", "never")
-GATHERED = "solved by one rank for all, on its device"  # src/report/refusals.def
+REASONS = {  # src/report/refusals.def
+    "gathered": "solved by one rank for all, on its device",
+    "by_several": "solved by several ranks for all, on a device each",
+}
 BLAS = kernels.of_library("libblas.so.3")
-AGREEMENT, OF_VECTORS = 1e-9, 1e-7
+AGREEMENT, OF_VECTORS, RIGHT = 1e-9, 1e-7, 1e-10
 LONGEST_JOB = 300  # seconds
 
 
@@ -57,6 +62,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--blocks", type=arguments.numbers, default=[32, 64, 128, 256])
     parser.add_argument("--only", type=arguments.words(ROUTINES), default=list(ROUTINES), help="routines, of " + ", ".join(ROUTINES))
     parser.add_argument("--gather", type=arguments.words(GATHER), default=["auto"], help="of " + ", ".join(GATHER))
+    parser.add_argument("--gather-gpus", type=arguments.words(GATHER_GPUS), default=["auto"], help="of " + ", ".join(GATHER_GPUS))
+    parser.add_argument("--no-cpu", action="store_true", help="do not measure the CPU")
     parser.add_argument("--mpi", choices=STARTERS, default="openmpi")
     parser.add_argument("--starter", type=arguments.command, help="default: that of --mpi")
     parser.add_argument("--program", type=arguments.program, help="bench/programs/scalapack.c, compiled")
@@ -89,11 +96,11 @@ def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
     return program
 
 
-def calls_gathered(folder: pathlib.Path) -> int:
-    """Number of calls that one rank solved for all, from the report of rank 0."""
+def calls_gathered(folder: pathlib.Path) -> dict[str, int]:
+    """Numbers of calls that one rank, and several, solved for all, from the report of rank 0."""
     reports = [json.loads(path.read_text()) for path in folder.glob("*.json")]
     refusals = [refusal for report in reports if report["process"]["rank"] == 0 for refusal in report["refusals"]]
-    return sum(refusal["calls"] for refusal in refusals if refusal["reason"] == GATHERED)
+    return {name: sum(refusal["calls"] for refusal in refusals if refusal["reason"] == reason) for name, reason in REASONS.items()}
 
 
 def measured(
@@ -103,6 +110,7 @@ def measured(
     routine: str,
     block: int,
     gather: str = "",
+    gpus: str = "",
     device: str = "",
     as_shipped: bool = False,
 ) -> dict | None:
@@ -113,13 +121,13 @@ def measured(
     command = [*options.starter, str(ranks), str(program), routine, str(order), str(block), str(options.repeats)]
     with tempfile.TemporaryDirectory() as folder:
         if device:
-            launcher = [options.command, "run", f"--device={device}", f"--gather={gather}", "--summary=never", f"--report={folder}/"]
+            launcher = [options.command, "run", f"--device={device}", f"--gather={gather}", f"--gather-gpus={gpus}", "--summary=never", f"--report={folder}/"]
             command = [*launcher, "--", *command]
         done = starting.run(command, options.threads or starting.cores_each(ranks), LONGEST_JOB, {} if as_shipped else options.kernels)
         if done.returncode != 0:
             return {"failed": starting.why(done)}
         said = json.loads(done.stdout[done.stdout.index('{"seconds"') :])
-        return {"seconds": said["seconds"], "sum": said["sum"], "gathered": calls_gathered(pathlib.Path(folder))}
+        return said | calls_gathered(pathlib.Path(folder))
 
 
 def milliseconds(options: argparse.Namespace, side: dict | None) -> float | None:
@@ -129,17 +137,21 @@ def milliseconds(options: argparse.Namespace, side: dict | None) -> float | None
 
 def compare(row: dict, options: argparse.Namespace) -> str:
     """Completes the row, and returns the end of its line."""
-    failed = [f"{side} FAILED: {row[side]['failed']}" for side in ("cpu", "blastoff") if "failed" in row[side]]
+    sides = [side for side in ("cpu", "blastoff") if row[side]]
+    failed = [f"{side} FAILED: {row[side]['failed']}" for side in sides if "failed" in row[side]]
     if failed:
         row["agree"] = False
         return "; ".join(failed)
     bound = OF_VECTORS if row["routine"] in EIGENSOLVERS else AGREEMENT
-    row["agree"] = abs(row["cpu"]["sum"] - row["blastoff"]["sum"]) <= bound * abs(row["cpu"]["sum"])
+    sums = [row[side]["sum"] for side in sides]
+    row["agree"] = max(sums) - min(sums) <= bound * abs(sums[0]) and all(row[side]["error"] <= RIGHT for side in sides)
     cpu, device = (milliseconds(options, row[side]) for side in ("cpu", "blastoff"))
-    first, gathered = 1e3 * row["blastoff"]["seconds"][0], row["blastoff"]["gathered"]
     shipped = milliseconds(options, row["cpu_as_shipped"])
-    figures = f"{shipped or cpu:>10.1f} {cpu:>10.1f} {first:>10.1f} {device:>12.1f} {cpu / device:>6.2f} {gathered:>9}"
-    return figures + ("" if row["agree"] else "  RESULTS DIFFER")
+    on_cpu = f"{shipped or cpu:>10.1f} {cpu:>10.1f}" if cpu else f"{'':>21}"
+    on_device = f"{1e3 * row['blastoff']['seconds'][0]:>10.1f} {device:>12.1f}"
+    calls = f"{row['blastoff']['gathered']:>9} {row['blastoff']['by_several']:>10}"
+    gain = f"{cpu / device:>6.2f}" if cpu else f"{'':>6}"
+    return f"{on_cpu} {on_device} {gain} {calls}" + ("" if row["agree"] else "  RESULTS DIFFER")
 
 
 def main() -> int:
@@ -149,17 +161,17 @@ def main() -> int:
     rows: list[dict] = []
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(options, pathlib.Path(folder))
-        figures = f"{'as shipped':>10} {'CPU ms':>10} {'first ms':>10} {'Blastoff ms':>12} {'gain':>6} {'gathered':>9}"
-        print(f"{'routine':<8} {'ranks':>5} {'block':>6} {'device':<8} {'gather':>7} {figures}")
+        figures = f"{'as shipped':>10} {'CPU ms':>10} {'first ms':>10} {'Blastoff ms':>12} {'gain':>6} {'gathered':>9} {'by several':>10}"
+        print(f"{'routine':<8} {'ranks':>5} {'block':>6} {'device':<8} {'gather':>7} {'GPUs':>5} {figures}")
         for ranks, routine, block in itertools.product(options.ranks, options.only, options.blocks):
             case = (options, program, ranks, routine, block)
-            on_cpu = measured(*case)
-            shipped = measured(*case, as_shipped=True) if options.kernels and not options.own_kernels_only else None
-            for device, gather in itertools.product(options.device, options.gather):
-                row = {"routine": routine, "ranks": ranks, "block": block, "device": device, "gather": gather}
-                row |= {"cpu_as_shipped": shipped, "cpu": on_cpu, "blastoff": measured(*case, gather, device)}
-                line = f"{routine:<8} {ranks:>5} {block:>6} {device:<8} {gather:>7} "
-                if row["cpu"] is None or row["blastoff"] is None:
+            on_cpu = measured(*case) if not options.no_cpu else None
+            shipped = measured(*case, as_shipped=True) if on_cpu and options.kernels and not options.own_kernels_only else None
+            for device, gather, gpus in itertools.product(options.device, options.gather, options.gather_gpus):
+                row = {"routine": routine, "ranks": ranks, "block": block, "device": device, "gather": gather, "gather_gpus": gpus}
+                row |= {"cpu_as_shipped": shipped, "cpu": on_cpu, "blastoff": measured(*case, gather, gpus, device)}
+                line = f"{routine:<8} {ranks:>5} {block:>6} {device:<8} {gather:>7} {gpus:>5} "
+                if row["blastoff"] is None or (on_cpu is None and not options.no_cpu):
                     print(line + "no time left", flush=True)
                     continue
                 print(line + compare(row, options), flush=True)

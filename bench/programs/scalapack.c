@@ -1,5 +1,6 @@
-// One ScaLAPACK routine on a P x P grid of ranks: the seconds of each repetition, and a number that depends on all of
-// the result, as JSON on rank 0. usage: scalapack ROUTINE N BLOCK REPEATS, ROUTINE: pdgemm, pdtrsm, pdpotrf, pdgetrf,
+// One ScaLAPACK routine on a P x P grid of ranks: the seconds of each repetition, a number that depends on all of the
+// result, and the error of the result in a product with a vector (only real routines other than pdtrsm and generalized),
+// as JSON on rank 0. usage: scalapack ROUTINE N BLOCK REPEATS, ROUTINE: pdgemm, pdtrsm, pdpotrf, pdgetrf,
 // pdsyevd, pzheevd or pzhegvx (all eigenvalues and vectors), or generalized: A x = w B x by pdpotrf, pdsygst, pdsyevd
 // and pdtrsm. Matrices are made anew before each repetition.
 #include <complex.h>
@@ -33,11 +34,15 @@ static double noise(unsigned seed, unsigned i, unsigned j) {
   return (double)(state >> 11) / 9007199254740992.0 - 0.5;
 }
 
+static int global_row(int i) {
+  return (i / block * side + row) * block + i % block;
+}
+
 // Fills this rank's part of a symmetric or Hermitian matrix; adds `diagonal` to the diagonal.
 static void fill(double* part, unsigned seed, double diagonal) {
   for (int j = 0; j < columns; ++j)
     for (int i = 0; i < rows; ++i) {
-      const unsigned here = (unsigned)((i / block * side + row) * block + i % block);
+      const unsigned here = (unsigned)global_row(i);
       const unsigned there = (unsigned)((j / block * side + column) * block + j % block);
       const unsigned low = here < there ? here : there, high = here < there ? there : here;
       double* element = part + ((size_t)i + (size_t)j * (size_t)rows) * (size_t)reals;
@@ -126,6 +131,78 @@ static void make_room(const char* routine, int ranks) {
   integers = malloc(sizeof(int) * (size_t)integer_size);
 }
 
+// A vector that is distributed as a column of the matrices.
+static double* new_vector(int filled) {
+  double* const vector = calloc((size_t)rows + 1, sizeof(double));
+  for (int i = 0; filled && column == 0 && i < rows; ++i) vector[i] = noise(7, (unsigned)global_row(i), 0);
+  return vector;
+}
+
+// Exchanges the elements of a vector as pdgetrf has exchanged rows, in the reverse order.
+static void exchange_back(double* vector) {
+  double* const whole = calloc(2 * (size_t)n, sizeof(double));  // the elements, then the pivots
+  for (int i = 0; column == 0 && i < rows; ++i)
+    whole[global_row(i)] = vector[i], whole[n + global_row(i)] = integers[i];
+  MPI_Allreduce(MPI_IN_PLACE, whole, 2 * n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  for (int i = n - 1; i >= 0; --i) {
+    const int other = (int)whole[n + i] - 1;
+    const double element = whole[i];
+    whole[i] = whole[other], whole[other] = element;
+  }
+  for (int i = 0; column == 0 && i < rows; ++i) vector[i] = whole[global_row(i)];
+  free(whole);
+}
+
+static void multiply(const char* transposed, const double* matrix, const double* x, double* y) {
+  pdgemv_(transposed, &n, &n, &unit, matrix, &one, &one, descriptor, x, &one, &one, descriptor, &one, &zero, y, &one,
+          &one, descriptor, &one);
+}
+
+static void multiply_triangle(const char* uplo, const char* transposed, const char* diagonal, double* x) {
+  pdtrmv_(uplo, transposed, diagonal, &n, c, &one, &one, descriptor, x, &one, &one, descriptor, &one);
+}
+
+// The error of the last result in the product with a vector x, relative to the product that is
+// right; negative: not known. Makes the operands anew.
+static double error_of(const char* routine, double diagonal) {
+  double *x = new_vector(1), *y = new_vector(0), *expected = new_vector(0);
+  fill(a, 1, diagonal);
+  if (is(routine, "pdgemm")) {  // C x = A (B x)
+    multiply("N", c, x, y);
+    multiply("N", b, x, expected);
+    memcpy(x, expected, sizeof(double) * (size_t)rows);
+    multiply("N", a, x, expected);
+  } else if (is(routine, "pdpotrf")) {  // L (L^T x) = A x
+    multiply("N", a, x, expected);
+    memcpy(y, x, sizeof(double) * (size_t)rows);
+    multiply_triangle("L", "T", "N", y);
+    multiply_triangle("L", "N", "N", y);
+  } else if (is(routine, "pdgetrf")) {  // P (L (U x)) = A x
+    multiply("N", a, x, expected);
+    memcpy(y, x, sizeof(double) * (size_t)rows);
+    multiply_triangle("U", "N", "N", y);
+    multiply_triangle("L", "N", "U", y);
+    exchange_back(y);
+  } else if (is(routine, "pdsyevd")) {  // Z (W (Z^T x)) = A x
+    multiply("N", a, x, expected);
+    multiply("T", c, x, y);
+    for (int i = 0; column == 0 && i < rows; ++i) y[i] *= values[global_row(i)];
+    memcpy(x, y, sizeof(double) * (size_t)rows);
+    multiply("N", c, x, y);
+  } else {
+    return -1;
+  }
+  double squares[2] = {0, 0};
+  for (int i = 0; column == 0 && i < rows; ++i) {
+    squares[0] += (y[i] - expected[i]) * (y[i] - expected[i]);
+    squares[1] += expected[i] * expected[i];
+  }
+  double all[2];
+  MPI_Allreduce(squares, all, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  free(x), free(y), free(expected);
+  return sqrt(all[0] / all[1]);
+}
+
 int main(int count, char** arguments) {
   int rank, ranks, grid, info;
   MPI_Init(&count, &arguments);
@@ -139,11 +216,11 @@ int main(int count, char** arguments) {
   n = atoi(arguments[2]);
   block = atoi(arguments[3]);
   reals = strncmp(arguments[1], "pz", 2) == 0 ? 2 : 1;
-  // Matrices of eigenproblems have eigenvalues on both sides of zero. All others have a dominant diagonal, which suits
-  // every other routine.
+  // Matrices of eigenproblems have eigenvalues on both sides of zero, and pdgetrf is to exchange rows. All others have a
+  // dominant diagonal.
   const char* const routine = arguments[1];
   const int is_eigenproblem = strstr(routine, "evd") || strstr(routine, "gvx") || is(routine, "generalized");
-  const double diagonal = is_eigenproblem ? 0 : n;
+  const double diagonal = is_eigenproblem || is(routine, "pdgetrf") ? 0 : n;
   side = (int)sqrt((double)ranks);
   Cblacs_get(-1, 0, &grid);
   Cblacs_gridinit(&grid, "R", side, side);
@@ -170,7 +247,8 @@ int main(int count, char** arguments) {
   for (size_t i = 0; row >= 0 && i < (size_t)rows * (size_t)columns; ++i)
     sum += reals == 2 ? cabs(c[2 * i] + I * c[2 * i + 1]) : fabs(c[i]);
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  if (rank == 0) printf("], \"sum\": %.15e}\n", sum);
+  const double error = row >= 0 ? error_of(routine, diagonal) : -1;
+  if (rank == 0) printf("], \"sum\": %.15e, \"error\": %.3e}\n", sum, error);
   MPI_Finalize();
   return 0;
 }

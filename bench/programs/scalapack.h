@@ -20,6 +20,11 @@ void pdtrsm_(const char*, const char*, const char*, const char*, const int*, con
 void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
 void pdsygst_(const int*, const char*, const int*, double*, const int*, const int*, const int*, const double*,
               const int*, const int*, const int*, double*, int*);
+void pdgemv_(const char*, const int*, const int*, const double*, const double*, const int*, const int*, const int*,
+             const double*, const int*, const int*, const int*, const int*, const double*, double*, const int*,
+             const int*, const int*, const int*);
+void pdtrmv_(const char*, const char*, const char*, const int*, const double*, const int*, const int*, const int*,
+             double*, const int*, const int*, const int*, const int*);
 void pdgetrf_(const int*, const int*, double*, const int*, const int*, const int*, int*, int*);
 void pdgetrs_(const char*, const int*, const int*, const double*, const int*, const int*, const int*, const int*,
               double*, const int*, const int*, const int*, int*);
