@@ -1,6 +1,6 @@
 // One ScaLAPACK routine on a P x P grid of ranks: the seconds of each repetition, a number that depends on all of the
-// result, and the error of the result in a product with a vector (only real routines other than pdtrsm and generalized),
-// as JSON on rank 0. usage: scalapack ROUTINE N BLOCK REPEATS, ROUTINE: pdgemm, pdtrsm, pdpotrf, pdgetrf,
+// result, and the error of the result in a product with a vector (only real routines other than pdtrsm and
+// generalized), as JSON on rank 0. usage: scalapack ROUTINE N BLOCK REPEATS, ROUTINE: pdgemm, pdtrsm, pdpotrf, pdgetrf,
 // pdsyevd, pzheevd or pzhegvx (all eigenvalues and vectors), or generalized: A x = w B x by pdpotrf, pdsygst, pdsyevd
 // and pdtrsm. Matrices are made anew before each repetition.
 #include <complex.h>
@@ -216,8 +216,8 @@ int main(int count, char** arguments) {
   n = atoi(arguments[2]);
   block = atoi(arguments[3]);
   reals = strncmp(arguments[1], "pz", 2) == 0 ? 2 : 1;
-  // Matrices of eigenproblems have eigenvalues on both sides of zero, and pdgetrf is to exchange rows. All others have a
-  // dominant diagonal.
+  // Matrices of eigenproblems have eigenvalues on both sides of zero, and pdgetrf is to exchange rows. All others have
+  // a dominant diagonal.
   const char* const routine = arguments[1];
   const int is_eigenproblem = strstr(routine, "evd") || strstr(routine, "gvx") || is(routine, "generalized");
   const double diagonal = is_eigenproblem || is(routine, "pdgetrf") ? 0 : n;

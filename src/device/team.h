@@ -13,22 +13,14 @@
 
 namespace blastoff::device {
 
-/// The grid of a team's members, which are numbered column by column. Matrices are dealt out over it in square blocks,
-/// cyclically.
-struct TeamGrid {
-  int rows = 1;
-  int columns = 1;
-
-  int members() const { return rows * columns; }
-};
-
 /// What the first member tells the others.
 using TeamInvitation = std::array<std::byte, 128>;
 
-/// This member's part of a matrix, in the memory of its device.
+/// This member's part of a matrix, in the memory of its device. Blocks of columns are dealt out to the members in turn.
 struct TeamPart {
   Address address = 0;
   std::int64_t leading_dimension = 1;
+  std::int64_t columns = 0;
 };
 
 /// One member of a team. All members call its functions alike, in the same order. A function may return only when all
@@ -38,12 +30,12 @@ class Team {
   virtual ~Team() = default;
 
   /// For a call that is to come: takes work space and tells the library of the matrices. `parts` belong to the
-  /// operands of the operation, which has the sizes of the whole matrices. Its addresses do not matter. `block`: the
-  /// order of the blocks.
+  /// operands of the operation, which has the sizes of the whole matrices. The addresses of operands do not matter.
+  /// `block`: the order of the blocks.
   virtual Status prepare(const operation::Operation& operation, std::span<const TeamPart> parts,
                          std::int64_t block) = 0;
-  /// Makes the call for which all have prepared, and waits until it has been made. ErrorKind::failed: it has no result,
-  /// as if a matrix is not positive definite; the team still works.
+  /// Makes the call for which all have prepared, and waits until it has been made. Writes the operation's vectors, but
+  /// not info. ErrorKind::failed: it has no result, as if a matrix is not positive definite; the team still works.
   virtual Status execute() = 0;
 
   /// Lets a function that runs on another thread return soon, with an error. The team is of no use after that.
@@ -61,8 +53,7 @@ class TeamLibrary {
   /// For the first member.
   virtual Result<TeamInvitation> invite() const = 0;
   /// Returns when all members have called it. Each has a device of its own.
-  virtual Result<std::unique_ptr<Team>> join(const TeamInvitation& invitation, int member,
-                                             const TeamGrid& grid) const = 0;
+  virtual Result<std::unique_ptr<Team>> join(const TeamInvitation& invitation, int member, int members) const = 0;
 };
 
 /// Whether any such library runs an operation.

@@ -288,7 +288,7 @@ Refusal GridRoot::room_for(const scalapack::GatheredProblem& problem, const Grid
   if (segment != nullptr)
     team_ = choose_team(
         *judged_,
-        {.bytes = problem.bytes() + problem.matrix_bytes() / 4, .fits_one = fits_, .room = room, .ranks = grid.size()});
+        {.bytes = problem.bytes() + work_space, .fits_one = fits_, .room = room, .ranks = grid.size()});
   if (!fits_ && team_.is_root_alone()) refusal = Refusal::out_of_memory;
   process.give_back(placement, *judged_);
   return refusal;

@@ -10,45 +10,29 @@ namespace {
 using device::Address;
 using device::Result;
 using device::Status;
-using scalapack::Axis;
-
-/// One dimension of a matrix, dealt out over the `processes` of a row or column of the team.
-Axis axis(std::int64_t length, std::int64_t block, int process, int processes) {
-  if (processes == 1) block = std::max<std::int64_t>(length, 1);
-  return {.begin = 0,
-          .count = length,
-          .block = block,
-          .first_block = block,
-          .process = process,
-          .first = 0,
-          .processes = processes};
-}
 
 }  // namespace
 
-device::TeamGrid grid_of(int members) {
-  int rows = 1;
-  for (int i = 2; i * i <= members; ++i)
-    if (members % i == 0) rows = i;
-  return {.rows = rows, .columns = members / rows};
-}
-
-std::int64_t block_order(const operation::Operation& operation, const device::TeamGrid& grid) {
+std::int64_t block_order(const operation::Operation& operation, int members) {
   constexpr std::int64_t best = 256;
   constexpr std::int64_t unit = 8;
   constexpr std::int64_t blocks_of_each = 4;
   std::int64_t longest = 0;
   for (const operation::Operand& operand : operation.operands())
     longest = std::max({longest, operand.rows, operand.columns});
-  return std::clamp(longest / (blocks_of_each * grid.columns) / unit * unit, unit, best);
+  return std::clamp(longest / (blocks_of_each * members) / unit * unit, unit, best);
 }
 
-OwnPart::OwnPart(const operation::Operand& whole, const device::TeamGrid& grid, std::int64_t block, int member)
+OwnPart::OwnPart(const operation::Operand& whole, int members, std::int64_t block, int member)
     : whole_(whole),
-      rows_(axis(whole.rows, block, member % grid.rows, grid.rows)),
-      columns_(axis(whole.columns, block, member / grid.rows, grid.columns)),
-      own_rows_(std::max<std::int64_t>(1, own_share(rows_))),
-      own_columns_(std::max<std::int64_t>(1, own_share(columns_))) {}
+      rows_(std::max<std::int64_t>(1, whole.rows)),
+      columns_({.begin = 0,
+                .count = whole.columns,
+                .block = block,
+                .first_block = block,
+                .process = member,
+                .first = 0,
+                .processes = members}) {}
 
 Status OwnPart::copy_to_device(device::Queue& queue, Address part) const {
   if (!operation::reads(whole_.intent)) return {};
@@ -71,20 +55,17 @@ Status OwnPart::each_block(Address part, const Copy& copy) const {
   columns_.each_own_run([&](std::int64_t column, std::int64_t own_column, std::int64_t columns) {
     const std::int64_t low = whole_.part == operation::Part::lower ? column : 0;
     const std::int64_t high = whole_.part == operation::Part::upper ? column + columns : whole_.rows;
-    rows_.each_own_run([&](std::int64_t row, std::int64_t own_row, std::int64_t rows) {
-      const std::int64_t from = std::max(row, low);
-      const std::int64_t to = std::min(row + rows, high);
-      if (from >= to || !status) return;
-      auto* const host = static_cast<std::byte*>(whole_.address) +
-                         static_cast<std::size_t>(column) * whole_.stride_bytes() +
-                         static_cast<std::size_t>(from) * element;
-      const Address device = part + static_cast<std::size_t>(own_column * own_rows_ + own_row + from - row) * element;
-      status = copy(host, device,
-                    device::Block{.column_bytes = static_cast<std::size_t>(to - from) * element,
-                                  .columns = static_cast<std::size_t>(columns),
-                                  .host_pitch = whole_.stride_bytes(),
-                                  .device_pitch = static_cast<std::size_t>(own_rows_) * element});
-    });
+    const std::int64_t from = std::max<std::int64_t>(0, low);
+    if (from >= std::min(high, whole_.rows) || !status) return;
+    auto* const host = static_cast<std::byte*>(whole_.address) +
+                       static_cast<std::size_t>(column) * whole_.stride_bytes() +
+                       static_cast<std::size_t>(from) * element;
+    const Address device = part + static_cast<std::size_t>(own_column * rows_ + from) * element;
+    status = copy(host, device,
+                  device::Block{.column_bytes = static_cast<std::size_t>(std::min(high, whole_.rows) - from) * element,
+                                .columns = static_cast<std::size_t>(columns),
+                                .host_pitch = whole_.stride_bytes(),
+                                .device_pitch = static_cast<std::size_t>(rows_) * element});
   });
   return status;
 }

@@ -2,6 +2,7 @@
 // share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -11,21 +12,22 @@
 
 namespace blastoff::runtime {
 
-/// As near to a square as the number of members permits.
-device::TeamGrid grid_of(int members);
-
 /// The order of the blocks in which matrices are dealt out. Small ones are slow (docs/ranks.md). But each member is to
 /// have a few of the largest matrix.
-std::int64_t block_order(const operation::Operation& operation, const device::TeamGrid& grid);
+std::int64_t block_order(const operation::Operation& operation, int members);
 
 /// A member's part of one operand.
 class OwnPart {
  public:
-  OwnPart(const operation::Operand& whole, const device::TeamGrid& grid, std::int64_t block, int member);
+  OwnPart(const operation::Operand& whole, int members, std::int64_t block, int member);
 
   /// The device memory that the part takes: at least one element.
-  std::size_t bytes() const { return static_cast<std::size_t>(own_rows_ * own_columns_) * whole_.element_size; }
-  device::TeamPart at(device::Address address) const { return {.address = address, .leading_dimension = own_rows_}; }
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(rows_ * std::max<std::int64_t>(1, own_share(columns_))) * whole_.element_size;
+  }
+  device::TeamPart at(device::Address address) const {
+    return {.address = address, .leading_dimension = rows_, .columns = own_share(columns_)};
+  }
 
   /// Queue the copies of what the operation reads, and of what it writes. Of a triangle, whole blocks are copied: the
   /// shared memory has room for the elements outside it.
@@ -37,10 +39,8 @@ class OwnPart {
   device::Status each_block(device::Address part, const Copy& copy) const;
 
   const operation::Operand whole_;
-  const scalapack::Axis rows_;
+  const std::int64_t rows_;  ///< at least 1
   const scalapack::Axis columns_;
-  const std::int64_t own_rows_;  ///< at least 1
-  const std::int64_t own_columns_;
 };
 
 /// Device memory for the parts of one call.

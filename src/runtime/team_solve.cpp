@@ -117,8 +117,7 @@ class TeamCall {
         segment_(segment),
         members_(team.members),
         number_(team.device_of(member)),
-        member_(member),
-        grid_(grid_of(team.members)) {}
+        member_(member) {}
 
   /// The next step, at which it has said nothing yet.
   int next() const { return next_; }
@@ -164,7 +163,7 @@ class TeamCall {
         able = tl::unexpected(invitation.error());
     }
     if (!all_able(able, note)) return nullptr;
-    auto team = library().join(segment_.note_of(0, invited), member_, grid_);
+    auto team = library().join(segment_.note_of(0, invited), member_, members_);
     if (!all_able(team ? Status{} : tl::unexpected(team.error()))) return nullptr;
     any_failure = false;
     return std::move(*team);
@@ -210,9 +209,9 @@ class TeamCall {
   const device::TeamLibrary& library() const { return *own_.libraries.at(number_); }
 
   TeamOutcome compute(device::Team& team, platform::Span memory) {
-    const std::int64_t block = block_order(operation_, grid_);
+    const std::int64_t block = block_order(operation_, members_);
     std::vector<OwnPart> own;
-    for (const Operand& whole : operation_.operands()) own.emplace_back(whole, grid_, block, member_);
+    for (const Operand& whole : operation_.operands()) own.emplace_back(whole, members_, block, member_);
     PartMemory taken(device());
     std::vector<device::TeamPart> parts;
     auto queue = device().create_queue();
@@ -287,7 +286,6 @@ class TeamCall {
   const int members_;
   const int number_;  ///< of this member's device
   const int member_;
-  const device::TeamGrid grid_;
   int next_ = ready;
   bool broken_ = false;
 };

@@ -704,7 +704,7 @@ static void one_call(int routine, int largest) {
     case GETRF:
     case GETRS:
     case GESV:
-      if (kinds[routine] != GETRF) m = n;
+      if (kinds[routine] != GETRF || nrhs % 2 == 0) m = n;
       a.diagonal = kinds[routine] == GETRF ? 0 : 1;
       make(&a, m, n, 1, NULL);
       if (kinds[routine] != GETRF) make(&b, n, nrhs, 0, &a), has_b = 1;

@@ -3,8 +3,17 @@
 
 #include "blas/call.h"
 #include "device/cuda/cublas/api.h"
+#include "device/cuda/cusolver/api.h"
 
 namespace blastoff::fake_cuda {
+
+inline blas::Scalar scalar_of(int type) {
+  using namespace device::cuda::api;
+  return type == type_real_32      ? blas::Scalar::s
+         : type == type_real_64    ? blas::Scalar::d
+         : type == type_complex_32 ? blas::Scalar::c
+                                   : blas::Scalar::z;
+}
 
 inline blas::Routine find_routine(blas::Kind kind, blas::Scalar scalar) {
   std::size_t index = 0;

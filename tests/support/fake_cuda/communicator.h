@@ -11,8 +11,8 @@
 
 #include <unistd.h>
 
-#include "blas/types.h"
 #include "device/cuda/team/api.h"
+#include "fake_cuda/blas.h"
 #include "fake_cuda/gpu.h"
 
 namespace blastoff::fake_cuda {
@@ -72,14 +72,6 @@ inline std::size_t element_bytes(int type) {
   using namespace device::cuda::api;
   return type == type_real_32 ? 4 : type == type_complex_64 ? 16 : 8;
 }
-inline blas::Scalar scalar_of(int type) {
-  using namespace device::cuda::api;
-  return type == type_real_32      ? blas::Scalar::s
-         : type == type_real_64    ? blas::Scalar::d
-         : type == type_complex_32 ? blas::Scalar::c
-                                   : blas::Scalar::z;
-}
-
 struct DistributedMatrix {
   const Grid* grid;
   int type;
@@ -95,6 +87,7 @@ struct DistributedMatrix {
 struct Share {
   DistributedMatrix matrix;
   char* own;
+  bool everywhere = false;  ///< each process has all elements
   char* whole = nullptr;
 
   /// Copies each element that this process has, if it belongs to the `part`.
@@ -106,10 +99,10 @@ struct Share {
     const std::size_t element = element_bytes(matrix.type);
     Size own_column = 0;
     for (Size j = 0; j < matrix.n; ++j) {
-      if (j / matrix.block % grid.columns != column) continue;
+      if (!everywhere && j / matrix.block % grid.columns != column) continue;
       Size own_row = 0;
       for (Size i = 0; i < matrix.m; ++i) {
-        if (i / matrix.block % grid.rows != row) continue;
+        if (!everywhere && i / matrix.block % grid.rows != row) continue;
         copy(own + static_cast<std::size_t>(own_row + own_column * matrix.ld) * element,
              whole + static_cast<std::size_t>(i + j * matrix.m) * element, element);
         ++own_row;
@@ -120,9 +113,10 @@ struct Share {
 };
 
 /// Queues a call that all processes make together: the first one computes. `compute(wholes)` returns the info, which
-/// goes to all. The last matrix is the result.
+/// goes to all. The last `results` matrices are the results.
 template <class Compute>
-void post_together(device::cuda::api::CUstream stream, std::vector<Share> shares, int* info, const Compute& compute) {
+void post_together(device::cuda::api::CUstream stream, std::vector<Share> shares, int* info, const Compute& compute,
+                   std::size_t results = 1) {
   driver().post(stream, [=]() mutable {
     device::cuda::api::NcclCommunicator& all = *shares[0].matrix.grid->communicator;
     char* place = all.arena();
@@ -134,7 +128,8 @@ void post_together(device::cuda::api::CUstream stream, std::vector<Share> shares
     if (!all.wait_for_all()) return;
     if (all.rank == 0) all.meeting().info = compute(shares);
     if (!all.wait_for_all()) return;
-    shares.back().each_element([](char* own, char* whole, std::size_t bytes) { std::memcpy(own, whole, bytes); });
+    for (std::size_t i = shares.size() - results; i < shares.size(); ++i)
+      shares[i].each_element([](char* own, char* whole, std::size_t bytes) { std::memcpy(own, whole, bytes); });
     if (info != nullptr) *info = all.meeting().info;
     all.wait_for_all();
   });

@@ -14,17 +14,14 @@
 
 #include "blas/types.h"
 #include "device/cuda/cusolver/api.h"
-#include "fake_cuda/cholesky.h"
+#include "fake_cuda/factorizations.h"
 #include "fake_cuda/gpu.h"
+#include "fake_cuda/lapack.h"
 
 using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuSOLVER's own words
 namespace blas = blastoff::blas;
 namespace fake = blastoff::fake_cuda;
-using fake::conjugate;
-using fake::driver;
-using fake::factor_cholesky;
-using fake::View;
-using fake::wanted;
+using namespace fake;  // NOLINT: its helpers are for this file
 
 namespace blastoff::device::cuda::api {
 struct CusolverHandle {
@@ -37,77 +34,11 @@ namespace {
 
 constexpr cusolverStatus not_initialized = 1;
 
-/// Solves with a triangle that is given by a function of the indices.
-template <class T, class Element>
-void solve_triangle(Element element, bool lower, View<T> b, Size n, Size columns) {
-  for (Size column = 0; column < columns; ++column) {
-    for (Size step = 0; step < n; ++step) {
-      const Size i = lower ? step : n - 1 - step;
-      T sum = b(i, column);
-      for (Size k = lower ? 0 : i + 1; k < (lower ? i : n); ++k) sum -= element(i, k) * b(k, column);
-      b(i, column) = sum / element(i, i);
-    }
-  }
-}
-
-template <class T>
-void solve_cholesky(View<T> a, Size n, bool upper, View<T> b, Size columns) {
-  const auto factor = [&](Size i, Size j) { return upper ? conjugate(a(j, i)) : a(i, j); };
-  solve_triangle<T>(factor, true, b, n, columns);
-  solve_triangle<T>([&](Size i, Size j) { return conjugate(factor(j, i)); }, false, b, n, columns);
-}
-
-template <class T>
-int factor_lu(View<T> a, Size m, Size n, std::int64_t* pivots) {
-  int info = 0;
-  for (Size j = 0; j < std::min(m, n); ++j) {
-    Size pivot = j;
-    for (Size i = j; i < m; ++i)
-      if (std::abs(a(i, j)) > std::abs(a(pivot, j))) pivot = i;
-    pivots[j] = pivot + 1;
-    if (a(pivot, j) == T{}) {
-      if (info == 0) info = static_cast<int>(j + 1);
-      continue;
-    }
-    for (Size k = 0; k < n; ++k) std::swap(a(j, k), a(pivot, k));
-    for (Size i = j + 1; i < m; ++i) {
-      a(i, j) /= a(j, j);
-      for (Size k = j + 1; k < n; ++k) a(i, k) -= a(i, j) * a(j, k);
-    }
-  }
-  return info;
-}
-
-template <class T>
-void solve_lu(View<T> a, Size n, const std::int64_t* pivots, int operation, View<T> b, Size columns) {
-  const auto swap_rows = [&](Size i) {
-    for (Size column = 0; column < columns; ++column) std::swap(b(i, column), b(pivots[i] - 1, column));
-  };
-  const auto lower = [&](Size i, Size j) { return i == j ? T{1} : a(i, j); };
-  if (operation == operation_none) {
-    for (Size i = 0; i < n; ++i) swap_rows(i);
-    solve_triangle<T>(lower, true, b, n, columns);
-    solve_triangle<T>(a, false, b, n, columns);
-    return;
-  }
-  const auto transposed = [&](T value) { return operation == operation_conjugate ? conjugate(value) : value; };
-  solve_triangle<T>([&](Size i, Size j) { return transposed(a(j, i)); }, true, b, n, columns);
-  solve_triangle<T>([&](Size i, Size j) { return transposed(lower(j, i)); }, false, b, n, columns);
-  for (Size i = n - 1; i >= 0; --i) swap_rows(i);
-}
-
 /// Calls work(T{}) on the stream with the type that the code means.
 template <class Work>
 cusolverStatus post(cusolverHandle handle, int type, Work work) {
   if (!driver().context_is_current() || handle == nullptr || handle->stream == nullptr) return not_initialized;
-  driver().post(handle->stream, [=] {
-    switch (type) {
-      case type_real_32: return work(float{});
-      case type_real_64: return work(double{});
-      case type_complex_32: return work(std::complex<float>{});
-      default: return work(std::complex<double>{});
-    }
-  });
+  driver().post(handle->stream, [=] { with_type(type, work); });
   return solver_success;
 }
 
@@ -189,28 +120,11 @@ cusolverStatus cusolverDnXgetrs(cusolverHandle handle, cusolverParams, int opera
 
 namespace {
 
-void* lapack_function(const std::string& name) {
-  static void* const library = dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
-  return library == nullptr ? nullptr : dlsym(library, name.c_str());
-}
-
-constexpr blas::Scalar scalar_of(int type) {
-  return type == type_real_32      ? blas::Scalar::s
-         : type == type_real_64    ? blas::Scalar::d
-         : type == type_complex_32 ? blas::Scalar::c
-                                   : blas::Scalar::z;
-}
 constexpr int type_of(blas::Scalar scalar) {
   return scalar == blas::Scalar::s   ? type_real_32
          : scalar == blas::Scalar::d ? type_real_64
          : scalar == blas::Scalar::c ? type_complex_32
                                      : type_complex_64;
-}
-
-/// A routine's symbol, such as "dsyevd_"; complex routines may have another stem.
-std::string name_of(int type, const std::string& real, const std::string& complex) {
-  const auto scalar = static_cast<std::size_t>(scalar_of(type));
-  return std::string(1, "sdcz"[scalar]) + (blas::is_complex(scalar_of(type)) ? complex : real) + "_";
 }
 
 cusolverStatus sizes(const char* real, const char* complex, int type, std::size_t* device_bytes,
@@ -222,46 +136,6 @@ cusolverStatus size_of(const char* real, const char* complex, int type, int* ele
   *elements = 1;
   return lapack_function(name_of(type, real, complex)) == nullptr ? solver_not_supported : solver_success;
 }
-
-/// More work space than any routine needs for matrices of this size, and the arguments to pass it.
-class Work {
- public:
-  explicit Work(Size side) : memory_(static_cast<std::size_t>(8 * side * side + 1000)), length_(int(memory_.size())) {}
-  void* memory() { return memory_.data(); }
-  int* length() { return &length_; }
-
- private:
-  std::vector<std::complex<double>> memory_;
-  int length_;
-};
-
-/// Passes addresses, as Fortran does, followed by the lengths of the character arguments.
-template <class... Argument>
-void call_fortran(const std::string& name, Argument*... arguments) {
-  using Function = void(Argument * ..., std::size_t, std::size_t, std::size_t);
-  reinterpret_cast<Function*>(lapack_function(name))(arguments..., 1, 1, 1);
-}
-
-/// Holds a matrix in ordinary memory while LAPACK works on it, because OpenBLAS reads beyond the last column, where
-/// device memory may end.
-class Borrowed {
- public:
-  Borrowed(int type, void* matrix, Size rows, Size columns, Size stride) : matrix_(static_cast<char*>(matrix)) {
-    if (matrix == nullptr) return;
-    const std::size_t bytes =
-        static_cast<std::size_t>((columns - 1) * stride + rows) * blas::element_size(scalar_of(type));
-    copy_.reserve(bytes + 65536);
-    copy_.assign(matrix_, matrix_ + bytes);
-  }
-  ~Borrowed() { std::copy(copy_.begin(), copy_.end(), matrix_); }
-  Borrowed(const Borrowed&) = delete;
-  Borrowed& operator=(const Borrowed&) = delete;
-  void* memory() { return matrix_ == nullptr ? nullptr : copy_.data(); }
-
- private:
-  char* const matrix_;
-  std::vector<char> copy_;
-};
 
 /// Overwrites the gaps between the columns of a result, as cuSOLVER's gesvdp and geev do.
 void spoil_gaps(int type, void* matrix, Size rows, Size columns, Size stride) {
@@ -279,12 +153,6 @@ cusolverStatus post_run(cusolverHandle handle, Run run) {
   return solver_success;
 }
 
-char fill_letter(int fill) {
-  return fill == fill_upper ? 'U' : 'L';
-}
-char job_letter(int job) {
-  return job == with_vectors ? 'V' : 'N';
-}
 char operation_letter(int operation) {
   return "NTC"[operation];
 }
@@ -293,29 +161,6 @@ char operation_letter(int operation) {
 void shift(void* memory, Size stride_bytes, Size first, Size count) {
   std::memmove(memory, static_cast<char*>(memory) + (first - 1) * stride_bytes,
                static_cast<std::size_t>(count * stride_bytes));
-}
-
-/// syevd, or sygvd if itype is not 0.
-void run_syevd(int type, int itype, int job, int fill, int n, void* a, int lda, void* b, int ldb, void* w, int* info) {
-  char jobz = job_letter(job);
-  char uplo = fill_letter(fill);
-  Work work(n), rwork(n), iwork(n);
-  Borrowed own_a(type, a, n, n, lda);
-  Borrowed own_b(type, b, n, n, ldb);
-  const auto call = [&](auto*... first) {
-    const std::string name = itype == 0 ? name_of(type, "syevd", "heevd") : name_of(type, "sygvd", "hegvd");
-    if (blas::is_complex(scalar_of(type))) {
-      call_fortran(name, first..., w, work.memory(), work.length(), rwork.memory(), rwork.length(), iwork.memory(),
-                   iwork.length(), info);
-    } else {
-      call_fortran(name, first..., w, work.memory(), work.length(), iwork.memory(), iwork.length(), info);
-    }
-  };
-  if (itype == 0) {
-    call(&jobz, &uplo, &n, own_a.memory(), &lda);
-  } else {
-    call(&itype, &jobz, &uplo, &n, own_a.memory(), &lda, own_b.memory(), &ldb);
-  }
 }
 
 void shift_vectors(int type, Size lda, Size il, Size iu, void* a, void* w) {

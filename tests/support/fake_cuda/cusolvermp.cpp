@@ -1,16 +1,14 @@
-// A libcusolverMp.so.0 for the fake GPU: Cholesky's factorization, on one process.
-#include <array>
-#include <complex>
+// A libcusolverMp.so.0 for the fake GPU: factorizations, solutions and eigenproblems, on one process. It refuses what
+// the versions 0.7.2 to 0.9.1 refuse. FAKE_PIVOTS=1: each process gets all pivots, not only those of its columns.
+#include <algorithm>
 #include <span>
 #include <vector>
 
-#include "fake_cuda/blas.h"
-#include "fake_cuda/cholesky.h"
 #include "fake_cuda/communicator.h"
-#include "reference_blas.h"
+#include "fake_cuda/factorizations.h"
+#include "fake_cuda/lapack.h"
 
 using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuSOLVERMp's own words
-namespace blas = blastoff::blas;
 namespace fake = blastoff::fake_cuda;
 
 namespace blastoff::device::cuda::api {
@@ -23,48 +21,50 @@ struct SolverMpMatrix : fake_cuda::DistributedMatrix {};
 
 namespace {
 
-int factor(const fake::Share& a, bool upper) {
-  const Size n = a.matrix.n;
-  switch (fake::scalar_of(a.matrix.type)) {
-    case blas::Scalar::s: return fake::factor_cholesky<float>({reinterpret_cast<float*>(a.whole), n}, n, upper);
-    case blas::Scalar::d: return fake::factor_cholesky<double>({reinterpret_cast<double*>(a.whole), n}, n, upper);
-    case blas::Scalar::c:
-      return fake::factor_cholesky<std::complex<float>>({reinterpret_cast<std::complex<float>*>(a.whole), n}, n, upper);
-    case blas::Scalar::z:
-      return fake::factor_cholesky<std::complex<double>>({reinterpret_cast<std::complex<double>*>(a.whole), n}, n,
-                                                         upper);
-  }
-  return 0;
-}
+using Wholes = std::span<const fake::Share>;
 
-void solve_triangle(std::span<const fake::Share> wholes, bool upper, bool adjoint) {
-  const blas::Scalar scalar = fake::scalar_of(wholes[0].matrix.type);
-  blas::Call call;
-  call.routine = fake::find_routine(blas::Kind::trsm, scalar);
-  call.m = call.k = wholes[1].matrix.m;
-  call.n = wholes[1].matrix.n;
-  call.alpha = 1;
-  call.uplo = upper ? blas::Uplo::upper : blas::Uplo::lower;
-  if (adjoint) call.transpose_a = blas::is_complex(scalar) ? blas::Transpose::conjugate : blas::Transpose::transpose;
-  const std::array<void*, 2> addresses{wholes[0].whole, wholes[1].whole};
-  const std::array<std::int64_t, 2> leading_dimensions{wholes[0].matrix.m, wholes[1].matrix.m};
-  blas::shape_operands(call, addresses, leading_dimensions);
-  blastoff::reference::compute(call);
+/// Calls work(view...) with views of the first whole matrices, in the type of the first.
+template <class Work>
+int with_views(Wholes wholes, const Work& work) {
+  return fake::with_type(wholes[0].matrix.type, [&]<class T>(T) -> int {
+    const auto view = [&](std::size_t i) {
+      return fake::View<T>{reinterpret_cast<T*>(wholes[i].whole), wholes[i].matrix.m};
+    };
+    return work(view(0), wholes.size() > 1 ? view(1) : view(0));
+  });
 }
 
 fake::Share share(const void* part, solverMpMatrix matrix) {
   return {*matrix, static_cast<char*>(const_cast<void*>(part))};
 }
 
+/// The pivots of a matrix: a row, whose elements the processes have that have its columns.
+fake::Share pivots_of(solverMpMatrix a, const std::int64_t* own) {
+  fake::DistributedMatrix row = *a;
+  row.type = type_real_64;  // as long as an integer
+  row.m = row.ld = 1;
+  row.n = std::min(a->m, a->n);
+  return {row, reinterpret_cast<char*>(const_cast<std::int64_t*>(own)), fake::wanted("FAKE_PIVOTS", 0) == 1};
+}
+std::int64_t* integers(const fake::Share& share) {
+  return reinterpret_cast<std::int64_t*>(share.whole);
+}
+
 cusolverStatus size(std::size_t* device_bytes, std::size_t* host_bytes) {
   *device_bytes = 1024;
-  *host_bytes = 0;
+  *host_bytes = 64;
   return solver_success;
 }
 
-bool is_right(solverMpMatrix a, const void* device, std::size_t device_bytes, const int* info) {
+bool is_right(solverMpMatrix a, const void* device, std::size_t device_bytes, const void* host, std::size_t host_bytes,
+              const int* info) {
   return !fake::fails(*a->grid->communicator) && fake::driver().context_is_current() && device != nullptr &&
-         device_bytes == 1024 && info != nullptr;
+         device_bytes == 1024 && host != nullptr && host_bytes == 64 && info != nullptr;
+}
+
+/// Whether a call is for the whole matrix of the descriptor, computed in its type.
+bool is_whole(solverMpMatrix matrix, Size m, Size n, Size row, Size column, int compute_type) {
+  return matrix->m == m && matrix->n == n && row == 1 && column == 1 && compute_type == matrix->type;
 }
 
 }  // namespace
@@ -103,33 +103,158 @@ cusolverStatus cusolverMpDestroyMatrixDesc(solverMpMatrix matrix) {
   return solver_success;
 }
 
-cusolverStatus cusolverMpPotrf_bufferSize(solverMpHandle, int, Size, const void*, Size, Size, solverMpMatrix, int,
-                                          std::size_t* device_bytes, std::size_t* host_bytes) {
-  return size(device_bytes, host_bytes);
+cusolverStatus cusolverMpPotrf_bufferSize(solverMpHandle, int, Size n, const void*, Size row, Size column,
+                                          solverMpMatrix a, int type, std::size_t* device_bytes,
+                                          std::size_t* host_bytes) {
+  return is_whole(a, n, n, row, column, type) ? size(device_bytes, host_bytes) : solver_invalid_value;
 }
-cusolverStatus cusolverMpPotrf(solverMpHandle handle, int fill, Size, void* a, Size, Size, solverMpMatrix matrix, int,
-                               void* device, std::size_t device_bytes, void*, std::size_t, int* info) {
-  if (!is_right(matrix, device, device_bytes, info)) return solver_invalid_value;
-  fake::post_together(handle->stream, {share(a, matrix)}, info,
-                      [fill](std::span<const fake::Share> wholes) { return factor(wholes[0], fill == fill_upper); });
+cusolverStatus cusolverMpPotrf(solverMpHandle handle, int fill, Size n, void* a, Size row, Size column,
+                               solverMpMatrix of_a, int type, void* device, std::size_t device_bytes, void* host,
+                               std::size_t host_bytes, int* info) {
+  if (!is_right(of_a, device, device_bytes, host, host_bytes, info) || !is_whole(of_a, n, n, row, column, type))
+    return solver_invalid_value;
+  fake::post_together(handle->stream, {share(a, of_a)}, info, [=](Wholes wholes) {
+    return with_views(wholes, [=](auto whole, auto) { return fake::factor_cholesky(whole, n, fill == fill_upper); });
+  });
   return solver_success;
 }
-cusolverStatus cusolverMpPotrs_bufferSize(solverMpHandle, int, Size, Size, const void*, Size, Size, solverMpMatrix,
-                                          const void*, Size, Size, solverMpMatrix, int, std::size_t* device_bytes,
+
+cusolverStatus cusolverMpPotrs_bufferSize(solverMpHandle, int, Size n, Size columns, const void*, Size row_a,
+                                          Size column_a, solverMpMatrix a, const void*, Size row_b, Size column_b,
+                                          solverMpMatrix b, int type, std::size_t* device_bytes,
                                           std::size_t* host_bytes) {
-  return size(device_bytes, host_bytes);
+  const bool right = is_whole(a, n, n, row_a, column_a, type) && is_whole(b, n, columns, row_b, column_b, type);
+  return right ? size(device_bytes, host_bytes) : solver_invalid_value;
 }
-cusolverStatus cusolverMpPotrs(solverMpHandle handle, int fill, Size, Size, const void* a, Size, Size,
-                               solverMpMatrix of_a, void* b, Size, Size, solverMpMatrix of_b, int, void* device,
-                               std::size_t device_bytes, void*, std::size_t, int* info) {
-  if (!is_right(of_a, device, device_bytes, info)) return solver_invalid_value;
-  fake::post_together(handle->stream, {share(a, of_a), share(b, of_b)}, info,
-                      [fill](std::span<const fake::Share> wholes) {
-                        const bool upper = fill == fill_upper;
-                        solve_triangle(wholes, upper, upper);
-                        solve_triangle(wholes, upper, !upper);
-                        return 0;
-                      });
+cusolverStatus cusolverMpPotrs(solverMpHandle handle, int fill, Size n, Size columns, const void* a, Size row_a,
+                               Size column_a, solverMpMatrix of_a, void* b, Size row_b, Size column_b,
+                               solverMpMatrix of_b, int type, void* device, std::size_t device_bytes, void* host,
+                               std::size_t host_bytes, int* info) {
+  if (!is_right(of_a, device, device_bytes, host, host_bytes, info) || !is_whole(of_a, n, n, row_a, column_a, type) ||
+      !is_whole(of_b, n, columns, row_b, column_b, type))
+    return solver_invalid_value;
+  fake::post_together(handle->stream, {share(a, of_a), share(b, of_b)}, info, [=](Wholes wholes) {
+    return with_views(wholes, [=](auto factors, auto x) {
+      fake::solve_cholesky(factors, n, fill == fill_upper, x, columns);
+      return 0;
+    });
+  });
+  return solver_success;
+}
+
+cusolverStatus cusolverMpGetrf_bufferSize(solverMpHandle, Size m, Size n, void*, Size row, Size column,
+                                          solverMpMatrix a, std::int64_t* pivots, int type, std::size_t* device_bytes,
+                                          std::size_t* host_bytes) {
+  return pivots != nullptr && is_whole(a, m, n, row, column, type) ? size(device_bytes, host_bytes)
+                                                                   : solver_invalid_value;
+}
+cusolverStatus cusolverMpGetrf(solverMpHandle handle, Size m, Size n, void* a, Size row, Size column,
+                               solverMpMatrix of_a, std::int64_t* pivots, int type, void* device,
+                               std::size_t device_bytes, void* host, std::size_t host_bytes, int* info) {
+  if (!is_right(of_a, device, device_bytes, host, host_bytes, info) || pivots == nullptr ||
+      !is_whole(of_a, m, n, row, column, type))
+    return solver_invalid_value;
+  const auto compute = [=](Wholes wholes) {
+    return with_views(wholes.first(1),
+                      [&](auto whole, auto) { return fake::factor_lu(whole, m, n, integers(wholes[1])); });
+  };
+  fake::post_together(handle->stream, {share(a, of_a), pivots_of(of_a, pivots)}, info, compute, 2);
+  return solver_success;
+}
+
+cusolverStatus cusolverMpGetrs_bufferSize(solverMpHandle, int operation, Size n, Size columns, const void*, Size row_a,
+                                          Size column_a, solverMpMatrix a, const std::int64_t* pivots, void*,
+                                          Size row_b, Size column_b, solverMpMatrix b, int type,
+                                          std::size_t* device_bytes, std::size_t* host_bytes) {
+  const bool right = operation == operation_none && pivots != nullptr && is_whole(a, n, n, row_a, column_a, type) &&
+                     is_whole(b, n, columns, row_b, column_b, type);
+  return right ? size(device_bytes, host_bytes) : solver_invalid_value;
+}
+cusolverStatus cusolverMpGetrs(solverMpHandle handle, int operation, Size n, Size columns, const void* a, Size row_a,
+                               Size column_a, solverMpMatrix of_a, const std::int64_t* pivots, void* b, Size row_b,
+                               Size column_b, solverMpMatrix of_b, int type, void* device, std::size_t device_bytes,
+                               void* host, std::size_t host_bytes, int* info) {
+  if (!is_right(of_a, device, device_bytes, host, host_bytes, info) || operation != operation_none ||
+      pivots == nullptr || !is_whole(of_a, n, n, row_a, column_a, type) ||
+      !is_whole(of_b, n, columns, row_b, column_b, type))
+    return solver_invalid_value;
+  fake::post_together(
+      handle->stream, {share(a, of_a), share(b, of_b), pivots_of(of_a, pivots)}, info,
+      [=](Wholes wholes) {
+        return with_views(wholes.first(2), [&](auto factors, auto x) {
+          fake::solve_lu(factors, n, integers(wholes[2]), operation, x, columns);
+          return 0;
+        });
+      },
+      2);
+  return solver_success;
+}
+
+cusolverStatus cusolverMpSyevd_bufferSize(solverMpHandle, char* job, int fill, Size n, void*, Size row_a, Size column_a,
+                                          solverMpMatrix a, void*, void*, Size row_z, Size column_z, solverMpMatrix z,
+                                          int type, std::size_t* device_bytes, std::size_t* host_bytes) {
+  const bool right = *job == 'V' && fill == fill_lower && is_whole(a, n, n, row_a, column_a, type) &&
+                     is_whole(z, n, n, row_z, column_z, type);
+  return right ? size(device_bytes, host_bytes) : solver_invalid_value;
+}
+cusolverStatus cusolverMpSyevd(solverMpHandle handle, char* job, int fill, Size n, void* a, Size row_a, Size column_a,
+                               solverMpMatrix of_a, void* values, void* z, Size row_z, Size column_z,
+                               solverMpMatrix of_z, int type, void* device, std::size_t device_bytes, void* host,
+                               std::size_t host_bytes, int* info) {
+  if (!is_right(of_a, device, device_bytes, host, host_bytes, info) || *job != 'V' || fill != fill_lower ||
+      !is_whole(of_a, n, n, row_a, column_a, type) || !is_whole(of_z, n, n, row_z, column_z, type) || a == z)
+    return solver_invalid_value;
+  fake::DistributedMatrix column = *of_a;
+  const bool single = fake::element_bytes(type) == 4 || type == type_complex_32;
+  column.type = single ? type_real_32 : type_real_64;
+  column.n = 1;
+  column.ld = n;
+  fake::post_together(
+      handle->stream, {share(a, of_a), share(z, of_z), {column, static_cast<char*>(values), true}}, info,
+      [=](Wholes wholes) {
+        std::memcpy(wholes[1].whole, wholes[0].whole, wholes[0].matrix.bytes());
+        int found = 0;
+        fake::run_syevd(type, 0, with_vectors, fill, static_cast<int>(n), wholes[1].whole, static_cast<int>(n), nullptr,
+                        1, wholes[2].whole, &found);
+        return found;
+      },
+      2);
+  return solver_success;
+}
+
+cusolverStatus cusolverMpSygst_bufferSize(solverMpHandle, int itype, int fill, Size n, Size row_a, Size column_a,
+                                          solverMpMatrix a, Size row_b, Size column_b, solverMpMatrix b, int type,
+                                          std::size_t* device_bytes, std::size_t* host_bytes) {
+  const bool right = itype == 1 && fill == fill_lower && is_whole(a, n, n, row_a, column_a, type) &&
+                     is_whole(b, n, n, row_b, column_b, type);
+  return right ? size(device_bytes, host_bytes) : solver_invalid_value;
+}
+cusolverStatus cusolverMpSygst(solverMpHandle handle, int itype, int fill, Size n, void* a, Size row_a, Size column_a,
+                               solverMpMatrix of_a, const void* b, Size row_b, Size column_b, solverMpMatrix of_b,
+                               int type, void* device, std::size_t device_bytes, void* host, std::size_t host_bytes,
+                               int* info) {
+  if (!is_right(of_a, device, device_bytes, host, host_bytes, info) || itype != 1 || fill != fill_lower ||
+      !is_whole(of_a, n, n, row_a, column_a, type) || !is_whole(of_b, n, n, row_b, column_b, type))
+    return solver_invalid_value;
+  fake::post_together(handle->stream, {share(b, of_b), share(a, of_a)}, info, [=](Wholes wholes) {
+    return with_views(wholes, [=](auto lower, auto of) {
+      for (Size j = 0; j < n; ++j)
+        for (Size i = 0; i < j; ++i) of(i, j) = fake::conjugate(of(j, i));
+      // A becomes inv(L) A, then inv(L) of its adjoint.
+      using T = std::remove_reference_t<decltype(of(0, 0))>;
+      fake::solve_triangle<T>(lower, true, of, n, n);
+      for (Size j = 0; j < n; ++j) {
+        for (Size i = 0; i < j; ++i) {
+          const T above = of(i, j);
+          of(i, j) = fake::conjugate(of(j, i));
+          of(j, i) = fake::conjugate(above);
+        }
+        of(j, j) = fake::conjugate(of(j, j));
+      }
+      fake::solve_triangle<T>(lower, true, of, n, n);
+      return 0;
+    });
+  });
   return solver_success;
 }
 }

@@ -63,6 +63,35 @@ constexpr int compute_64f = 70;
   X(cusolverMpPotrs,                                                                                                   \
     cusolverStatus(solverMpHandle, int fill, Size n, Size right_hand_sides, const void* a, Size row_a, Size column_a,  \
                    solverMpMatrix, void* b, Size row_b, Size column_b, solverMpMatrix, int compute_type, void* device, \
+                   std::size_t device_bytes, void* host, std::size_t host_bytes, int* info))                           \
+  X(cusolverMpGetrf_bufferSize,                                                                                        \
+    cusolverStatus(solverMpHandle, Size m, Size n, void* a, Size row, Size column, solverMpMatrix,                     \
+                   std::int64_t* pivots, int compute_type, std::size_t* device_bytes, std::size_t* host_bytes))        \
+  X(cusolverMpGetrf, cusolverStatus(solverMpHandle, Size m, Size n, void* a, Size row, Size column, solverMpMatrix,    \
+                                    std::int64_t* pivots, int compute_type, void* device, std::size_t device_bytes,    \
+                                    void* host, std::size_t host_bytes, int* info))                                    \
+  X(cusolverMpGetrs_bufferSize,                                                                                        \
+    cusolverStatus(solverMpHandle, int transpose, Size n, Size right_hand_sides, const void* a, Size row_a,            \
+                   Size column_a, solverMpMatrix, const std::int64_t* pivots, void* b, Size row_b, Size column_b,      \
+                   solverMpMatrix, int compute_type, std::size_t* device_bytes, std::size_t* host_bytes))              \
+  X(cusolverMpGetrs, cusolverStatus(solverMpHandle, int transpose, Size n, Size right_hand_sides, const void* a,       \
+                                    Size row_a, Size column_a, solverMpMatrix, const std::int64_t* pivots, void* b,    \
+                                    Size row_b, Size column_b, solverMpMatrix, int compute_type, void* device,         \
+                                    std::size_t device_bytes, void* host, std::size_t host_bytes, int* info))          \
+  X(cusolverMpSyevd_bufferSize,                                                                                        \
+    cusolverStatus(solverMpHandle, char* job, int fill, Size n, void* a, Size row_a, Size column_a, solverMpMatrix,    \
+                   void* values, void* vectors, Size row_z, Size column_z, solverMpMatrix, int compute_type,           \
+                   std::size_t* device_bytes, std::size_t* host_bytes))                                                \
+  X(cusolverMpSyevd,                                                                                                   \
+    cusolverStatus(solverMpHandle, char* job, int fill, Size n, void* a, Size row_a, Size column_a, solverMpMatrix,    \
+                   void* values, void* vectors, Size row_z, Size column_z, solverMpMatrix, int compute_type,           \
+                   void* device, std::size_t device_bytes, void* host, std::size_t host_bytes, int* info))             \
+  X(cusolverMpSygst_bufferSize, cusolverStatus(solverMpHandle, int itype, int fill, Size n, Size row_a, Size column_a, \
+                                               solverMpMatrix, Size row_b, Size column_b, solverMpMatrix,              \
+                                               int compute_type, std::size_t* device_bytes, std::size_t* host_bytes))  \
+  X(cusolverMpSygst,                                                                                                   \
+    cusolverStatus(solverMpHandle, int itype, int fill, Size n, void* a, Size row_a, Size column_a, solverMpMatrix,    \
+                   const void* b, Size row_b, Size column_b, solverMpMatrix, int compute_type, void* device,           \
                    std::size_t device_bytes, void* host, std::size_t host_bytes, int* info))
 
 #define BLASTOFF_CUBLASMP_SYMBOLS(X)                                                                                   \

@@ -1,5 +1,7 @@
 #include "device/cuda/team/cuda_team.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -20,10 +22,21 @@
 namespace blastoff::device::cuda {
 namespace {
 
+/// cuSOLVERMp solves eigenproblems and reduces them with lower triangles alone. Its LU factorizations are used for
+/// square matrices.
 bool is_solvers(const operation::Operation& operation) {
   if (!lapack::is_lapack(operation)) return false;
-  const lapack::Kind kind = operation.payload<lapack::Problem>().kind();
-  return kind == lapack::Kind::potrf || kind == lapack::Kind::potrs;
+  const auto problem = operation.payload<lapack::Problem>();
+  switch (problem.kind()) {
+    case lapack::Kind::potrf:
+    case lapack::Kind::potrs:
+    case lapack::Kind::posv:
+    case lapack::Kind::gesv: return true;
+    case lapack::Kind::getrf: return problem.m == problem.n;
+    case lapack::Kind::syevd: return problem.wants_vectors() && !problem.upper();
+    case lapack::Kind::sygst: return problem.itype == 1 && !problem.upper();
+    default: return false;
+  }
 }
 
 bool is_products(const operation::Operation& operation) {
@@ -46,53 +59,70 @@ void* pointer(Address address) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
-/// The work space of a call, and its info.
-class Space {
+/// Device memory that grows. Its contents are lost then.
+class GrowingMemory {
  public:
-  explicit Space(Memory& memory) : memory_(memory) {}
-  ~Space() { give_back(); }
-  Space(const Space&) = delete;
-  Space& operator=(const Space&) = delete;
+  explicit GrowingMemory(Memory& memory) : memory_(memory) {}
+  ~GrowingMemory() { give_back(); }
+  GrowingMemory(const GrowingMemory&) = delete;
+  GrowingMemory& operator=(const GrowingMemory&) = delete;
 
-  std::size_t device_bytes = 0;
-  std::size_t host_bytes = 0;
-
-  Status take() {
-    const std::size_t bytes = info_bytes + device_bytes;
-    if (bytes > taken_) {
-      give_back();
-      const Result<Address> taken = memory_.allocate(MemoryClient::workspaces, bytes);
-      if (!taken) return tl::unexpected(taken.error());
-      address_ = *taken;
-      taken_ = bytes;
-    }
-    host_.resize(host_bytes);
+  Status take(std::size_t bytes) {
+    if (bytes <= taken_) return {};
+    give_back();
+    const Result<Address> taken = memory_.allocate(MemoryClient::workspaces, bytes);
+    if (!taken) return tl::unexpected(taken.error());
+    address_ = *taken;
+    taken_ = bytes;
     return {};
   }
+  Address address() const { return address_; }
+
+ private:
   void give_back() {
     if (taken_ > 0) memory_.free(address_);
     taken_ = 0;
   }
 
-  int* info() const { return static_cast<int*>(pointer(address_)); }
-  void* device() const { return pointer(address_ + info_bytes); }
+  Memory& memory_;
+  Address address_ = 0;
+  std::size_t taken_ = 0;
+};
+
+/// The work space of a call, and the info of each of its steps.
+class Space {
+ public:
+  static constexpr std::size_t steps = 2;
+
+  explicit Space(Memory& memory) : memory_(memory) {}
+
+  std::size_t device_bytes = 0;
+  std::size_t host_bytes = 0;
+
+  Status take() {
+    host_.resize(host_bytes);
+    return memory_.take(info_bytes + device_bytes);
+  }
+
+  int* info(std::size_t step = 0) const { return static_cast<int*>(pointer(memory_.address())) + step; }
+  void* device() const { return pointer(memory_.address() + info_bytes); }
   void* host() { return host_.data(); }
 
  private:
   static constexpr std::size_t info_bytes = 256;  // what follows is aligned
 
-  Memory& memory_;
-  Address address_ = 0;
-  std::size_t taken_ = 0;
+  GrowingMemory memory_;
   std::vector<std::byte> host_;
 };
 
-/// What is common to both libraries: the GPU, and its place in the team.
+/// What is common to both libraries: the GPU, and its place in the team. The members are a row of a grid, so that each
+/// has whole columns.
 struct Place {
   std::shared_ptr<Context> context;
   std::shared_ptr<Memory> memory;
   int ordinal = 0;
-  TeamGrid grid;
+  int member = 0;
+  int members = 1;
   api::ncclComm communicator = nullptr;
   api::CUstream stream = nullptr;
 };
@@ -104,7 +134,8 @@ Error refused(std::string_view name, int status) {
 /// Calls of cuSOLVERMp.
 class SolverCalls {
  public:
-  SolverCalls(const api::CusolverMp& library, const Place& place) : library_(library), place_(place) {}
+  SolverCalls(const api::CusolverMp& library, const Place& place)
+      : library_(library), place_(place), results_(*place.memory) {}
   ~SolverCalls() { forget_matrices(); }
   SolverCalls(const SolverCalls&) = delete;
   SolverCalls& operator=(const SolverCalls&) = delete;
@@ -112,8 +143,10 @@ class SolverCalls {
   Status prepare(const operation::Operation& operation, std::span<const TeamPart> parts, std::int64_t block,
                  Space& space) {
     if (auto made = make_grid(); !made) return made;
+    operation_ = operation;
     problem_ = operation.payload<lapack::Problem>();
     parts_.assign(parts.begin(), parts.end());
+    block_ = block;
     forget_matrices();
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const operation::Operand& whole = operation.operands()[i];
@@ -122,25 +155,45 @@ class SolverCalls {
                                               block, block, 0, 0, parts[i].leading_dimension);
       if (made != api::solver_success) return tl::unexpected(refused("cusolverMpCreateMatrixDesc", made));
     }
-    const int sized =
-        problem_.kind() == lapack::Kind::potrf
-            ? library_.cusolverMpPotrf_bufferSize(handle_, uplo(), problem_.n, part(0), 1, 1, matrices_[0], type(),
-                                                  &space.device_bytes, &space.host_bytes)
-            : library_.cusolverMpPotrs_bufferSize(handle_, uplo(), problem_.n, problem_.k, part(0), 1, 1, matrices_[0],
-                                                  part(1), 1, 1, matrices_[1], type(), &space.device_bytes,
-                                                  &space.host_bytes);
+    if (auto taken = results_.take(vector_bytes() + vectors_bytes()); !taken) return taken;
+    const int sized = call([&](const auto& size, auto*, const auto&... arguments) {
+      std::size_t device_bytes = 0;
+      std::size_t host_bytes = 0;
+      const int status = size(arguments..., type(), &device_bytes, &host_bytes);
+      space.device_bytes = std::max(space.device_bytes, device_bytes);
+      space.host_bytes = std::max(space.host_bytes, host_bytes);
+      return status;
+    });
     return sized == api::solver_success ? Status{} : tl::unexpected(refused("cuSOLVERMp's work space", sized));
   }
 
   Status queue(Space& space) {
-    const int done =
-        problem_.kind() == lapack::Kind::potrf
-            ? library_.cusolverMpPotrf(handle_, uplo(), problem_.n, part(0), 1, 1, matrices_[0], type(), space.device(),
-                                       space.device_bytes, space.host(), space.host_bytes, space.info())
-            : library_.cusolverMpPotrs(handle_, uplo(), problem_.n, problem_.k, part(0), 1, 1, matrices_[0], part(1), 1,
-                                       1, matrices_[1], type(), space.device(), space.device_bytes, space.host(),
-                                       space.host_bytes, space.info());
-    return done == api::solver_success ? Status{} : tl::unexpected(refused(operation_name(), done));
+    const api::Driver& driver = place_.context->driver();
+    if (vector_bytes() > 0) {
+      const auto cleared = driver.cuMemsetD8Async(results_.address(), 0, vector_bytes(), place_.stream);
+      if (auto set = place_.context->check(cleared, "cuMemsetD8Async"); !set) return set;
+    }
+    std::size_t step = 0;
+    Status waited;
+    const int done = call([&](const auto&, auto* routine, const auto&... arguments) {
+      // The steps share the work space.
+      if (step > 0) waited = place_.context->check(driver.cuStreamSynchronize(place_.stream), "cuStreamSynchronize");
+      return waited ? routine(arguments..., type(), space.device(), space.device_bytes, space.host(), space.host_bytes,
+                              space.info(step++))
+                    : api::solver_success;
+    });
+    if (!waited) return waited;
+    if (done != api::solver_success) return tl::unexpected(refused("cuSOLVERMp", done));
+    if (vectors_bytes() == 0) return {};
+    return place_.context->check(driver.cuMemcpyDtoDAsync_v2(parts_[0].address, results_.address() + vector_bytes(),
+                                                             vectors_bytes(), place_.stream),
+                                 "cuMemcpyDtoDAsync");
+  }
+
+  /// Once the call has been made: writes the vectors of the operation.
+  Status take_vectors() const {
+    if (problem_.kind() == lapack::Kind::syevd) return take_values();
+    return vector_bytes() > 0 ? take_pivots() : Status{};
   }
 
  private:
@@ -150,8 +203,8 @@ class SolverCalls {
     if (const int made = library_.cusolverMpCreate(&handle_, place_.ordinal, place_.stream);
         made != api::solver_success)
       return tl::unexpected(refused("cusolverMpCreate", made));
-    const int made = library_.cusolverMpCreateDeviceGrid(handle_, &grid_, place_.communicator, place_.grid.rows,
-                                                         place_.grid.columns, api::column_by_column);
+    const int made = library_.cusolverMpCreateDeviceGrid(handle_, &grid_, place_.communicator, 1, place_.members,
+                                                         api::column_by_column);
     return made == api::solver_success ? Status{} : tl::unexpected(refused("cusolverMpCreateDeviceGrid", made));
   }
   void forget_matrices() {
@@ -159,19 +212,122 @@ class SolverCalls {
       if (matrix != nullptr) library_.cusolverMpDestroyMatrixDesc(matrix);
     matrices_.clear();
   }
-  std::string_view operation_name() const {
-    return problem_.kind() == lapack::Kind::potrf ? "cusolverMpPotrf" : "cusolverMpPotrs";
-  }
   int uplo() const { return problem_.upper() ? api::fill_upper : api::fill_lower; }
   int type() const { return data_type(problem_.scalar()); }
   void* part(std::size_t index) const { return pointer(parts_[index].address); }
+
+  /// Calls visit(size, routine, arguments...) for each step with the two functions of the routine, and the arguments
+  /// that they share, until one does not succeed.
+  template <class Visit>
+  int call(const Visit& visit) const {
+    constexpr api::Size first = 1;
+    const api::Size n = problem_.n;
+    const auto potrf = [&] {
+      return visit(library_.cusolverMpPotrf_bufferSize, library_.cusolverMpPotrf, handle_, uplo(), n, part(0), first,
+                   first, matrices_[0]);
+    };
+    const auto potrs = [&] {
+      return visit(library_.cusolverMpPotrs_bufferSize, library_.cusolverMpPotrs, handle_, uplo(), n, problem_.k,
+                   part(0), first, first, matrices_[0], part(1), first, first, matrices_[1]);
+    };
+    const auto getrf = [&] {
+      return visit(library_.cusolverMpGetrf_bufferSize, library_.cusolverMpGetrf, handle_, n, n, part(0), first, first,
+                   matrices_[0], pivots());
+    };
+    const auto getrs = [&] {
+      return visit(library_.cusolverMpGetrs_bufferSize, library_.cusolverMpGetrs, handle_, api::operation_none, n,
+                   problem_.k, part(0), first, first, matrices_[0], pivots(), part(1), first, first, matrices_[1]);
+    };
+    const auto both = [](const auto& factor, const auto& solve) {
+      const int factored = factor();
+      return factored == api::solver_success ? solve() : factored;
+    };
+    switch (problem_.kind()) {
+      case lapack::Kind::potrf: return potrf();
+      case lapack::Kind::potrs: return potrs();
+      case lapack::Kind::posv: return both(potrf, potrs);
+      case lapack::Kind::getrf: return getrf();
+      case lapack::Kind::gesv: return both(getrf, getrs);
+      case lapack::Kind::syevd: {
+        char job = 'V';
+        return visit(library_.cusolverMpSyevd_bufferSize, library_.cusolverMpSyevd, handle_, &job, uplo(), n, part(0),
+                     first, first, matrices_[0], pointer(results_.address()),
+                     pointer(results_.address() + vector_bytes()), first, first, matrices_[0]);
+      }
+      case lapack::Kind::sygst: {
+        // The size does not depend on addresses.
+        const auto size = [&](auto handle, int itype, int fill, auto order, const void*, auto row_a, auto column_a,
+                              auto of_a, const void*, const auto&... rest) {
+          return library_.cusolverMpSygst_bufferSize(handle, itype, fill, order, row_a, column_a, of_a, rest...);
+        };
+        return visit(size, library_.cusolverMpSygst, handle_, int{problem_.itype}, uplo(), n, part(0), first, first,
+                     matrices_[0], part(1), first, first, matrices_[1]);
+      }
+      default: return api::solver_not_supported;
+    }
+  }
+
+  /// Bytes of the pivots or eigenvalues on the device.
+  std::size_t vector_bytes() const {
+    const auto n = static_cast<std::size_t>(problem_.n);
+    switch (problem_.kind()) {
+      case lapack::Kind::getrf:
+      case lapack::Kind::gesv: return aligned((n + static_cast<std::size_t>(block_)) * sizeof(std::int64_t));
+      case lapack::Kind::syevd: return aligned(n * problem_.element_bytes());
+      default: return 0;
+    }
+  }
+  /// Bytes of this member's eigenvectors, which the library does not return in A.
+  std::size_t vectors_bytes() const {
+    if (problem_.kind() != lapack::Kind::syevd) return 0;
+    return static_cast<std::size_t>(parts_[0].leading_dimension * parts_[0].columns) * problem_.element_bytes();
+  }
+  static std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+  std::int64_t* pivots() const { return static_cast<std::int64_t*>(pointer(results_.address())); }
+  char* vector(lapack::Argument argument) const {
+    return static_cast<char*>(operation_.vectors()[lapack::vector_index(problem_.routine, argument)].address);
+  }
+
+  Status take_values() const {
+    if (place_.member != 0) return {};  // all have the same
+    return copy_to_host(vector(lapack::Argument::w), static_cast<std::size_t>(problem_.n) * problem_.real_bytes());
+  }
+
+  /// NVIDIA does not say whether a member gets the pivots of its own columns, as in its example, or of its rows, which
+  /// are all.
+  Status take_pivots() const {
+    std::vector<std::int64_t> found(static_cast<std::size_t>(problem_.n + block_));
+    if (auto copied = copy_to_host(found.data(), found.size() * sizeof(std::int64_t)); !copied) return copied;
+    const bool all = parts_[0].columns < problem_.n && found[static_cast<std::size_t>(parts_[0].columns)] != 0;
+    const std::int64_t count = all ? problem_.n : parts_[0].columns;
+    char* const returned = vector(lapack::Argument::ipiv);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t row = all ? i : (i / block_ * place_.members + place_.member) * block_ + i % block_;
+      const std::int64_t pivot = found[static_cast<std::size_t>(i)];
+      if (pivot <= row || pivot > problem_.n)
+        return tl::unexpected(Error{ErrorKind::failed, fmt::format("pivot {} is {}", row + 1, pivot)});
+      const auto narrow = static_cast<std::int32_t>(pivot);
+      std::memcpy(returned + static_cast<std::size_t>(row) * sizeof narrow, &narrow, sizeof narrow);
+    }
+    return {};
+  }
+
+  Status copy_to_host(void* host, std::size_t bytes) const {
+    const api::Driver& driver = place_.context->driver();
+    const auto copied = driver.cuMemcpyDtoHAsync_v2(host, results_.address(), bytes, place_.stream);
+    if (auto queued = place_.context->check(copied, "cuMemcpyDtoHAsync"); !queued) return queued;
+    return place_.context->check(driver.cuStreamSynchronize(place_.stream), "cuStreamSynchronize");
+  }
 
   const api::CusolverMp& library_;
   const Place& place_;
   api::solverMpHandle handle_ = nullptr;  // lives as long as the process, as the grid does
   api::solverMpGrid grid_ = nullptr;
+  GrowingMemory results_;  ///< pivots, or eigenvalues and then eigenvectors
+  operation::Operation operation_;
   lapack::Problem problem_{};
   std::vector<TeamPart> parts_;
+  std::int64_t block_ = 1;
   std::vector<api::solverMpMatrix> matrices_;
 };
 
@@ -215,8 +371,7 @@ class ProductCalls {
     if (grid_ != nullptr) return {};
     if (const int made = library_.cublasMpCreate(&handle_, place_.stream); made != api::blas_mp_success)
       return refuse("cublasMpCreate", made);
-    const int made = library_.cublasMpGridCreate(place_.grid.rows, place_.grid.columns, api::column_by_column,
-                                                 place_.communicator, &grid_);
+    const int made = library_.cublasMpGridCreate(1, place_.members, api::column_by_column, place_.communicator, &grid_);
     return made == api::blas_mp_success ? Status{} : refuse("cublasMpGridCreate", made);
   }
   static Status refuse(std::string_view name, int status) { return tl::unexpected(refused(name, status)); }
@@ -296,12 +451,14 @@ class CudaTeam final : public Team {
       if (auto set = check(driver.cuMemsetD8Async(info, 0, sizeof info_, place_.stream), "cuMemsetD8Async"); !set)
         return set;
       if (auto queued = solves_ ? solver_->queue(space_) : products_->queue(space_); !queued) return queued;
-      if (auto copied = check(driver.cuMemcpyDtoHAsync_v2(&info_, info, sizeof info_, place_.stream), "cuMemcpyDtoH");
+      if (auto copied =
+              check(driver.cuMemcpyDtoHAsync_v2(info_.data(), info, sizeof info_, place_.stream), "cuMemcpyDtoH");
           !copied)
         return copied;
       if (auto waited = check(driver.cuStreamSynchronize(place_.stream), "cuStreamSynchronize"); !waited) return waited;
-      if (info_ == 0) return {};
-      return tl::unexpected(Error{ErrorKind::failed, fmt::format("info is {}", info_)});
+      for (const int found : info_)
+        if (found != 0) return tl::unexpected(Error{ErrorKind::failed, fmt::format("info is {}", found)});
+      return solves_ ? solver_->take_vectors() : Status{};
     });
   }
 
@@ -328,7 +485,7 @@ class CudaTeam final : public Team {
   std::optional<SolverCalls> solver_;
   std::optional<ProductCalls> products_;
   bool solves_ = false;
-  int info_ = 0;
+  std::array<int, Space::steps> info_{};
   std::atomic<bool> abandoned_{false};
 };
 
@@ -355,15 +512,17 @@ class CudaTeamLibrary final : public TeamLibrary {
     return invitation;
   }
 
-  Result<std::unique_ptr<Team>> join(const TeamInvitation& invitation, int member,
-                                     const TeamGrid& grid) const override {
+  Result<std::unique_ptr<Team>> join(const TeamInvitation& invitation, int member, int members) const override {
     const platform::SignalsBlocked blocked;
     api::ncclUniqueId id{};
     std::memcpy(&id, invitation.data(), sizeof id);
-    Place place{.context = context_, .memory = std::make_shared<Memory>(context_), .ordinal = ordinal_, .grid = grid};
-    auto joined = run("ncclCommInitRank", [&] {
-      return libraries_->nccl.ncclCommInitRank(&place.communicator, grid.members(), id, member);
-    });
+    Place place{.context = context_,
+                .memory = std::make_shared<Memory>(context_),
+                .ordinal = ordinal_,
+                .member = member,
+                .members = members};
+    auto joined = run("ncclCommInitRank",
+                      [&] { return libraries_->nccl.ncclCommInitRank(&place.communicator, members, id, member); });
     if (!joined) return tl::unexpected(joined.error());
     // Not a non-blocking one: work that a library puts on the default stream stays in order with it.
     auto made = context_->run([&] {

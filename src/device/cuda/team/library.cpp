@@ -116,7 +116,8 @@ std::vector<Library> describe_team_libraries(const LibrarySearch& search, int or
   const auto blas = load_cublas_mp(search);
   const auto error = [](const auto& library) { return library ? std::string() : library.error().message; };
   return {{"messages between GPUs", nccl ? version_of(*nccl) : "", error(nccl)},
-          {"p?potrf, p?potrs", solver ? version_of(*solver, ordinal) : "", error(solver)},
+          {"p?potrf, p?potrs, p?posv, p?getrf, p?gesv, p?syev, p?syevd, p?sygst",
+           solver ? version_of(*solver, ordinal) : "", error(solver)},
           {"p?gemm, p?trsm, p?syrk", blas ? version_of(*blas) : "", error(blas)}};
 }
 
