@@ -12,7 +12,8 @@ LAUNCHER = [offload.COMMAND, "run", "--device=cuda", "--start=now", "--min-size=
 BY_SEVERAL = "solved by several ranks for all, on a device each"
 BY_ONE = "solved by one rank for all, on its device"
 CALLS = (2, 2, 7, 200, 60)  # on 2 x 2 ranks: a seed, the number of calls, the largest order
-TEAMS, OTHERS = ("gemm", "syrk", "trsm", "potrf", "potrs", "posv", "getrf", "gesv", "sygst", "hegst", "syev", "heev", "syevd", "heevd"), ("trmm",)
+CALLED = ("gemm", "syrk", "trsm", "potrf", "potrs", "posv", "getrf", "gesv", "trmm")
+SPECTRAL = ("sygst", "hegst", "syevd", "heevd")
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +37,7 @@ def program_in(folder):
 @pytest.fixture(scope="module")
 def recorded(folder):
     """The memory of a job without Blastoff, after each of its random calls."""
-    words = [*LIBRARY.ranks(4), program_in(folder), *CALLS, "record", folder / "memory", *TEAMS, *OTHERS]
+    words = [*LIBRARY.ranks(4), program_in(folder), *CALLS, "record", folder / "memory", *CALLED]
     done = mpi.run(words, LIBRARY.environment(folder))
     assert done.returncode == 0, done.stderr
     return folder / "memory"
@@ -45,8 +46,8 @@ def recorded(folder):
 class Job:
     """A job that makes the same calls, and compares its memory."""
 
-    def __init__(self, folder, path, recorded, settings=(), gpus=2, **environment):
-        program = [program_in(folder), *CALLS, "compare", recorded, *TEAMS, *OTHERS]
+    def __init__(self, folder, path, recorded, settings=(), gpus=2, called=CALLED, **environment):
+        program = [program_in(folder), *CALLS, "compare", recorded, *called]
         command = [*LIBRARY.ranks(4), *LAUNCHER, *settings, f"--report={path}/reports/", *program]
         gpu = {"LD_LIBRARY_PATH": f"{FAKE}:{os.environ.get('LD_LIBRARY_PATH', '')}", "BLASTOFF_CUDA_PATH": str(FAKE), "FAKE_GPU_COUNT": str(gpus)}
         self.done = mpi.run(command, LIBRARY.environment(folder) | gpu | environment, timeout=60)
@@ -69,6 +70,16 @@ def test_a_team_makes_calls_for_all(gpus, pivots, recorded, folder, tmp_path):
     job = Job(folder, tmp_path, recorded, gpus=gpus, FAKE_PIVOTS=pivots)
     assert job.lines == []
     assert job.because(BY_SEVERAL) >= 20 and job.because(BY_ONE) >= 3
+
+
+@pytest.mark.parametrize("gpus", [2, 4])
+def test_a_team_solves_eigenproblems(gpus, folder, tmp_path):
+    """The calls check their results themselves. Upper triangles are for one GPU."""
+    for rank in range(4):
+        (tmp_path / f"nothing.{rank}").touch()
+    job = Job(folder, tmp_path, tmp_path / "nothing", gpus=gpus, called=SPECTRAL)
+    assert job.lines == []
+    assert job.because(BY_SEVERAL) >= 3 and job.because(BY_ONE) >= 5
 
 
 def test_doctor_names_the_libraries():
