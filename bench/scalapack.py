@@ -7,15 +7,15 @@
 
     bench/scalapack.py --ranks 4,16 --blocks 64,256 --only pdgemm,pdpotrf,pdgetrf,pdtrsm --gather auto,never --own-kernels-only
 
-The ranks form a square grid. Eigenproblems (pdsyevd, pzheevd, pzhegvx; generalized: A x = w B x by pdpotrf, pdsygst, pdsyevd and pdtrsm) have
-the order --eigen-order (a quarter of the order if not given). Each value of --gather has a row; it says whether one rank makes a call for all
-(docs/ranks.md). `gathered` counts the calls that one rank made for all, over all repetitions, `by several` those that several ranks made (--gather-gpus). The CPU has the processor's kernels
-(bench/kernels.py), and so has Blastoff. `as shipped` is the CPU without these kernels, if that differs. CPU and Blastoff take turns, in
-separate jobs. The table shows the median in milliseconds over the second half of the repetitions, and the first repetition. The first half
-includes opening the GPU, which takes 0.1 s for each rank of a node, one after the other. Results must agree: the sums of the absolute values
-of all elements are compared, if the CPU is measured. They must be right, too: a product of the result with a vector is compared with that of
-the operands (pdgemm, pdpotrf, pdgetrf, pdsyevd). Each value of --device has its own rows: with two GPUs, "cuda cuda:0" shows what the second GPU gains.
---seconds: no job is started later.
+The ranks form a square grid. Eigenproblems (pdsyevd, pzheevd, pzhegvx; generalized: A x = w B x by pdpotrf, pdsygst, pdsyevd and pdtrsm) have the
+order --eigen-order (a quarter of the order if not given). Each value of --gather has a row; it says whether one rank makes a call for all
+(docs/ranks.md). `gathered` counts the calls that one rank made for all, over all repetitions, `by several` those that several ranks made (--gather-
+gpus). The CPU has the processor's kernels (bench/kernels.py), and so has Blastoff. `as shipped` is the CPU without these kernels, if that differs.
+CPU and Blastoff take turns, in separate jobs. The table shows the median in milliseconds over the second half of the repetitions, and the first
+repetition. The first half includes opening the GPU, which takes 0.1 s for each rank of a node, one after the other. Results must agree: the sums of
+the absolute values of all elements are compared, if the CPU is measured. They must be right, too: a product of the result with a vector is compared
+with that of the operands (pdgemm, pdpotrf, pdgetrf, pdsyevd). Each value of --device has its own rows: with two GPUs, "cuda cuda:0" shows what the
+second GPU gains. --seconds: no job is started later.
 
 Needs the compiler of the MPI library and its ScaLAPACK (Debian: libscalapack-openmpi-dev or libscalapack-mpich-dev), or --program, a program
 that was compiled elsewhere. --starter: the command that starts ranks; their number and the program follow it.
@@ -121,7 +121,15 @@ def measured(
     command = [*options.starter, str(ranks), str(program), routine, str(order), str(block), str(options.repeats)]
     with tempfile.TemporaryDirectory() as folder:
         if device:
-            launcher = [options.command, "run", f"--device={device}", f"--gather={gather}", f"--gather-gpus={gpus}", "--summary=never", f"--report={folder}/"]
+            launcher = [
+                options.command,
+                "run",
+                f"--device={device}",
+                f"--gather={gather}",
+                f"--gather-gpus={gpus}",
+                "--summary=never",
+                f"--report={folder}/",
+            ]
             command = [*launcher, "--", *command]
         done = starting.run(command, options.threads or starting.cores_each(ranks), LONGEST_JOB, {} if as_shipped else options.kernels)
         if done.returncode != 0:

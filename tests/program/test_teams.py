@@ -8,7 +8,17 @@ import offload
 import pytest
 
 FAKE = offload.FAKE_GPU
-LAUNCHER = [offload.COMMAND, "run", "--device=cuda", "--start=now", "--min-size=0", "--policy=first-use", "--gather=always", "--gather-gpus=all", "--summary=never"]
+LAUNCHER = [
+    offload.COMMAND,
+    "run",
+    "--device=cuda",
+    "--start=now",
+    "--min-size=0",
+    "--policy=first-use",
+    "--gather=always",
+    "--gather-gpus=all",
+    "--summary=never",
+]
 BY_SEVERAL = "solved by several ranks for all, on a device each"
 BY_ONE = "solved by one rank for all, on its device"
 CALLS = (2, 2, 7, 200, 60)  # on 2 x 2 ranks: a seed, the number of calls, the largest order
@@ -86,7 +96,10 @@ def test_doctor_names_the_libraries():
     gpu = {"LD_LIBRARY_PATH": f"{FAKE}:{os.environ.get('LD_LIBRARY_PATH', '')}", "BLASTOFF_CUDA_PATH": str(FAKE), "BLASTOFF_DEVICE": "cuda"}
     found = json.loads(mpi.run([offload.COMMAND, "doctor", "--json"], gpu).stdout)
     (text,) = (finding["text"] for finding in found["findings"] if finding["subject"] == "several GPUs")
-    assert "NCCL 2.28.3; p?potrf, p?potrs, p?posv, p?getrf, p?gesv, p?syev, p?syevd, p?sygst: cuSOLVERMp 0.7.2; p?gemm, p?trsm, p?syrk: cuBLASMp 0.7.0" in text
+    assert (
+        "NCCL 2.28.3; p?potrf, p?potrs, p?posv, p?getrf, p?gesv, p?syev, p?syevd, p?sygst: cuSOLVERMp 0.7.2; p?gemm, p?trsm, p?syrk: cuBLASMp 0.7.0"
+        in text
+    )
 
 
 @pytest.mark.parametrize("settings", [["--gather-gpus=one"], ["--verify=report"]], ids=lambda settings: settings[0])
