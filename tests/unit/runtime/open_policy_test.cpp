@@ -55,6 +55,7 @@ TEST(OpenPolicy, ComesLaterWhereItTakesLonger) {
 
 TEST(OpenPolicy, ComesLaterWhereManyRanksWouldWaitForIt) {
   OpenPolicy opening(config::StartMode::background, 16);
+  opening.expect(0.35);
   opening.add_spent({.seconds = 0.5}, OpenPolicy::added_by_this_thread());
   EXPECT_EQ(opening.answer(0.01, busy), OpenPolicy::Answer::not_yet);
   EXPECT_EQ(opening.answer(0.01, idle), OpenPolicy::Answer::in_background) << "an idle core opens it for nothing";
@@ -64,6 +65,7 @@ TEST(OpenPolicy, ComesLaterWhereManyRanksWouldWaitForIt) {
 
 TEST(OpenPolicy, CallsInsideACallCountOnce) {
   OpenPolicy opening(config::StartMode::background);
+  opening.expect(0.35);
   const SpentOnCpu before = OpenPolicy::added_by_this_thread();
   for (int inner = 0; inner < 2; ++inner) opening.add_spent({.seconds = 0.1}, OpenPolicy::added_by_this_thread());
   opening.add_spent({.seconds = 0.24}, before);
@@ -86,6 +88,7 @@ TEST(OpenPolicy, LooksAtPostponedCallsAsWholes) {
 
 TEST(OpenPolicy, IsWaitedForByACallThatTheCpuCannotMakeInTwiceThatTime) {
   OpenPolicy opening(config::StartMode::background);
+  opening.expect(0.35);
   EXPECT_EQ(opening.answer(0.6, idle), OpenPolicy::Answer::not_yet);
   EXPECT_EQ(opening.answer(0.8, idle), OpenPolicy::Answer::now);
   opening.add_spent({.seconds = 0.6}, OpenPolicy::added_by_this_thread());
@@ -96,6 +99,7 @@ TEST(OpenPolicy, IsWaitedForByACallThatTheCpuCannotMakeInTwiceThatTime) {
 
 TEST(OpenPolicy, BeginsWithTheFirstCallWhereEarlierRunsGained) {
   OpenPolicy opening(config::StartMode::background);
+  opening.expect(0.35);
   opening.foresee(OpenPolicy::Foresight::gains, 1);
   EXPECT_EQ(opening.answer(1e-3, idle), OpenPolicy::Answer::in_background);
   EXPECT_FALSE(opening.waits_for_kernels(1e-3)) << "no call waits that the CPU makes sooner";
@@ -104,6 +108,7 @@ TEST(OpenPolicy, BeginsWithTheFirstCallWhereEarlierRunsGained) {
 
 TEST(OpenPolicy, ComesAfterAllThatEarlierRunsComputedWhereTheyLost) {
   OpenPolicy opening(config::StartMode::background);
+  opening.expect(0.35);
   opening.foresee(OpenPolicy::Foresight::loses, 0.8);
   opening.add_spent({.seconds = 0.95}, OpenPolicy::added_by_this_thread());
   EXPECT_EQ(opening.answer(0.9, idle), OpenPolicy::Answer::not_yet) << "the CPU takes a quarter longer now and then";
@@ -114,6 +119,7 @@ TEST(OpenPolicy, ComesAfterAllThatEarlierRunsComputedWhereTheyLost) {
 
 TEST(OpenPolicy, ComesNoSoonerWhereEarlierRunsLost) {
   OpenPolicy opening(config::StartMode::background);
+  opening.expect(0.35);
   opening.foresee(OpenPolicy::Foresight::loses, 0.1);
   opening.add_spent({.seconds = 0.2}, OpenPolicy::added_by_this_thread());
   EXPECT_EQ(opening.answer(0.3, idle), OpenPolicy::Answer::not_yet);
