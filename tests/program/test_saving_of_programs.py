@@ -43,10 +43,9 @@ class Runs:
     def __init__(self, program: Path, folder: Path):
         self.program, self.folder = program, folder
         folder.mkdir()
-        model = folder / "closes_at_once.json"  # as the fake GPU does
-        model.write_text('{"blastoff_machine": 1, "name": "a fake GPU", "gpu": {"close_seconds": 0}}')
         self.environment = {"BLASTOFF_CUDA_PATH": str(FAKE), "LD_LIBRARY_PATH": str(FAKE), "XDG_CACHE_HOME": str(folder / "cache")}
-        self.environment |= {"BLASTOFF_HISTORY": "on", "BLASTOFF_MIN_SIZE": "8", "BLASTOFF_TRUST": "libwaiting_blas.so", "BLASTOFF_SUMMARY": "never", "BLASTOFF_MODEL": str(model)}
+        self.environment |= {"BLASTOFF_HISTORY": "on", "BLASTOFF_MIN_SIZE": "8", "BLASTOFF_TRUST": "libwaiting_blas.so", "BLASTOFF_SUMMARY": "never"}
+        self.environment["BLASTOFF_MODEL"] = str(mpi.model_of_fake_gpu(folder))
 
     def seconds(self, arguments: tuple, ours: dict[str, str]) -> float:
         env = offload.environment(**self.environment | ours)

@@ -43,6 +43,7 @@ class Program:
         self.program = compiled(library, folder)
         self.environment = library.environment(folder) | {"BLASTOFF_CUDA_PATH": str(FAKE), "XDG_CACHE_HOME": str(folder / "cache")}
         self.environment |= {"BLASTOFF_HISTORY": "on", "LD_LIBRARY_PATH": f"{FAKE}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+        self.environment["BLASTOFF_MODEL"] = str(mpi.model_of_fake_gpu(folder))
         self.starter = library.ranks(2)
 
     def run(self, device: str) -> tuple[float, Job]:

@@ -84,3 +84,10 @@ def node_of_two(folder: Path) -> Path:
 
 def run(command: Sequence[str | Path], environment: dict[str, str], timeout: float = 60) -> subprocess.CompletedProcess:
     return subprocess.run([str(word) for word in command], env=os.environ | environment, capture_output=True, text=True, timeout=timeout)
+
+
+def model_of_fake_gpu(folder: Path) -> Path:
+    """A machine model in the folder: the fake GPU closes at once."""
+    model = folder / "fake_gpu.json"
+    model.write_text('{"blastoff_machine": 1, "name": "a fake GPU", "gpu": {"close_seconds": 0}}')
+    return model
