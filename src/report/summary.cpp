@@ -44,7 +44,8 @@ Verdict verdict(const Totals& totals, const RoutineTotals& sums, const Context& 
   if (context.cpu_run)
     if (const auto saved = saved_against(*context.cpu_run, totals, sums, context))
       return {.saved = *saved, .cpu_run = context.cpu_run->seconds, .known_share = known_share};
-  const double saved = totals.busiest_cpu_seconds - sums.known_seconds - context.cost_seconds - closing_seconds(context);
+  const double saved =
+      totals.busiest_cpu_seconds - sums.known_seconds - context.cost_seconds - closing_seconds(context);
   const double difference = std::abs(totals.busiest_cpu_seconds - sums.known_cpu_seconds);
   return {.saved = saved,
           .alike = difference <= std::max(tolerance * std::abs(saved), min_tolerance * totals.busiest_cpu_seconds),

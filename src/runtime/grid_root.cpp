@@ -286,9 +286,8 @@ Refusal GridRoot::room_for(const scalapack::GatheredProblem& problem, const Grid
   const std::size_t room = placement.context->budget();
   fits_ = problem.bytes() + work_space <= room || runs_in_blocks(*judged_, placement.context->room_for_copies());
   if (segment != nullptr)
-    team_ = choose_team(
-        *judged_,
-        {.bytes = problem.bytes() + work_space, .fits_one = fits_, .room = room, .ranks = grid.size()});
+    team_ = choose_team(*judged_,
+                        {.bytes = problem.bytes() + work_space, .fits_one = fits_, .room = room, .ranks = grid.size()});
   if (!fits_ && team_.is_root_alone()) refusal = Refusal::out_of_memory;
   process.give_back(placement, *judged_);
   return refusal;

@@ -386,8 +386,8 @@ void Opener::keep_times(const report::Totals& totals) const {
   const report::DeviceOpening opened = opening().value_or(report::DeviceOpening{});
   const platform::ErrnoGuard errno_stays;
   DeviceSet* const devices = devices_;
-  RunTimes times = times_of_run(policy_.spent(), totals, opened.seconds + opened.closing, age() + opened.closing,
-                                earlier->times());
+  RunTimes times =
+      times_of_run(policy_.spent(), totals, opened.seconds + opened.closing, age() + opened.closing, earlier->times());
   times.opened_at_once = policy_.foresees_gain();
   times.lead = lead_;
   times.for_all = flops_for_all_ > times.flops / 2;
