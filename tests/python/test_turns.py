@@ -62,3 +62,25 @@ def test_ci_ends_in_time(stages, monkeypatch):
         stages.turn()
     assert taken[0] == tuple(stages.turns(seed=0)[2])
     assert "--count" in taken[1] and taken[1][-1] == "20"
+
+
+def test_what_failed_is_named(stages, tmp_path):
+    results = tmp_path / "pytest.xml"
+    results.write_text(
+        "<testsuites><testsuite><testcase classname='a.b' name='right'/><testcase classname='a.b' name='skips'><skipped/></testcase>"
+        "<testcase classname='a.b' name='wrong'><failure message='assert 2 == 3&#10;more'/></testcase>"
+        "<testcase classname='unit/C.D' name='unit/C.D' status='fail'><failure message='Failed'/></testcase></testsuite></testsuites>"
+    )
+    counts = stages.junit(results, 1)
+    assert counts == stages.Counts(1, 2, 1, ("a.b::wrong: assert 2 == 3", "unit/C.D: Failed"))
+    added = stages.add([stages.Counts(3), counts])
+    assert added == counts._replace(passed=4) and str(added) == "4 passed, 2 failed, 1 skipped"
+
+
+def test_a_stage_that_failed_without_naming_a_test_is_named(stages, tmp_path):
+    results = tmp_path / "pytest.xml"
+    assert stages.junit(results, 2).failures == ("pytest: nothing ran, exit status 2",)
+    results.write_text("<testsuites><testsuite><testcase classname='a' name='right'/></testsuite></testsuites>")
+    assert stages.junit(results, 3).failures == ("pytest: exit status 3",)
+    assert stages.summed_up("sh", "-c", "echo 5 passed, 1 failed; exit 1").failures == ("sh: 5 passed, 1 failed",)
+    assert stages.summed_up("sh", "-c", "echo 5 passed, 0 failed").failures == ()
