@@ -81,15 +81,17 @@ void Call::find_exchanged_rows() {
 }
 
 std::int64_t Call::integer(Argument argument) const {
-  return has(argument) ? blas::integer_at(address(argument), problem_.integer_bytes) : 0;
+  const void* const at = address(argument);
+  return at != nullptr ? blas::integer_at(at, problem_.integer_bytes) : 0;
 }
 
 char Call::letter(Argument argument) const {
-  return has(argument) ? static_cast<char>(*static_cast<const char*>(address(argument)) | 0x20) : '\0';
+  const auto* const at = static_cast<const char*>(address(argument));
+  return at != nullptr ? static_cast<char>(*at | 0x20) : '\0';
 }
 
 double Call::real(Argument argument) const {
-  if (!has(argument)) return 0;
+  if (address(argument) == nullptr) return 0;
   if (problem_.real_bytes() == sizeof(double)) {
     double value;
     std::memcpy(&value, address(argument), sizeof value);

@@ -35,7 +35,8 @@ class Call {
     return position == ArgumentList::absent ? nullptr : words_[position];
   }
   bool exchanges_rows() const { return kind_.family == Family::row_exchange; }
-  bool has(Argument argument) const { return address(argument) != nullptr; }
+  bool has(Argument argument) const { return arguments_.has(argument); }
+  /// 0, as the others: the routine has no such argument, or the program passes nullptr for one that does not count.
   std::int64_t integer(Argument argument) const;
   char letter(Argument argument) const;
   double real(Argument argument) const;
@@ -51,7 +52,7 @@ class Call {
 
   const KindRow& kind_;
   const ArgumentList& arguments_;
-  void* const* words_;  ///< nullptr: the call was made without words
+  void* const* words_;
   void* value_;
   Problem problem_;
 };

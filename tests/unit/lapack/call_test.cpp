@@ -1,5 +1,7 @@
 #include "lapack/call.h"
 
+#include <cfenv>
+
 #include <gtest/gtest.h>
 
 #include "example.h"
@@ -77,6 +79,19 @@ TEST_P(Call, IsValidOnlyWithLeadingDimensionsOfWholeColumns) {
   }
 }
 
+// A program that wants no vectors may pass nullptr for them. LAPACK looks at the leading dimension all the same.
+TEST_P(Call, IsValidOnlyWithLeadingDimensionsOfAtLeastOne) {
+  for (const Argument leading_dimension : {Argument::ldz, Argument::ld_right}) {
+    Example example(GetParam());
+    if (!example.has(leading_dimension)) continue;
+    example.bytes(leading_dimension == Argument::ldz ? Argument::z : Argument::right) = {};
+    example.set_integer(leading_dimension, 1);
+    EXPECT_TRUE(example.call().valid());
+    example.set_integer(leading_dimension, 0);
+    EXPECT_FALSE(example.call().valid());
+  }
+}
+
 TEST_P(Call, ThatAsksForTheSizeOfWorkSpaceIsTrivial) {
   EXPECT_FALSE(Example(GetParam()).call().asks_for_work_size());
   for (const Argument size : {Argument::lwork, Argument::lrwork, Argument::liwork}) {
@@ -92,7 +107,9 @@ TEST_P(Call, ThatAsksForTheSizeOfWorkSpaceIsTrivial) {
 
 TEST_P(Call, OfAnEmptyMatrixIsTrivial) {
   Example example(GetParam(), {.m = 0, .n = 0, .k = 0});
+  std::feclearexcept(FE_ALL_EXCEPT);
   EXPECT_TRUE(example.call().valid() && example.call().trivial());
+  EXPECT_FALSE(std::fetestexcept(FE_INVALID | FE_DIVBYZERO)) << "the program may trap them";
 }
 
 TEST_P(Call, BecomesAnOperationOfItsArgumentsInOrder) {
