@@ -86,8 +86,8 @@ WorkSizes gelsd(const Problem& problem) {
   constexpr std::int64_t leaf = 25;  // the largest problem at the bottom of the recursion
   const std::int64_t low = problem.min_side();
   const std::int64_t high = longer_side(problem);
-  const auto levels = std::max<std::int64_t>(
-      static_cast<std::int64_t>(std::log2(static_cast<double>(low) / static_cast<double>(leaf + 1))) + 1, 0);
+  const double leaves = static_cast<double>(low) / static_cast<double>(leaf + 1);
+  const std::int64_t levels = leaves > 0.5 ? static_cast<std::int64_t>(std::log2(leaves)) + 1 : 0;
   const std::int64_t integers = 3 * low * levels + 11 * low;
   if (!complex(problem))
     return {12 * low + 2 * low * leaf + 8 * low * levels + low * problem.k + (leaf + 1) * (leaf + 1), 1, integers};

@@ -10,6 +10,7 @@
 #include "platform/ample_stack.h"
 #include "platform/contained.h"
 #include "platform/log.h"
+#include "platform/own_arithmetic.h"
 #include "platform/process.h"
 #include "platform/rounding.h"
 #include "platform/threads.h"
@@ -60,7 +61,14 @@ Refusal out_of_memory() {
   return Refusal::no_host_memory;
 }
 
+// Also of sizes of 0.
+Operation operation_of(const Parsed& parsed) {
+  const platform::OwnArithmetic ours;
+  return parsed.make_operation();
+}
+
 Refusal judge(const Operation& operation, decide::PredictedSeconds& predicted) {
+  const platform::OwnArithmetic ours;
   Process& process = Process::instance();
   if (!process.models().sought()) {
     platform::undisturbed([&] {
@@ -225,7 +233,7 @@ bool made_as_settled(const InterceptedCall& intercepted, const Parsed& parsed) {
   run_original(intercepted);
   report::add_untimed(call);
   if (!report::logs_calls()) return true;
-  const Operation operation = parsed.supported ? parsed.make_operation() : Operation();
+  const Operation operation = parsed.supported ? operation_of(parsed) : Operation();
   report::log_call({.symbol = intercepted.entry.symbol, .refusal = call.refusal, .seconds = call.seconds},
                    parsed.supported ? &operation : nullptr);
   return true;
@@ -268,7 +276,7 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   report::Record record;
   decide::PredictedSeconds predicted;
   const bool understood = parsed && parsed->supported;
-  const Operation operation = understood ? parsed->make_operation() : Operation();
+  const Operation operation = understood ? operation_of(*parsed) : Operation();
   GatheredSolve* const gathered = GatheredSolve::running();
   if (parsed && parsed->valid && !understood) {
     record.flops = parsed->flops;
@@ -321,6 +329,7 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   const CallStopwatch original;
   run_original(intercepted);
   const double made = original.with_lines();
+  const platform::OwnArithmetic ours;
   agreeing_call = agreeing;
   const double elapsed = original.without_lines(made);
   const report::CallTime time = report::end_call(begin);
@@ -393,7 +402,7 @@ void make_followed(const InterceptedCall& intercepted, const Parsed* parsed) {
   report::end_small(intercepted.routine_id(), intercepted.caller, small, flops, elapsed);
   if (!report::logs_calls()) return;
   const bool understood = parsed != nullptr && parsed->supported;
-  const Operation operation = understood ? parsed->make_operation() : Operation();
+  const Operation operation = understood ? operation_of(*parsed) : Operation();
   report::log_call(record, understood ? &operation : nullptr);
 }
 

@@ -18,6 +18,7 @@
 #include "platform/ample_stack.h"
 #include "platform/caller.h"
 #include "platform/contained.h"
+#include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/log.h"
 #include "platform/process.h"
@@ -96,8 +97,10 @@ void prepare() {
 }
 
 /// Uses an ample stack, since a program may load the library on a thread with hardly any. If there is no memory for it,
-/// functions that have not been patched are still reached by their names.
+/// functions that have not been patched are still reached by their names. errno is 0 when main() begins, and a program
+/// may count on that.
 [[gnu::constructor]] void load() {
+  const platform::ErrnoGuard errno_stays;
   load_time = std::chrono::steady_clock::now();
   pthread_atfork(Process::before_fork, Process::after_fork_in_parent, Process::begin_child);
   // With elevated rights nothing is patched and no variable is read; the exported names pass calls on

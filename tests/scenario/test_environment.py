@@ -12,6 +12,12 @@ def test_errno_rounding_and_signal_mask(unharmed, policy, verify):
     assert outcome.refused() == {DIRECTED: 2}
 
 
+@pytest.mark.parametrize("verify", ["off", "abort"])
+def test_exceptions_of_our_own_arithmetic(unharmed, policy, verify):
+    outcome = unharmed("environment", "exceptions", policy=policy, verify=verify)
+    assert outcome.total("offloaded") == 1
+
+
 def test_directed_rounding(unharmed):
     """A GPU rounds to nearest, which would make both bounds of an interval equal."""
     outcome = unharmed("environment", "bounds")

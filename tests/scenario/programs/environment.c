@@ -84,6 +84,19 @@ static void bounds(void) {
   free(above);
 }
 
+/// Calls of empty matrices leave no flags, and no call ends a program that traps exceptions, as compilers offer it.
+static void exceptions(void) {
+  const int trapped = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW;
+  feclearexcept(FE_ALL_EXCEPT);
+  for (int empty = 0; empty < 3; ++empty)
+    multiply(empty == 0 ? 0 : N, empty == 1 ? 0 : N, empty == 2 ? 0 : N, a, N, b, N, 1.0, c, N);
+  verdict("no flags of empty matrices", !fetestexcept(trapped));
+  feenableexcept(trapped);
+  for (int empty = 0; empty < 3; ++empty)
+    multiply(empty == 0 ? 0 : N, empty == 1 ? 0 : N, empty == 2 ? 0 : N, a, N, b, N, 1.0, c, N);
+  verdict("traps", computes() && fegetexcept() == trapped);
+}
+
 static volatile sig_atomic_t alarms, profiled;
 static pid_t main_thread;
 static volatile sig_atomic_t elsewhere;
@@ -197,6 +210,7 @@ static void exhausted(void) {
 }
 
 int main(int argc, char** argv) {
+  const int errno_at_begin = errno;
   const char* name = argc > 1 ? argv[1] : "";
   if (!strcmp(name, "idle")) {
     idle();
@@ -205,8 +219,11 @@ int main(int argc, char** argv) {
   a = filled(COUNT, 1);
   b = filled(512 * 8 > COUNT ? 512 * 8 : COUNT, 2);
   c = filled(COUNT, 3);
-  if (!strcmp(name, "errno"))
+  if (!strcmp(name, "errno")) {
+    verdict("errno when main() begins", errno_at_begin == 0);
     errno_and_rounding();
+  } else if (!strcmp(name, "exceptions"))
+    exceptions();
   else if (!strcmp(name, "bounds"))
     bounds();
   else if (!strcmp(name, "timers"))

@@ -1,0 +1,46 @@
+// Floating-point exceptions of our own arithmetic.
+#pragma once
+
+#include <cfenv>
+
+namespace blastoff::platform {
+
+/// While this lives, this thread's arithmetic is ours: an invalid operation or a division by zero neither reaches a
+/// trap of the program nor leaves a flag. For short arithmetic between calls of others, since it costs less than
+/// runtime::CallersEnvironment. Not for a frame above an original (docs/notes.md, "Nothing to clean up").
+class OwnArithmetic {
+ public:
+#ifdef __SSE__
+  OwnArithmetic() : programs_(__builtin_ia32_stmxcsr()) {
+    set(programs_ | masks);
+  }
+  ~OwnArithmetic() {
+    set(programs_);
+  }
+#else
+  OwnArithmetic() {
+    std::feholdexcept(&programs_);
+  }
+  ~OwnArithmetic() {
+    std::fesetenv(&programs_);
+  }
+#endif
+  OwnArithmetic(const OwnArithmetic&) = delete;
+  OwnArithmetic& operator=(const OwnArithmetic&) = delete;
+
+ private:
+#ifdef __SSE__
+  static constexpr unsigned masks = 0x1f80;
+
+  // No arithmetic on what lies in memory is moved past this.
+  static void set(unsigned control) {
+    __asm__ volatile("ldmxcsr %0" : : "m"(control) : "memory");
+  }
+
+  unsigned programs_;
+#else
+  std::fenv_t programs_;
+#endif
+};
+
+}  // namespace blastoff::platform
