@@ -15,7 +15,7 @@ CHANGES = ["read", "direct-read", "move", "move-whole", "drop", "map", "lock", "
 UNUSUAL_LOOKS = ["other-process", "debugger", "other-memory-file", "io-uring", "io-uring-thread", "splice", "socket", "futex", "handler", "cancelled"]
 ADVICE = ["collapse", "huge-pages", "populate", "page-out", "remove", "merge", "no-dump", "free", "no-fork", "wipe-on-fork"]
 MAPPINGS = ["no-access", "unmap", "unmap-part", "map-part", "map-file", "drop-part", "userfaultfd", "lock-all", "lock-on-fault"]
-MOVES = ["grow", "grow-in-place", "shrink", "move-and-keep", "move-part"]
+MOVES = ["grow", "grow-in-place", "shrink", "move-and-keep", "move-and-use", "move-part"]
 LIVES = ["clone", "clone-sharing", "programs", "grandchildren", "fork-beside-readers", "first-thread", "at-exit"]
 ENDS = ["exit-beside-readers", "_exit", "exec"]
 

@@ -1,7 +1,8 @@
-// Wrappers of mremap(), mprotect() and ioctl() for the program. Watching memory has three effects that a program could
+// Wrappers of mremap(), mprotect() and ioctl() for the program. Watching memory has four effects that a program could
 // see, and the wrappers hide them. The kernel does not merge a watched mapping with its neighbours, so one mremap(2)
 // over both fails. Since Linux 6.17, one mremap(2) moves several mappings, unless one of them is watched. Watched
-// memory cannot be registered with a userfaultfd of the program's own.
+// memory cannot be registered with a userfaultfd of the program's own. And where the program asks which pages have been
+// written and protects them (PAGEMAP_SCAN), as if they were its own, we would not hear of these writes.
 //
 // A program that makes memory unreadable may fill it in its handler of the fault: a cache of a file, or shared memory
 // in software. Mirrors would be read without a fault, so they end, and results that have stayed come home before.
@@ -18,6 +19,7 @@
 #include <cstdint>
 
 #include "platform/errno_guard.h"
+#include "platform/kernel_interface.h"
 #include "platform/mapping_extents.h"
 #include "platform/mappings.h"
 #include "platform/span.h"
@@ -52,17 +54,26 @@ bool only_moves(Span from, Span to, int flags) {
   return (flags & MREMAP_FIXED) != 0 && !from.empty() && from.bytes() == to.bytes();
 }
 
+/// One mapping at a time, since a mapping of a file beside them cannot be asked about.
+void surrender_mappings(Span memory) {
+  platform::each_mapping_extent([&](Span mapping) {
+    const Span part = {std::max(mapping.begin, memory.begin), std::min(mapping.end, memory.end)};
+    if (!part.empty()) tracking::surrender_memory(part);
+  });
+}
+
 /// The kernel moves several mappings one after the other, and stops at the first that is watched. So the watch ends
-/// before: what moves loses its mirrors anyway. One mapping at a time, since a mapping of a file beside them cannot be
-/// asked about.
+/// before: what moves loses its mirrors anyway.
 [[gnu::noinline]] void surrender_several(Span memory) {
   const platform::ErrnoGuard errno_stays;
   const auto first = platform::Mappings().covering(memory.begin);
-  if (!first || first->span.end >= memory.end) return;
-  platform::each_mapping_extent([&](Span mapping) {
-    const Span moved = {std::max(mapping.begin, memory.begin), std::min(mapping.end, memory.end)};
-    if (!moved.empty()) tracking::surrender_memory(moved);
-  });
+  if (first && first->span.end < memory.end) surrender_mappings(memory);
+}
+
+/// Memory that is the program's alone is protected and not watched, so this does nothing for it.
+[[gnu::noinline]] void surrender_to(const platform::kernel::PagemapScan& scan) {
+  const platform::ErrnoGuard errno_stays;
+  if ((scan.flags & platform::kernel::scan_protect_matching) != 0) surrender_mappings({scan.start, scan.end});
 }
 
 Span pages_at(const void* address, std::size_t bytes) {
@@ -95,6 +106,9 @@ int program_mprotect(void* address, std::size_t bytes, int protection) {
 
 BLASTOFF_EXPORT(program_ioctl, ioctl)
 int program_ioctl(int descriptor, unsigned long request, void* argument) {
+  if (static_cast<unsigned>(request) == static_cast<unsigned>(platform::kernel::pagemap_scan) &&
+      tracking::memory_is_watched() && argument != nullptr)
+    surrender_to(*static_cast<const platform::kernel::PagemapScan*>(argument));
   if (static_cast<unsigned>(request) != static_cast<unsigned>(UFFDIO_REGISTER)) [[likely]]
     return next.ioctl(descriptor, request, argument);
   const int saved_errno = errno;

@@ -29,36 +29,33 @@ int advise(Span span, int advice) {
   return madvise(reinterpret_cast<void*>(span.begin), span.bytes(), advice) == 0 ? 0 : errno;
 }
 
-/// Returns the bytes that the request has filled, or the error number negated.
-std::int64_t outcome(int error, std::int64_t filled) {
-  return error == 0 || filled > 0 ? filled : -error;
-}
-
-/// One request of UFFDIO_COPY or UFFDIO_ZEROPAGE, while no event waits. The pages are protected.
-std::int64_t fill_once(EventReader& reader, Span span, const std::byte* contents) {
-  if (contents == nullptr) {
-    uffdio_zeropage request{};
-    request.range = {span.begin, span.bytes()};
-    const int error = reader.control_while_quiet(UFFDIO_ZEROPAGE, &request);
-    return outcome(error, request.zeropage);
+/// A request for contents that reader.control...() makes. UFFDIO_COPY, also for zeros: UFFDIO_ZEROPAGE does not fill an
+/// absent page that is protected.
+struct CopyRequest {
+  CopyRequest(Span span, const std::byte* contents, std::uint64_t mode) {
+    request.dst = span.begin;
+    request.src = reinterpret_cast<std::uintptr_t>(contents);
+    request.len = span.bytes();
+    request.mode = mode;
   }
+
+  /// The bytes that were filled, or the error number negated.
+  std::int64_t outcome(int error) const { return error == 0 || request.copy > 0 ? request.copy : -error; }
+
   uffdio_copy request{};
-  request.dst = span.begin;
-  request.src = reinterpret_cast<std::uintptr_t>(contents);
-  request.len = span.bytes();
-  request.mode = UFFDIO_COPY_MODE_WP;
-  const int error = reader.control_while_quiet(UFFDIO_COPY, &request);
-  return outcome(error, request.copy);
+};
+
+/// One request, while no event waits. The pages are protected; those of zeros count as written.
+std::int64_t fill_once(EventReader& reader, Span span, const std::byte* contents) {
+  static std::byte zeros[max_at_once];  // never written, so that it takes no memory
+  CopyRequest copy(span, contents == nullptr ? zeros : contents, contents == nullptr ? 0 : UFFDIO_COPY_MODE_WP);
+  return copy.outcome(reader.control_while_quiet(UFFDIO_COPY, &copy.request));
 }
 
 /// One request, whatever waits. The pages count as written.
 std::int64_t put_back_once(EventReader& reader, Span span, const std::byte* contents) {
-  uffdio_copy request{};
-  request.dst = span.begin;
-  request.src = reinterpret_cast<std::uintptr_t>(contents);
-  request.len = span.bytes();
-  const int error = reader.control(UFFDIO_COPY, &request);
-  return outcome(error, request.copy);
+  CopyRequest copy(span, contents, 0);
+  return copy.outcome(reader.control(UFFDIO_COPY, &copy.request));
 }
 
 /// Makes requests until all of the span is filled. Returns the error number of the one that has no other way out, or 0.
@@ -125,7 +122,11 @@ void UffdAbsentPages::hear(std::vector<MemoryEvent>& events, std::size_t index) 
       registered_.each_common(event.span, [&](Span span) { dropped.push_back(span); });
     registered_.remove(event.span);
     if (event.kind == MemoryEvent::Kind::dropped) return;
-    if (event.kind == MemoryEvent::Kind::moved) fork_with(event.span, event.moved_to);
+    if (event.kind == MemoryEvent::Kind::moved) {
+      fork_with(event.span, event.moved_to);
+      uffdio_range left = {event.span.begin, event.span.bytes()};  // by MREMAP_DONTUNMAP
+      events_.control(UFFDIO_UNREGISTER, &left);
+    }
     not_forked_.remove(event.span);
   });
   for (const Span span : dropped) {

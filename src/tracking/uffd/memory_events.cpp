@@ -88,10 +88,10 @@ tl::expected<void, std::string> try_out(int uffd) {
                         " cannot write-protect by userfaultfd: on arm64 6.10 or newer is needed)");
 }
 
-/// The readers that exist now.
+/// Those that exist now.
 struct Readers {
   std::mutex mutex;
-  std::vector<EventReader*> all;
+  std::vector<UffdMemoryEvents*> all;
   std::atomic<bool> any{false};  ///< a reader has existed
   std::atomic<int> process{0};   ///< of the readers; a child of fork has none, and its copy of the mutex may be locked
 
@@ -108,7 +108,7 @@ bool surrender_memory(Span span) {
   if (getpid() != readers.process) return false;
   const std::lock_guard lock(readers.mutex);
   bool any = false;
-  for (EventReader* reader : readers.all) any = reader->surrender(span) == 0 || any;
+  for (UffdMemoryEvents* events : readers.all) any = events->surrender(span) || any;
   return any;
 }
 
@@ -120,7 +120,7 @@ UffdMemoryEvents::UffdMemoryEvents(std::unique_ptr<EventReader> reader, bool ser
     : reader_(std::move(reader)), serves_kernel_(serves_kernel) {
   Readers& readers = Readers::instance();
   const std::lock_guard lock(readers.mutex);
-  readers.all.push_back(reader_.get());
+  readers.all.push_back(this);
   readers.any = true;
   readers.process = getpid();
 }
@@ -128,7 +128,7 @@ UffdMemoryEvents::UffdMemoryEvents(std::unique_ptr<EventReader> reader, bool ser
 UffdMemoryEvents::~UffdMemoryEvents() {
   Readers& readers = Readers::instance();
   const std::lock_guard lock(readers.mutex);
-  std::erase(readers.all, reader_.get());
+  std::erase(readers.all, this);
 }
 
 tl::expected<std::unique_ptr<UffdMemoryEvents>, std::string> UffdMemoryEvents::open(const Features& features) {
@@ -166,6 +166,23 @@ bool UffdMemoryEvents::note_watched(Span span) {
     const std::lock_guard lock(watched_mutex_);
     watched_.add(span);
   });
+}
+
+// Before Linux 6.17, UFFDIO_UNREGISTER also ends registrations with other descriptors: the program's own.
+bool UffdMemoryEvents::surrender(Span span) {
+  std::vector<Span> ours;
+  const bool listed = platform::contained([&] {
+    const std::lock_guard lock(watched_mutex_);
+    watched_.each_common(span, [&](Span part) { ours.push_back(part); });
+  });
+  if (!listed) return reader_->surrender(span) == 0;
+  bool any = false;
+  for (const Span part : ours) {
+    if (reader_->surrender(part) != 0) continue;
+    forget_watched(part);
+    any = true;
+  }
+  return any;
 }
 
 void UffdMemoryEvents::forget_watched(Span span) {

@@ -15,7 +15,7 @@
 namespace blastoff::tracking {
 
 /// Ends every watch of the span as if the memory had been unmapped, because the program wants to register it with a
-/// userfaultfd of its own, to move it, or to make it unreadable. False: nobody watches it.
+/// userfaultfd of its own, to protect it, to move it, or to make it unreadable. False: nobody watches it.
 bool surrender_memory(Span span);
 
 /// Whether any memory may have been watched so far; costs one load.
@@ -48,6 +48,8 @@ class UffdMemoryEvents final : public MemoryEvents {
   int control(unsigned long request, void* argument) { return reader_->control(request, argument); }
   EventReader& reader() { return *reader_; }
 
+  /// See surrender_memory().
+  bool surrender(Span span);
   /// Called for memory that the program wants to be watched no more, before it is unwatched.
   void on_surrender(std::function<void(Span)> surrender) { reader_->on_surrender(std::move(surrender)); }
 

@@ -1,6 +1,7 @@
 #include "tracking/uffd/written_pages.h"
 
-#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -37,7 +38,8 @@ bool written_pages(PagemapFile& file, Span span, bool protect, bool given_up, st
   request.end = span.end;
   for (std::uintptr_t at = span.begin; at < span.end; at = request.walk_end) {
     request.start = at;
-    const int found = ioctl(pagemap, platform::kernel::pagemap_scan, &request);
+    // Not ioctl(), which we wrap for the program.
+    const long found = syscall(SYS_ioctl, pagemap, platform::kernel::pagemap_scan, &request);
     if (found < 0 && errno == EINTR) {
       request.walk_end = at;
       continue;
@@ -46,7 +48,7 @@ bool written_pages(PagemapFile& file, Span span, bool protect, bool given_up, st
       written.resize(first_own);
       return false;
     }
-    for (int i = 0; i < found; ++i) append_run(written, first_own, {regions[i].start, regions[i].end});
+    for (long i = 0; i < found; ++i) append_run(written, first_own, {regions[i].start, regions[i].end});
   }
   return true;
 }

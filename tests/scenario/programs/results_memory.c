@@ -196,6 +196,14 @@ static int moved_and_kept(void) {
   return right_now_and_later();
 }
 
+/// A call is the first that reads the zeros.
+static int moved_and_used(void) {
+  double* const moved = mremap(c, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
+  double* const product = mapped();
+  multiply(N, N, N, c, N, moved, N, 0.0, product, N);
+  return is_zero(product) && is_zero(c) && right(moved);
+}
+
 static int moved_in_part(void) {
   const size_t begin = 10 * page, length = 30 * page;
   char* const target = mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -255,6 +263,7 @@ int main(int argc, char** argv) {
       {"grow-in-place", grown_in_place},
       {"shrink", shrunk},
       {"move-and-keep", moved_and_kept},
+      {"move-and-use", moved_and_used},
       {"move-part", moved_in_part},
       {"lock-all", all_locked},
       {"lock-on-fault", locked_on_fault},

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -179,6 +180,39 @@ static void own_userfaultfd(void) {
   verdict("its own conflict", ioctl(other, UFFDIO_REGISTER, &beside) != 0 && errno == EBUSY);
 }
 
+/// As in <linux/fs.h> of Linux 6.7.
+struct scan {
+  uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, inverted, mask, any_of, returned;
+};
+enum { protect_matching = 1, is_written = 2 };
+
+/// The program asks which pages have been written, and protects them.
+static void scanned(void) {
+  double* const memory = (double*)map(NULL, half, 0);
+  fill(memory, COUNT, 11);
+  const int pagemap = open("/proc/self/pagemap", O_RDONLY);
+  uint64_t runs[3 * 16];
+  struct scan scan = {sizeof scan,
+                      protect_matching,
+                      (uintptr_t)memory,
+                      (uintptr_t)memory + half,
+                      0,
+                      (uintptr_t)runs,
+                      16,
+                      0,
+                      0,
+                      is_written,
+                      0,
+                      is_written};
+  int right = 1;
+  for (int i = 0; i < 5; ++i) {
+    right &= multiplies_what_is_at(memory) && multiplies_what_is_at(memory);
+    memory[i * 1000] = i;
+    ioctl(pagemap, _IOWR('f', 16, struct scan), &scan);  // an older kernel refuses
+  }
+  verdict("multiplied", right);
+}
+
 static char* barrier;
 static int fills = 0;
 
@@ -225,6 +259,8 @@ int main(int argc, char** argv) {
     refused();
   else if (!strcmp(name, "userfaultfd"))
     own_userfaultfd();
+  else if (!strcmp(name, "scan"))
+    scanned();
   else if (!strcmp(name, "filled-at-a-fault"))
     filled_at_a_fault();
   else

@@ -105,6 +105,16 @@ TEST_F(AbsentPagesTest, AreFilledBeforeTheyAreWrittenAndCountAsWritten) {
   EXPECT_THAT(written(memory_.span(), true), ElementsAre(memory_.pages(9, 1)));
 }
 
+// mremap() with MREMAP_DONTUNMAP leaves such pages, if a call used the memory afterwards.
+TEST_F(AbsentPagesTest, AreFilledByZerosAlsoIfTheyAreProtected) {
+  give_up(memory_.pages(8, 2));
+  EXPECT_THAT(written(memory_.pages(8, 2), true), IsEmpty());
+  EXPECT_EQ(absent_->fill(memory_.pages(8, 2), nullptr), AbsentPages::Filled::yes);
+  EXPECT_EQ(at(8), 0);
+  EXPECT_EQ(at(9), 0);
+  EXPECT_EQ(filled_, 0);
+}
+
 TEST_F(AbsentPagesTest, AreTakenWithWhatTheyHeld) {
   memory_.page(9)[1] = 1;
   give_up(memory_.pages(12, 2));

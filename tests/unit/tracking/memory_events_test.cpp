@@ -299,6 +299,7 @@ TEST(UffdMemoryEvents, GivesMemoryAway) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].kind, Kind::unmapped);
   EXPECT_EQ(told[0].span, memory.pages(2, 3));
+  EXPECT_FALSE(surrender_memory(memory.pages(2, 3))) << "it may be registered with another userfaultfd by now";
 }
 
 /// munmap() must end, whatever became of the descriptors in parent and child.
