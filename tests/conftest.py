@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import offload
@@ -57,3 +58,23 @@ def tracker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """Each tracker, for tests of first-use only."""
     track_by(request.param, monkeypatch)
     return request.param
+
+
+@pytest.fixture
+def once_of_several() -> Callable[[Callable[[int], None]], None]:
+    """Makes a check of wall times, which is given the number of the try. It has to hold in one of three tries: on busy cores, two runs of the same
+    program differ by more than they save. There, a check that never holds says nothing."""
+
+    def tried(check: Callable[[int], None]) -> None:
+        tries = 3
+        for attempt in range(tries):
+            try:
+                return check(attempt)
+            except AssertionError:
+                if attempt < tries - 1:
+                    continue
+                if os.getloadavg()[0] > len(os.sched_getaffinity(0)):
+                    pytest.skip("others use the cores: wall times of the same run differ by more than what is checked")
+                raise
+
+    return tried

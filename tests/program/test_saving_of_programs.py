@@ -1,11 +1,9 @@
 """What whole programs claim to have saved, beside the difference of their wall times on the CPU and with a device. The CPU's routine waits for a
 known time, and the GPU of the fake driver computes at once."""
 
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import mpi
@@ -19,7 +17,6 @@ from blastoff.job.processes import Job
 
 FAKE = offload.FAKE_GPU
 STRICT = ["-O2", "-Wall", "-Wextra", "-Werror"]
-TRIES = 3
 
 
 @pytest.fixture(autouse=True)
@@ -67,21 +64,9 @@ class Runs:
 
 
 @pytest.fixture
-def once_of_several(program, tmp_path):
-    """A check has to hold in one of several tries: on busy cores, two runs of the same program differ by more than they save."""
-
-    def tried(check: Callable[[Runs], None]) -> None:
-        for attempt in range(TRIES):
-            try:
-                return check(Runs(program, tmp_path / str(attempt)))
-            except AssertionError:
-                last = attempt == TRIES - 1
-                if last and os.getloadavg()[0] > len(os.sched_getaffinity(0)):
-                    pytest.skip("others use the cores: wall times of the same run differ by more than it saves")
-                if last:
-                    raise
-
-    return tried
+def once_of_several(once_of_several, program, tmp_path):
+    """Each try has runs of its own."""
+    return lambda check: once_of_several(lambda attempt: check(Runs(program, tmp_path / str(attempt))))
 
 
 @pytest.mark.parametrize("shape", ["row", "threads", "mixed"])

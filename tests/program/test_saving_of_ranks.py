@@ -61,15 +61,20 @@ def fake(device, fake_gpu):
         pytest.skip("the ranks use the fake GPU")
 
 
-def test_a_call_beside_a_device_does_not_tell_what_the_cpu_alone_would_take(tmp_path):
-    program = Program(mpi.OPENMPI, tmp_path)
-    first = program.run("cuda")[1]
-    assert first.totals.offloaded >= 2 * (PRODUCTS - 2), "the CPU is timed"
-    assert first.verdict.saved is None and first.verdict.known_share < 0.1, "only the small products were timed before the device was open"
-    without, _ = program.run("none")
-    seconds, job = program.run("cuda")
-    assert job.verdict.known_share == 1 and job.totals.offloaded >= 2 * (PRODUCTS - 2)
-    assert job.verdict.saved == pytest.approx(without - seconds, rel=0.2, abs=0.1)
+def test_a_call_beside_a_device_does_not_tell_what_the_cpu_alone_would_take(once_of_several, tmp_path):
+    def check(attempt: int) -> None:
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        program = Program(mpi.OPENMPI, folder)
+        first = program.run("cuda")[1]
+        assert first.totals.offloaded >= 2 * (PRODUCTS - 2), "the CPU is timed"
+        assert first.verdict.saved is None and first.verdict.known_share < 0.1, "only the small products were timed before the device was open"
+        without, _ = program.run("none")
+        seconds, job = program.run("cuda")
+        assert job.verdict.known_share == 1 and job.totals.offloaded >= 2 * (PRODUCTS - 2)
+        assert job.verdict.saved == pytest.approx(without - seconds, rel=0.2, abs=0.1)
+
+    once_of_several(check)
 
 
 SLOWER = """
@@ -84,14 +89,20 @@ for calls, milliseconds.value in ((20, 20), (20, 40)):
 """
 
 
-def test_a_rank_that_waits_for_its_turn_to_open_the_device_still_times_the_cpu(tmp_path):
+def test_a_rank_that_waits_for_its_turn_to_open_the_device_still_times_the_cpu(once_of_several, tmp_path):
     """Nothing disturbs it, so the slower calls count, too."""
-    env = offload.environment(XDG_CACHE_HOME=str(tmp_path), BLASTOFF_HISTORY="on", BLASTOFF_START="background", BLASTOFF_CUDA_PATH=str(FAKE))
-    env |= {"BLASTOFF_TRUST": "libwaiting_blas.so", "BLASTOFF_MIN_SIZE": "1", "BLASTOFF_DEVICE": "cuda", "LD_PRELOAD": str(offload.LIBRARY)}
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as turn:
-        turn.bind(f"\0blastoff-opening-{os.getuid()}")  # as a process without a launcher does in its turn
-        done = offload.run([sys.executable, "-c", SLOWER, waiting_blas(tmp_path)], env=env)
-    assert done.status == 0, done.stderr
-    (kept,) = (tmp_path / "blastoff" / "rates").glob("*.json")
-    ((_, rate, _),) = json.loads(kept.read_text())["cpu"]
-    assert rate * 2 * 64**3 == pytest.approx(0.03, rel=0.15)
+    blas = waiting_blas(tmp_path)
+
+    def check(attempt: int) -> None:
+        cache = tmp_path / str(attempt)
+        env = offload.environment(XDG_CACHE_HOME=str(cache), BLASTOFF_HISTORY="on", BLASTOFF_START="background", BLASTOFF_CUDA_PATH=str(FAKE))
+        env |= {"BLASTOFF_TRUST": "libwaiting_blas.so", "BLASTOFF_MIN_SIZE": "1", "BLASTOFF_DEVICE": "cuda", "LD_PRELOAD": str(offload.LIBRARY)}
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as turn:
+            turn.bind(f"\0blastoff-opening-{os.getuid()}")  # as a process without a launcher does in its turn
+            done = offload.run([sys.executable, "-c", SLOWER, blas], env=env)
+        assert done.status == 0, done.stderr
+        (kept,) = (cache / "blastoff" / "rates").glob("*.json")
+        ((_, rate, _),) = json.loads(kept.read_text())["cpu"]
+        assert rate * 2 * 64**3 == pytest.approx(0.03, rel=0.15)
+
+    once_of_several(check)
