@@ -1,4 +1,4 @@
-// What earlier runs of the same command took that computed on the CPU alone.
+// What whole runs of the same command took.
 #pragma once
 
 #include <cstdint>
@@ -12,5 +12,11 @@ struct EarlierRun {
   double in_calls = 0;  ///< part of them: wall time in calls
   std::uint32_t runs = 0;
 };
+
+/// Whether it did as much work as that.
+bool did_same_work(const EarlierRun& run, double flops);
+
+/// A run, as the mean with the latest ones that have done the same work. `known` does not count if its `runs` are 0.
+EarlierRun mean_with(const EarlierRun& known, const EarlierRun& latest);
 
 }  // namespace blastoff::report

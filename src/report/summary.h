@@ -1,13 +1,25 @@
 // What the JSON report and the printed summary have in common.
 #pragma once
 
+#include <optional>
+
 #include "report/context.h"
+#include "report/earlier_run.h"
 #include "report/recorder.h"
 
 namespace blastoff::report {
 
 /// The sums over all routines.
 RoutineTotals sum_over_routines(const Totals& totals);
+
+/// This run, for later runs of the same command.
+EarlierRun whole_run(const Totals& totals, const Context& context);
+
+/// Seconds saved against earlier runs on the CPU; nullopt if these have done other work. Blastoff can slow what the
+/// program does outside calls, but by no more than the calls take, during which other ranks wait, and opening the
+/// device. It does not make that faster, except where a rank waits for other ranks' calls: a file that is in the cache
+/// now, for example, is no merit of ours.
+std::optional<double> saved_against(const EarlierRun& earlier, const Totals& totals, const Context& context);
 
 /// The wall time that a process has saved, compared with a run on the CPU alone.
 struct Verdict {

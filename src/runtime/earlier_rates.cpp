@@ -11,6 +11,7 @@
 #include "platform/fnv_hash.h"
 #include "platform/reserve.h"
 #include "report/file.h"
+#include "runtime/earlier_run_json.h"
 #include "runtime/run_history.h"
 #include "runtime/user_cache.h"
 
@@ -51,34 +52,12 @@ bool merge(CpuRate& known, const CpuRate& latest) {
   return known.calls != before.calls || differ_clearly(known.seconds_per_flop, before.seconds_per_flop);
 }
 
-/// A run on the CPU, as the mean with the latest ones that have done the same work.
-EarlierRun mean_with(const std::optional<EarlierRun>& known, const EarlierRun& latest) {
-  constexpr std::uint32_t max_runs = 4;
-  constexpr double same_work = 0.01;
-  EarlierRun mean = latest;
-  mean.runs = 1;
-  if (!known || std::abs(known->flops - latest.flops) > same_work * latest.flops) return mean;
-  const double weight = std::min(known->runs, max_runs - 1);
-  mean.seconds = (weight * known->seconds + latest.seconds) / (weight + 1);
-  mean.in_calls = (weight * known->in_calls + latest.in_calls) / (weight + 1);
-  mean.runs = std::min(known->runs + 1, max_runs);
-  return mean;
-}
-
 /// The file's content, if it is this command's; else an empty object.
 Json content_for(const std::string& text, std::uint64_t command) {
   Json file = Json::parse(text, nullptr, false);
   if (!file.is_object() || file.value("version", Json()) != version) return Json::object();
   if (file.value("command", Json()) != fmt::format("{:016x}", command)) return Json::object();
   return file;
-}
-
-std::optional<EarlierRun> run_in(const Json& file) {
-  const Json run = file.value("run", Json());
-  if (!run.is_array() || run.size() != 4 || !run[3].is_number_unsigned()) return std::nullopt;
-  for (const Json& each : run)
-    if (!each.is_number() || !std::isfinite(each.get<double>()) || each.get<double>() < 0) return std::nullopt;
-  return EarlierRun{run[0].get<double>(), run[1].get<double>(), run[2].get<double>(), run[3].get<std::uint32_t>()};
 }
 
 std::vector<CpuRate> rates_in(const Json& file) {
@@ -100,7 +79,7 @@ std::string text_of(std::uint64_t command, const std::vector<CpuRate>& rates, co
   Json list = Json::array();
   for (const CpuRate& each : rates) list.push_back({each.key, each.seconds_per_flop, each.calls});
   Json file = {{"version", version}, {"command", fmt::format("{:016x}", command)}, {"cpu", list}};
-  if (run) file["run"] = {run->flops, run->seconds, run->in_calls, run->runs};
+  if (run) file["run"] = json_of(*run);
   return file.dump() + "\n";
 }
 
@@ -117,7 +96,7 @@ EarlierRates::EarlierRates(const std::string& conditions) {
   const platform::FromReserve for_json;
   const Json file = content_for(*text, command_);
   rates_ = rates_in(file);
-  cpu_run_ = run_in(file);
+  cpu_run_ = run_in(file.value("run", Json()));
 }
 
 void EarlierRates::keep(const std::vector<CpuRate>& rates, const std::optional<EarlierRun>& cpu_run) const {
@@ -125,7 +104,7 @@ void EarlierRates::keep(const std::vector<CpuRate>& rates, const std::optional<E
   std::vector<CpuRate> known = rates_;
   std::unordered_map<std::uint64_t, std::size_t> places;
   for (std::size_t i = 0; i < known.size(); ++i) places.emplace(known[i].key, i);
-  const std::optional<EarlierRun> run = cpu_run ? mean_with(cpu_run_, *cpu_run) : cpu_run_;
+  const std::optional<EarlierRun> run = cpu_run ? mean_with(cpu_run_.value_or(EarlierRun{}), *cpu_run) : cpu_run_;
   bool tells = cpu_run && (!cpu_run_ || differ_clearly(cpu_run_->flops, run->flops) || cpu_run_->runs != run->runs ||
                            differ_clearly(cpu_run_->seconds, run->seconds, clear_change_of_run));
   for (const CpuRate& each : rates) {

@@ -79,6 +79,12 @@ bool opening_takes_long(const config::Settings& settings) {
   return named && named->kind->timed;
 }
 
+/// What the CPU's times in earlier runs of a command depend on.
+std::string conditions_of_cpu() {
+  return fmt::format("{} {} {} {}", BLASTOFF_VERSION, platform::cpu_share(), platform::requested_threads(),
+                     platform::requested_kernels());
+}
+
 /// Whether one rank made most calls of the earlier run for all. The first rank has left the file, and most often makes
 /// such calls.
 bool is_for_another_rank(const RunTimes& run) {
@@ -199,9 +205,8 @@ void Opener::recall_earlier_runs() {
   if (recalled_.exchange(true) || settings_.history == config::HistoryMode::off) return;
   recall_earlier_rates();
   if (config::start_mode(settings_) != config::StartMode::background) return;
-  auto* const runs = new RunHistory(fmt::format("{} {} {} {} {}", BLASTOFF_VERSION, settings_.device,
-                                                device::expected(settings_.device).name, platform::cpu_share(),
-                                                platform::requested_threads()));
+  auto* const runs = new RunHistory(
+      fmt::format("{} {} {}", settings_.device, device::expected(settings_.device).name, conditions_of_cpu()));
   if (runs->times() && !is_for_another_rank(*runs->times()))
     policy_.foresee(foresight(*runs->times(), policy_.price()), runs->times()->cpu);
   run_history_ = runs;
@@ -210,8 +215,7 @@ void Opener::recall_earlier_runs() {
 /// Rates by a simulated clock are no measurements, so they are not used.
 void Opener::recall_earlier_rates() {
   if (simulated_rates_ || settings_.history == config::HistoryMode::off || earlier_rates_ != nullptr) return;
-  auto* const known = new EarlierRates(fmt::format("{} {} {} {}", BLASTOFF_VERSION, platform::cpu_share(),
-                                                   platform::requested_threads(), platform::requested_kernels()));
+  auto* const known = new EarlierRates(conditions_of_cpu());
   models_.decider().recall(known->rates());
   earlier_rates_ = known;
 }
@@ -380,14 +384,12 @@ void Opener::end_threads_for_good() {
 }
 
 // All ranks of a job run the same command, so one rank writes the file.
-void Opener::keep_times(const report::Totals& totals) const {
+void Opener::keep_times(const report::Totals& totals, const report::Context& context) const {
   const RunHistory* const earlier = run_history_;
   if (earlier == nullptr || gate.forked() || platform::global_rank() > 0) return;
-  const report::DeviceOpening opened = opening().value_or(report::DeviceOpening{});
   const platform::ErrnoGuard errno_stays;
   DeviceSet* const devices = devices_;
-  RunTimes times =
-      times_of_run(policy_.spent(), totals, opened.seconds + opened.closing, age() + opened.closing, earlier->times());
+  RunTimes times = times_of_run(policy_.spent(), totals, context, earlier->times());
   times.opened_at_once = policy_.foresees_gain();
   times.lead = lead_;
   times.for_all = flops_for_all_ > times.flops / 2;
@@ -409,13 +411,8 @@ std::optional<report::EarlierRun> Opener::as_cpu_run(const report::Totals& total
                                                      const report::Context& context) const {
   const bool opens_none = settings_.device == "none" || !among_ranks_;
   if (!opens_none || opening_begun_ || tried_ || simulated_rates_) return std::nullopt;
-  const report::RoutineTotals sums = report::sum_over_routines(totals);
-  if (sums.flops <= 0) return std::nullopt;
-  const double seconds = context.elapsed_seconds - context.interception.seconds;
-  return report::EarlierRun{.flops = sums.flops,
-                            .seconds = seconds,
-                            .in_calls = std::min(seconds, sums.wall_seconds + totals.small_seconds),
-                            .runs = 1};
+  const report::EarlierRun run = report::whole_run(totals, context);
+  return run.flops > 0 ? std::optional(run) : std::nullopt;
 }
 
 std::optional<report::EarlierRun> Opener::cpu_run() const {

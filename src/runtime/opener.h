@@ -90,7 +90,7 @@ class Opener {
   std::optional<report::DeviceOpening> opening() const { return tried_ ? opening_ : std::nullopt; }
 
   /// Keeps the times of this run for the next run of the same command.
-  void keep_times(const report::Totals& totals) const;
+  void keep_times(const report::Totals& totals, const report::Context& context) const;
   /// Keeps what the CPU took for this run's calls, for the next run of the same command, whatever device it has; for
   /// the whole run, if no device took part in it.
   void keep_rates(const report::Totals& totals, const report::Context& context);

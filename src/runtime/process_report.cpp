@@ -131,8 +131,8 @@ bool Process::is_read_of() const {
 void Process::end() {
   if (in_forked_child() && !gate.forked()) return;  // a guest in its parent's memory has nothing to report
   const report::Totals totals = report::totals();
-  platform::contained([&] { opener_.keep_times(totals); });
   report::Context context = describe();
+  platform::contained([&] { opener_.keep_times(totals, context); });
   platform::contained([&] { opener_.keep_rates(totals, context); });
   const bool worked =
       report::sum_over_routines(totals).calls > 0 || context.blocks || !context.interception.counted.empty();

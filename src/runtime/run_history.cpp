@@ -19,6 +19,7 @@
 #include "report/file.h"
 #include "report/summary.h"
 #include "residency/mirror/tracking_heuristic.h"
+#include "runtime/earlier_run_json.h"
 #include "runtime/user_cache.h"
 
 namespace blastoff::runtime {
@@ -26,9 +27,10 @@ namespace blastoff::runtime {
 namespace {
 
 using Json = nlohmann::json;
+using report::EarlierRun;
 
 /// Version of the files' format.
-constexpr int version = 6;
+constexpr int version = 7;
 
 /// Machines, libraries and data change, so older files are not used.
 constexpr std::chrono::seconds max_age = std::chrono::hours(24 * 30);
@@ -67,8 +69,8 @@ std::string text_of(std::uint64_t command, const RunTimes& run, const std::vecto
                      {"opened_at_once", run.opened_at_once},
                      {"for_all_ranks", run.for_all},
                      {"lead_seconds", run.lead},
-                     {"whole_seconds_with_device", run.whole_with_device},
-                     {"whole_seconds_without_device", run.whole_without_device},
+                     {"with_device", json_of(run.with_device)},
+                     {"without_device", json_of(run.without_device)},
                      {"opening_ahead", opening_ahead},
                      {"used_once", used_once}};
   return file.dump() + "\n";
@@ -107,8 +109,11 @@ std::optional<Known> parse(const std::string& text, std::uint64_t command) {
     run.for_all = for_all.get<bool>();
   }
   run.lead = amount("lead_seconds");
-  run.whole_with_device = amount("whole_seconds_with_device");
-  run.whole_without_device = amount("whole_seconds_without_device");
+  const auto with_device = run_in(file.value("with_device", Json()));
+  const auto without_device = run_in(file.value("without_device", Json()));
+  right = right && with_device && without_device;
+  run.with_device = with_device.value_or(EarlierRun{});
+  run.without_device = without_device.value_or(EarlierRun{});
   const Json ahead = file.value("opening_ahead", Json());
   right = right && ahead.is_number_integer() && ahead >= 0 && ahead <= std::numeric_limits<pid_t>::max();
   if (right && ahead > 0 && !runs_still(ahead.get<std::int64_t>())) run.lead = 0;
@@ -126,6 +131,10 @@ bool differ(double one, double other) {
   return std::max(one, other) > OpenPolicy::scatter * std::min(one, other);
 }
 
+bool differ(const EarlierRun& one, const EarlierRun& other) {
+  return one.runs != other.runs || differ(one.seconds, other.seconds);
+}
+
 /// The earlier run's time on one side (CPU or device), scaled to this run's work, if this run has timed less than half
 /// of its operations there; else nullopt.
 std::optional<double> told_by(const std::optional<RunTimes>& earlier, double RunTimes::*side, const RunTimes& run,
@@ -134,15 +143,32 @@ std::optional<double> told_by(const std::optional<RunTimes>& earlier, double Run
   return (*earlier).*side * run.flops / earlier->flops;
 }
 
-/// Whether whole runs with the device are known to have taken longer than those without it.
-bool slower_as_a_whole(const RunTimes& run) {
-  return run.whole_without_device > 0 && run.whole_with_device >= run.whole_without_device;
+/// Seconds by which whole runs with the device are shorter than those without it; nullopt if one of them is not known.
+std::optional<double> saved_as_a_whole(const RunTimes& run) {
+  if (run.with_device.seconds <= 0 || run.without_device.seconds <= 0) return std::nullopt;
+  return run.without_device.seconds - run.with_device.seconds;
 }
 
-/// Whether a gain of ranks that wait for each other is as large as that, or whole runs show it.
-bool gains_as_a_whole(const RunTimes& run, double gain, double price_of_job) {
-  if (run.whole_with_device <= 0 || run.whole_without_device <= 0) return gain >= worth_no_trial * price_of_job;
-  return gain >= beyond_doubt * price_of_job || run.whole_with_device < run.whole_without_device;
+/// Adds the whole run to those with as much work.
+void add_whole_run(RunTimes& run, const SpentOnCpu& before_opening, const report::Totals& totals,
+                   const report::Context& context, const RunTimes& earlier) {
+  EarlierRun whole = report::whole_run(totals, context);
+  if (did_same_work(earlier.with_device, whole.flops)) run.with_device = earlier.with_device;
+  if (did_same_work(earlier.without_device, whole.flops)) run.without_device = earlier.without_device;
+  if (context.cpu_run && did_same_work(*context.cpu_run, whole.flops)) run.without_device = *context.cpu_run;
+  if (!context.device_opening) {
+    run.without_device = mean_with(run.without_device, whole);
+    return;
+  }
+  if (const auto saved = report::saved_against(run.without_device, totals, context))
+    whole.seconds = run.without_device.seconds - *saved - context.interception.seconds;
+  if (context.device_opening->foreseen) {
+    run.with_device = mean_with(run.with_device, whole);
+  } else if (run.with_device.runs == 0) {
+    // A run that opens the device at once does not lose what this one has lost until then.
+    const double lost = std::max(0.0, before_opening.seconds - before_opening.on_device);
+    run.with_device = {.flops = whole.flops, .seconds = std::max(0.0, whole.seconds - lost)};
+  }
 }
 
 double usable_lead(const RunTimes& run) {
@@ -165,8 +191,8 @@ std::string path_in_cache(const char* folder_name, const std::string& command) {
   return cache.empty() ? "" : fmt::format("{}/{}/{:03x}.json", cache, folder_name, platform::hash(command) >> 52U);
 }
 
-RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
-                      double whole, const std::optional<RunTimes>& earlier) {
+RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, const report::Context& context,
+                      const std::optional<RunTimes>& earlier) {
   const report::RoutineTotals sums = report::sum_over_routines(totals);
   const double judged = sums.device_seconds > 0 ? sums.judged_seconds / sums.device_seconds : 0;
   RunTimes run;
@@ -179,13 +205,11 @@ RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& to
   const auto told_device = told_by(earlier, &RunTimes::device, run, sums.offloaded_flops);
   run.device = told_device.value_or(before_opening.on_device + sums.device_seconds);
   run.carried_over = told_cpu || told_device;
-  run.opening = opening_seconds > 0 || !earlier ? opening_seconds : earlier->opening;
-  if (earlier && !differ(earlier->flops, run.flops)) {
-    run.whole_with_device = earlier->whole_with_device;
-    run.whole_without_device = earlier->whole_without_device;
-  }
-  double& shortest = opening_seconds > 0 ? run.whole_with_device : run.whole_without_device;
-  shortest = shortest > 0 ? std::min(shortest, whole) : whole;
+  if (context.device_opening)
+    run.opening = context.device_opening->seconds + context.device_opening->closing;
+  else if (earlier)
+    run.opening = earlier->opening;
+  add_whole_run(run, before_opening, totals, context, earlier.value_or(RunTimes{}));
   return run;
 }
 
@@ -194,13 +218,13 @@ OpenPolicy::Foresight foresight(const RunTimes& run, OpeningPrice price) {
   const bool ranks_wait = price.job > price.own && !run.for_all;
   const double max_price = std::max(price.own, run.opening) * (ranks_wait ? price.job / price.own : 1);
   const double visible_price = std::max(max_price - usable_lead(run), min_visible * max_price);
+  const std::optional<double> saved = saved_as_a_whole(run);
+  const auto told = [](bool gains) { return gains ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses; };
   // What a rank gains may be time in which it waits for the others, so whole runs tell.
-  if (ranks_wait)
-    return gains_as_a_whole(run, gain, visible_price) ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses;
-  const bool doubtful = gain < beyond_doubt * max_price;
-  if (gain < visible_price || (doubtful && slower_as_a_whole(run))) return OpenPolicy::Foresight::loses;
-  const bool clear = gain > clear_gain * visible_price;
-  return clear || run.opened_at_once ? OpenPolicy::Foresight::gains : OpenPolicy::Foresight::loses;
+  if (ranks_wait) return told(gain >= (saved ? beyond_doubt : worth_no_trial) * visible_price || saved.value_or(0) > 0);
+  if (saved && *saved <= 0 && gain < beyond_doubt * max_price) return OpenPolicy::Foresight::loses;
+  return told(gain >= (run.opened_at_once ? 1 : clear_gain) * visible_price ||
+              saved.value_or(0) > (clear_gain - 1) * max_price);
 }
 
 bool opens_ahead(const RunTimes& run, OpeningPrice price) {
@@ -231,13 +255,13 @@ void RunHistory::keep(const RunTimes& run, OpeningPrice price,
   if (path_.empty()) return;
   bool tells = false;
   if (run.flops > 0)
-    tells = times_ ? foresight(*times_, price) != foresight(run, price) ||
-                         opens_ahead(*times_, price) != opens_ahead(run, price) || differ(times_->flops, run.flops) ||
-                         differ(times_->cpu, run.cpu) || differ(times_->device, run.device) ||
-                         differ(times_->whole_with_device, run.whole_with_device) ||
-                         differ(times_->whole_without_device, run.whole_without_device) ||
-                         used_once.value_or(used_once_) != used_once_
-                   : run.cpu >= min_share * price.own;
+    tells = times_
+                ? foresight(*times_, price) != foresight(run, price) ||
+                      opens_ahead(*times_, price) != opens_ahead(run, price) || differ(times_->flops, run.flops) ||
+                      differ(times_->cpu, run.cpu) || differ(times_->device, run.device) ||
+                      differ(times_->with_device, run.with_device) ||
+                      differ(times_->without_device, run.without_device) || used_once.value_or(used_once_) != used_once_
+                : run.cpu >= min_share * price.own;
   if (tells) {
     if (write(run, used_once.value_or(used_once_), 0) && times_ && run.carried_over) set_age(path_, age_);
   } else if (marked_) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "report/context.h"
+#include "report/earlier_run.h"
 #include "report/recorder.h"
 #include "runtime/open_policy.h"
 
@@ -32,27 +34,28 @@ struct RunTimes {
   /// From the loading of the library to the first of these calls. 0 if the device could not well have been opened in
   /// that time: the program forked, and its children may want the device, or it computed on all cores.
   double lead = 0;
-  /// Shortest time from the loading of the library until the process has ended, of this run and earlier ones with about
-  /// as much work: of those that opened the device, and of those that did not. 0: there was none. These times include
-  /// what no call shows: how opening and closing slow down the rest of the program.
-  double whole_with_device = 0;
-  double whole_without_device = 0;
+  /// Whole runs with as much work as this one: those that opened the device at their first call or before, and those
+  /// without it. Their times include what no call shows: how opening and closing slow down the rest of the program. If
+  /// this run has opened the device later, and there was no other one, `with_device` is an estimate, and its `runs` 0.
+  report::EarlierRun with_device = {};
+  report::EarlierRun without_device = {};
 };
 
 /// `before_opening`: what the CPU computed until the device was open. `earlier`: if this run has timed less than half
 /// of its work on the CPU or on the device, the earlier run's time counts there, rather than the expected one.
 /// Otherwise measured times of one run would be compared with expected times of the next, and the device would be
-/// opened in every second run. `opening_seconds` include closing. `whole`: seconds from the loading of the
-/// library until the process has ended.
-RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, double opening_seconds,
-                      double whole, const std::optional<RunTimes>& earlier);
+/// opened in every second run. If runs on the CPU are known, a whole run with the device counts by what it has saved
+/// against them (report::saved_against()), since other things than calls differ from run to run, too.
+RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, const report::Context& context,
+                      const std::optional<RunTimes>& earlier);
 
 /// `price`: by the machine model. For ranks, that of the whole job counts, unless one rank makes the calls for all. The
 /// time between loading and the first call is taken off the price, but a quarter of it always counts. A gain of less
 /// than a quarter more than the price may be chance: then the next run does what this one did. A gain of less than four
-/// times the price does not count if whole runs with the device took longer than those without it. For ranks that leave
-/// no core idle, a gain of less than four times the price of the job counts only if whole runs with the device took
-/// less. Until both are known, a gain of twice the price is enough.
+/// times the price does not count if whole runs with the device took longer than those without it. If they took less by
+/// a quarter of the price, the device gains, whatever calls tell. For ranks that leave no core idle, a gain of less
+/// than four times the price of the job counts only if whole runs with the device took less. Until both are known, a
+/// gain of twice the price is enough.
 OpenPolicy::Foresight foresight(const RunTimes& run, OpeningPrice price);
 
 /// Seconds. If the first call comes later, the device is not opened ahead: it would take memory from others for

@@ -3,6 +3,7 @@ known time, and the GPU of the fake driver computes at once."""
 
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def program(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
     blas, whole = folder / "libwaiting_blas.so", folder / "whole_program"
     subprocess.run(["gcc", *STRICT, "-shared", "-fPIC", mpi.SOURCES / "waiting_blas.c", "-o", blas], check=True)
-    subprocess.run(["gcc", *STRICT, mpi.SOURCES / "whole_program.c", "-o", whole, "-pthread", blas, f"-Wl,-rpath,{folder}"], check=True)
+    subprocess.run(["gcc", *STRICT, mpi.SOURCES / "whole_program.c", "-o", whole, "-pthread", "-ldl", blas, f"-Wl,-rpath,{folder}"], check=True)
     return whole
 
 
@@ -57,10 +58,9 @@ class Runs:
 
     def on(self, device: str, *arguments: object, **changes: str) -> tuple[float, Job]:
         """Wall time with Blastoff, and what it reports."""
-        reports = self.folder / device
-        reports.mkdir()
+        reports = tempfile.mkdtemp(dir=self.folder)
         ours = {"LD_PRELOAD": str(offload.LIBRARY), "BLASTOFF_DEVICE": device, "BLASTOFF_REPORT": f"{reports}/"}
-        return self.seconds(arguments, ours | changes), reading.read_job([str(reports)])
+        return self.seconds(arguments, ours | changes), reading.read_job([reports])
 
 
 @pytest.fixture
@@ -90,6 +90,20 @@ def test_a_loss_is_claimed_as_one(once_of_several):
         seconds, job = runs.on("cuda", "row", 20, 1, BLASTOFF_START="now", BLASTOFF_DECIDE="size", FAKE_GPU_CONTEXT_MS="400")
         assert job.totals.offloaded and job.verdict.saved < 0
         assert job.verdict.saved == pytest.approx(min(known, on_cpu) - seconds, rel=0.2)
+
+    once_of_several(check)
+
+
+@pytest.mark.parametrize(("shape", "gains"), [("slowed", False), ("row", True)])
+def test_runs_on_the_cpu_tell_whether_the_device_is_opened(once_of_several, shape, gains):
+    """By its calls alone, either program gains half a second, the price of opening and more."""
+
+    def check(runs: Runs) -> None:
+        runs.on("none", shape, 20, 50)
+        jobs = [runs.on("cuda", shape, 20, 50, FAKE_GPU_INIT_MS="400", BLASTOFF_START="background")[1] for _ in range(4)]
+        openings = [job.processes[0].report["device"]["opening"] for job in jobs]
+        assert openings[1]["foreseen"], "the first run opened it late"
+        assert [bool(opening and opening["foreseen"]) for opening in openings[2:]] == 2 * [gains]
 
     once_of_several(check)
 

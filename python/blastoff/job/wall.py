@@ -67,13 +67,13 @@ class Part:
 
     def saved_against(self, earlier: dict[str, float]) -> float:
         """Seconds saved against these runs. Blastoff can slow what the program does outside calls, but by no more than the calls take, during which
-        other ranks wait. It does not make that faster, except where a rank waits for other ranks' calls."""
+        other ranks wait, and opening the device. It does not make that faster, except where a rank waits for other ranks' calls."""
         elapsed, rank = self.report["process"]["elapsed_seconds"], self.report["process"]["rank"]
         now = min(elapsed, self.in_calls)
         in_calls = earlier["in_calls"] - now
         outside = earlier["seconds"] - earlier["in_calls"] - (elapsed + self.closing - now)
         most = 0.0 if rank is None else WAITS_OF_RANKS * abs(in_calls)
-        return in_calls + min(max(outside, -(now + self.cost + self.closing)), most)
+        return in_calls + min(max(outside, -(now + self.cost + self._of_opening("seconds") + self.closing)), most)
 
     @property
     def cost(self) -> float:
@@ -83,7 +83,10 @@ class Part:
     @property
     def closing(self) -> float:
         """Seconds that closing the device is expected to have taken after the report."""
-        return self.share * (self.report["device"].get("opening") or {}).get("closing_seconds", 0.0)
+        return self._of_opening("closing_seconds")
+
+    def _of_opening(self, name: str) -> float:
+        return self.share * (self.report["device"].get("opening") or {}).get(name, 0.0)
 
     @property
     def in_calls(self) -> float:

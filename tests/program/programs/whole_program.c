@@ -1,6 +1,7 @@
 // A program whose products take a known time: waiting_blas.c waits MILLISECONDS for each. usage: whole_program SHAPE
 // PRODUCTS MILLISECONDS. Shapes: row; threads, two of them; mixed, with as many products that are small and take no
-// time.
+// time; slowed, whose rest takes 0.8 s longer if there is a GPU's driver in the process.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static void* make_products(void* with_small_ones) {
 
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
-  const struct timespec outside = {0, 100000000};
+  const struct timespec outside = {0, 100000000}, longer = {0, 800000000};
   products = atoi(argv[2]);
   blas_milliseconds = atoi(argv[3]);
   nanosleep(&outside, NULL);
@@ -48,5 +49,6 @@ int main(int argc, char** argv) {
   if (threads) pthread_create(&other, NULL, make_products, NULL);
   make_products(strcmp(argv[1], "mixed") == 0 ? &products : NULL);
   if (threads) pthread_join(other, NULL);
+  if (strcmp(argv[1], "slowed") == 0 && dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)) nanosleep(&longer, NULL);
   return 0;
 }

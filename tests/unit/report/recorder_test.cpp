@@ -236,9 +236,9 @@ TEST_F(RecorderTest, ComparesWithEarlierRunsOnTheCpuThatDidTheSameWork) {
   record.wall_seconds = 5;
   record.flops = 100;
   add(record);
-  const auto found = [](double elapsed, int rank = -1, double flops = 100, double closing = 0) {
+  const auto found = [](double elapsed, int rank = -1, double flops = 100, double closing = 0, double opening = 0) {
     Context context;
-    context.device_opening = DeviceOpening{.closing = closing};
+    context.device_opening = DeviceOpening{.seconds = opening, .closing = closing};
     context.rank = rank;
     context.elapsed_seconds = elapsed;
     context.cost_seconds = 0.5;
@@ -251,6 +251,7 @@ TEST_F(RecorderTest, ComparesWithEarlierRunsOnTheCpuThatDidTheSameWork) {
   EXPECT_TRUE(found(15).known()) << "though no call of it was timed on the CPU";
   EXPECT_EQ(found(17).saved, 13);
   EXPECT_EQ(found(40).saved, 9.5) << "it is slower by no more than the calls and Blastoff's own work take";
+  EXPECT_EQ(found(40, -1, 100, 0, 2).saved, 7.5) << "and opening the device";
   EXPECT_EQ(found(12).saved, 15) << "that it is faster is no merit of the device";
   EXPECT_EQ(found(12, 0).saved, 18) << "unless ranks wait less for each other";
   EXPECT_EQ(found(15, -1, 102).cpu_run, 0);

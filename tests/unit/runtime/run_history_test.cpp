@@ -31,15 +31,23 @@ report::Totals totals_of(double flops, double device_seconds, double expected_cp
   report::Totals totals;
   totals.routines.resize(3);
   totals.routines[1].offloaded_flops = flops;
+  totals.routines[1].flops = flops;
   totals.routines[1].device_seconds = device_seconds;
   totals.routines[2].expected_cpu_seconds = expected_cpu_seconds;
   if (expected_cpu_seconds > 0) totals.routines[2].judged_seconds = device_seconds;
   return totals;
 }
 
+report::Context context_of(double opening, double whole, bool foreseen = true) {
+  report::Context context;
+  context.elapsed_seconds = whole;
+  if (opening > 0) context.device_opening = report::DeviceOpening{.seconds = opening, .foreseen = foreseen};
+  return context;
+}
+
 TEST(RunTimes, WhatTheCpuComputedCountsAsTheDeviceIsExpectedToTake) {
   const SpentOnCpu before{.seconds = 0.2, .flops = 1e11, .on_device = 0.01};
-  const RunTimes run = times_of_run(before, totals_of(3e11, 0.03, 0.6), 0.24, 1, std::nullopt);
+  const RunTimes run = times_of_run(before, totals_of(3e11, 0.03, 0.6), context_of(0.24, 1), std::nullopt);
   EXPECT_DOUBLE_EQ(run.flops, 4e11);
   EXPECT_DOUBLE_EQ(run.cpu, 0.8);
   EXPECT_DOUBLE_EQ(run.device, 0.04);
@@ -57,16 +65,16 @@ TEST(RunTimes, OfRanksMustGainWhatTheWholeJobPays) {
   EXPECT_EQ(foreseen(), Foresight::gains) << "most openings were";
   run.lead = 0;
   run.cpu = 4;
-  run.whole_with_device = 5;
+  run.with_device.seconds = 5;
   EXPECT_EQ(foreseen(), Foresight::loses) << "a run without the device is to be seen first";
-  run.whole_without_device = 4;
+  run.without_device.seconds = 4;
   EXPECT_EQ(foreseen(), Foresight::loses);
-  run.whole_without_device = 6;
+  run.without_device.seconds = 6;
   EXPECT_EQ(foreseen(), Foresight::gains);
-  run.whole_without_device = 0;
+  run.without_device.seconds = 0;
   run.cpu = 6;
   EXPECT_EQ(foreseen(), Foresight::gains) << "a run without the device would lose much";
-  run.whole_without_device = 4;
+  run.without_device.seconds = 4;
   EXPECT_EQ(foreseen(), Foresight::loses);
   run.cpu = 10;
   EXPECT_EQ(foreseen(), Foresight::gains) << "beyond doubt";
@@ -74,7 +82,7 @@ TEST(RunTimes, OfRanksMustGainWhatTheWholeJobPays) {
 
 TEST(RunTimes, OfARunWithoutTheDeviceAreTheCpus) {
   const SpentOnCpu all{.seconds = 0.2, .flops = 1e11, .on_device = 0.05};
-  const RunTimes run = times_of_run(all, totals_of(0, 0, 0), 0, 1, std::nullopt);
+  const RunTimes run = times_of_run(all, totals_of(0, 0, 0), context_of(0, 1), std::nullopt);
   EXPECT_DOUBLE_EQ(run.cpu, 0.2);
   EXPECT_DOUBLE_EQ(run.device, 0.05);
   EXPECT_EQ(foresight(run, price), Foresight::loses);
@@ -82,21 +90,23 @@ TEST(RunTimes, OfARunWithoutTheDeviceAreTheCpus) {
 
 TEST(RunTimes, AreThoseOfTheEarlierRunWhereThisOneHasNotTimedTheCpu) {
   const RunTimes earlier{.flops = 1e11, .cpu = 1, .device = 0.1, .opening = 0.2};
-  const RunTimes run = times_of_run({}, totals_of(2e11, 0.3, 0), 0.25, 1, earlier);
+  const RunTimes run = times_of_run({}, totals_of(2e11, 0.3, 0), context_of(0.25, 1), earlier);
   EXPECT_DOUBLE_EQ(run.cpu, 2);
   EXPECT_DOUBLE_EQ(run.device, 0.3);
   EXPECT_DOUBLE_EQ(run.opening, 0.25);
   EXPECT_TRUE(run.carried_over);
-  EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), 0.25, 1, earlier).cpu, 2) << "to expect is not to time";
-  EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), 0.25, 1, std::nullopt).cpu, 0.5)
+  EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), context_of(0.25, 1), earlier).cpu, 2)
+      << "to expect is not to time";
+  EXPECT_DOUBLE_EQ(times_of_run({}, totals_of(2e11, 0.3, 0.5), context_of(0.25, 1), std::nullopt).cpu, 0.5)
       << "but better than nothing";
-  EXPECT_DOUBLE_EQ(times_of_run({.seconds = 0.9, .flops = 1.5e11}, totals_of(5e10, 0.1, 0.3), 0.25, 1, earlier).cpu,
-                   1.2);
+  EXPECT_DOUBLE_EQ(
+      times_of_run({.seconds = 0.9, .flops = 1.5e11}, totals_of(5e10, 0.1, 0.3), context_of(0.25, 1), earlier).cpu,
+      1.2);
 }
 
 TEST(RunTimes, AreThoseOfTheEarlierRunWhereThisOneHasNotOpenedTheDevice) {
   const RunTimes earlier{.flops = 1e11, .cpu = 1, .device = 0.9, .opening = 0.2};
-  const RunTimes run = times_of_run({.seconds = 3, .flops = 2e11}, totals_of(0, 0, 0), 0, 1, earlier);
+  const RunTimes run = times_of_run({.seconds = 3, .flops = 2e11}, totals_of(0, 0, 0), context_of(0, 1), earlier);
   EXPECT_DOUBLE_EQ(run.cpu, 3);
   EXPECT_DOUBLE_EQ(run.device, 1.8);
   EXPECT_DOUBLE_EQ(run.opening, 0.2);
@@ -105,7 +115,7 @@ TEST(RunTimes, AreThoseOfTheEarlierRunWhereThisOneHasNotOpenedTheDevice) {
 TEST(RunTimes, OfPartsCountForTheWhole) {
   report::Totals totals = totals_of(3e11, 0.3, 1);
   totals.routines[2].judged_seconds = 0.2;
-  const RunTimes run = times_of_run({.seconds = 0.5, .flops = 1e11}, totals, 0.2, 1, std::nullopt);
+  const RunTimes run = times_of_run({.seconds = 0.5, .flops = 1e11}, totals, context_of(0.2, 1), std::nullopt);
   EXPECT_DOUBLE_EQ(run.cpu, 1.5 * 4 / 3) << "of a third of what the device computed, the CPU's time is not known";
 }
 
@@ -148,20 +158,130 @@ TEST(RunTimes, TellThatWhatComesBeforeTheFirstCallHidesTheOpening) {
   EXPECT_EQ(with_lead(0.35, 6), std::pair(Foresight::gains, false));
 }
 
-TEST(RunTimes, HoldTheShortestWholeRunsWithAndWithoutTheDevice) {
-  const auto next = [&](bool opens, double whole, const std::optional<RunTimes>& earlier, double work = 1) {
-    const report::Totals totals = opens ? totals_of(work * 1e11, 0.1, 0.5) : totals_of(0, 0, 0);
-    const SpentOnCpu before = opens ? SpentOnCpu{} : SpentOnCpu{.seconds = work * 0.5, .flops = work * 1e11};
-    return times_of_run(before, totals, opens ? 0.2 : 0, whole, earlier);
-  };
-  const auto both = [](const RunTimes& run) { return std::pair(run.whole_with_device, run.whole_without_device); };
-  const RunTimes first = next(false, 1.5, std::nullopt);
-  EXPECT_EQ(both(first), std::pair(0.0, 1.5));
-  const RunTimes second = next(true, 1.4, first);
-  EXPECT_EQ(both(second), std::pair(1.4, 1.5));
-  EXPECT_EQ(both(next(true, 1.6, second)), std::pair(1.4, 1.5));
-  EXPECT_EQ(both(next(false, 1.3, second)), std::pair(1.4, 1.3));
-  EXPECT_EQ(both(next(true, 2.5, second, 2)), std::pair(2.5, 0.0)) << "it had other work";
+/// Runs of a command, one after the other. On the CPU, its calls take 1 s of 3.
+class WholeRuns {
+ public:
+  static constexpr double flops = 1e11;
+
+  void on_cpu(double seconds, double in_calls = 1) {
+    on_cpu_ = mean_with(on_cpu_, {.flops = flops, .seconds = seconds, .in_calls = in_calls, .runs = 1});
+  }
+  /// A run that opens the device at once, if it is `foreseen`, or after half a second of calls on the CPU. Calls tell
+  /// of a gain of 0.9 s.
+  void with_device(double seconds, double in_calls, bool foreseen = true, double work = flops) {
+    report::Totals totals = totals_of(work, 0.1, 0);
+    totals.routines[1].wall_seconds = in_calls;
+    report::Context context = context_of(0.3, seconds, foreseen);
+    if (on_cpu_.runs > 0) context.cpu_run = on_cpu_;
+    const SpentOnCpu before =
+        foreseen ? SpentOnCpu{} : SpentOnCpu{.seconds = 0.5, .flops = work / 2, .on_device = 0.05};
+    if (!last_) last_ = RunTimes{.flops = work, .cpu = 1, .device = 0.1, .opening = 0.3};
+    last_ = times_of_run(before, totals, context, last_);
+    last_->opened_at_once = foreseen;
+    last_->cpu = 1;
+    last_->device = 0.1;
+  }
+  /// A run that opened none, since that was foreseen.
+  void without_device(double seconds) {
+    report::Totals totals = totals_of(0, 0, 0);
+    totals.routines[1].flops = flops;
+    totals.routines[1].wall_seconds = 1;
+    report::Context context = context_of(0, seconds);
+    if (on_cpu_.runs > 0) context.cpu_run = on_cpu_;
+    last_ = times_of_run({.seconds = 1, .flops = flops, .on_device = 0.1}, totals, context, last_);
+    on_cpu(seconds);
+  }
+  Foresight foreseen(double gain = 0.9) const {
+    RunTimes times = *last_;
+    times.cpu = times.device + gain;
+    return foresight(times, price);
+  }
+  const RunTimes& last() const { return *last_; }
+
+ private:
+  std::optional<RunTimes> last_;
+  report::EarlierRun on_cpu_;
+};
+
+TEST(RunTimes, OfWholeRunsOnTheCpuTellThatTheDeviceLoses) {
+  WholeRuns runs;
+  runs.with_device(3.2, 0.6);
+  EXPECT_EQ(runs.foreseen(), Foresight::gains) << "no run on the CPU is known";
+  runs.on_cpu(3);
+  runs.with_device(3.2, 0.6);
+  EXPECT_EQ(runs.foreseen(), Foresight::loses) << "opening slows the rest of the program by more than calls gain";
+  EXPECT_EQ(runs.foreseen(2), Foresight::gains) << "something else took longer";
+  runs.without_device(3.02);
+  EXPECT_EQ(runs.foreseen(), Foresight::loses);
+  EXPECT_EQ(runs.last().without_device.runs, 2U);
+}
+
+TEST(RunTimes, OfWholeRunsOnTheCpuTellThatTheDeviceGains) {
+  WholeRuns runs;
+  runs.on_cpu(3);
+  runs.with_device(2.6, 0.4);
+  EXPECT_EQ(runs.foreseen(), Foresight::gains);
+  EXPECT_EQ(runs.foreseen(0.1), Foresight::gains) << "more than calls tell";
+  runs.with_device(2.98, 0.4);
+  EXPECT_EQ(runs.foreseen(0.1), Foresight::gains) << "on average";
+  WholeRuns hardly;
+  hardly.on_cpu(3);
+  hardly.with_device(2.95, 0.9);
+  EXPECT_EQ(hardly.foreseen(0.1), Foresight::loses) << "not clearly";
+  WholeRuns cold;
+  cold.on_cpu(6);
+  cold.with_device(3.2, 0.98);
+  EXPECT_EQ(cold.foreseen(0.1), Foresight::loses) << "that the program itself took less is no merit of the device";
+}
+
+TEST(RunTimes, OfOneDisturbedRunOnTheCpuDoNotEndAGain) {
+  WholeRuns runs;
+  for (const double seconds : {3.0, 3.1, 2.9}) runs.on_cpu(seconds);
+  runs.on_cpu(2.2, 0.3);
+  runs.with_device(2.6, 0.4);
+  EXPECT_EQ(runs.foreseen(), Foresight::gains);
+  WholeRuns first;
+  first.on_cpu(2.2, 0.3);
+  first.with_device(2.6, 0.4);
+  EXPECT_EQ(first.foreseen(), Foresight::loses);
+  first.without_device(3.1);
+  EXPECT_EQ(first.foreseen(), Foresight::gains) << "the next run corrects it";
+}
+
+TEST(RunTimes, OfARunThatOpenedTheDeviceLateAreThoseOfOneThatOpensItAtOnce) {
+  WholeRuns runs;
+  runs.on_cpu(3);
+  runs.with_device(3.2, 0.9, false);
+  EXPECT_EQ(runs.foreseen(), Foresight::gains) << "it lost 0.45 s until then";
+  runs.with_device(3.2, 0.6);
+  EXPECT_EQ(runs.foreseen(), Foresight::loses) << "one that opened it at once tells more";
+  EXPECT_NEAR(runs.last().with_device.seconds, 3.2, 1e-9);
+  runs.with_device(2.8, 0.9, false);
+  EXPECT_NEAR(runs.last().with_device.seconds, 3.2, 1e-9);
+}
+
+TEST(RunTimes, OfOtherWorkAreNotCompared) {
+  WholeRuns runs;
+  runs.on_cpu(3);
+  runs.with_device(3.2, 0.6);
+  EXPECT_EQ(runs.foreseen(), Foresight::loses);
+  runs.with_device(3.2, 0.6, true, 1.02 * WholeRuns::flops);
+  EXPECT_EQ(runs.last().without_device.runs, 0U);
+  EXPECT_EQ(runs.foreseen(), Foresight::gains) << "as calls tell";
+}
+
+TEST(RunTimes, OfWholeRunsLeaveOutWhatPatchingTakes) {
+  report::Context context = context_of(0, 3);
+  context.interception.seconds = 0.5;
+  report::Totals totals = totals_of(1e11, 0.1, 0);
+  EXPECT_DOUBLE_EQ(times_of_run({}, totals, context, std::nullopt).without_device.seconds, 2.5);
+  context.device_opening = report::DeviceOpening{.seconds = 0.3, .closing = 0.1, .foreseen = true};
+  const RunTimes run = times_of_run({}, totals, context, std::nullopt);
+  EXPECT_DOUBLE_EQ(run.with_device.seconds, 2.6) << "and closing counts";
+  EXPECT_DOUBLE_EQ(run.opening, 0.4);
+  context.cpu_run = report::EarlierRun{.flops = 1e11, .seconds = 2.6, .in_calls = 0, .runs = 1};
+  context.cost_seconds = 0.5;
+  EXPECT_DOUBLE_EQ(times_of_run({}, totals, context, std::nullopt).with_device.seconds, 2.6);
 }
 
 TEST(RunTimes, DoNotPromiseWhatWholeRunsDoNotShow) {
@@ -170,8 +290,8 @@ TEST(RunTimes, DoNotPromiseWhatWholeRunsDoNotShow) {
                       .cpu = 1 + gain,
                       .device = 1,
                       .opening = 0.2,
-                      .whole_with_device = with_device,
-                      .whole_without_device = without_device},
+                      .with_device = {.seconds = with_device},
+                      .without_device = {.seconds = without_device}},
                      price);
   };
   EXPECT_EQ(told(0.5, 1.4, 1.5), Foresight::gains);
@@ -224,8 +344,8 @@ TEST_F(RunHistoryTest, AreJudgedByTheSameTimes) {
     const bool gains = earlier.times() && foresight(*earlier.times(), price) == Foresight::gains;
     at_once.push_back(gains);
     const SpentOnCpu before = gains ? SpentOnCpu{} : SpentOnCpu{.seconds = 0.6, .flops = 6e10, .on_device = 0.06};
-    RunTimes times =
-        times_of_run(before, gains ? totals_of(1e11, 0.1, 0.25) : totals_of(4e10, 0.04, 0.1), 0.2, 1, earlier.times());
+    RunTimes times = times_of_run(before, gains ? totals_of(1e11, 0.1, 0.25) : totals_of(4e10, 0.04, 0.1),
+                                  context_of(0.2, 1), earlier.times());
     times.opened_at_once = gains;
     earlier.keep(times, price);
   }
@@ -362,9 +482,11 @@ TEST_F(RunHistoryTest, IgnoreWhatIsNoFileOfTheirs) {
     std::ofstream(file) << text.replace(at, old.size(), now);
     return RunHistory("one GPU").times().has_value();
   };
-  EXPECT_TRUE(replaced("\"version\":6", "\"version\":6"));
-  EXPECT_FALSE(replaced("\"version\":6", "\"version\":5"));
-  EXPECT_FALSE(replaced("\"version\":6", "\"version\":[4"));
+  EXPECT_TRUE(replaced("\"version\":7", "\"version\":7"));
+  EXPECT_FALSE(replaced("\"version\":7", "\"version\":6"));
+  EXPECT_FALSE(replaced("\"version\":7", "\"version\":[4"));
+  EXPECT_FALSE(replaced("\"with_device\":[", "\"with_device\":[0,"));
+  EXPECT_FALSE(replaced("\"without_device\":[", "\"without_device\":[-1,"));
   EXPECT_FALSE(replaced("\"opening_ahead\":0", "\"opening_ahead\":-1"));
   EXPECT_FALSE(replaced("\"opening_ahead\":0", "\"opening_ahead\":1e10"));
   EXPECT_FALSE(replaced("\"opening_ahead\":0", "\"opening_ahead\":10000000000"));
