@@ -23,7 +23,7 @@ BY_SEVERAL = "solved by several ranks for all, on a device each"
 BY_ONE = "solved by one rank for all, on its device"
 CALLS = (2, 2, 7, 200, 60)  # on 2 x 2 ranks: a seed, the number of calls, the largest order
 CALLED = ("gemm", "syrk", "trsm", "potrf", "potrs", "posv", "getrf", "gesv", "trmm")
-SPECTRAL = ("sygst", "hegst", "syevd", "heevd")
+SPECTRAL = ("sygst", "hegst", "syev", "heev", "syevd", "heevd")
 
 
 @pytest.fixture(autouse=True)

@@ -229,7 +229,7 @@ cusolverStatus cusolverDnXsyevd_bufferSize(cusolverHandle, cusolverParams, int, 
 }
 cusolverStatus cusolverDnXsyevd(cusolverHandle handle, cusolverParams, int job, int fill, Size n, int type, void* a,
                                 Size lda, int, void* w, int, void*, std::size_t, void*, std::size_t, int* info) {
-  return post_run(handle, [=] { run_syevd(type, 0, job, fill, int(n), a, int(lda), nullptr, 1, w, info); });
+  return post_run(handle, [=] { run_syevd(type, job, fill, n, a, lda, w, info); });
 }
 cusolverStatus cusolverDnXsyevdx_bufferSize(cusolverHandle, cusolverParams, int, int, int, Size, int type, const void*,
                                             Size, void*, void*, Size, Size, std::int64_t*, int, const void*, int,
@@ -241,7 +241,7 @@ cusolverStatus cusolverDnXsyevdx(cusolverHandle handle, cusolverParams, int job,
                                  int, void*, std::size_t, void*, std::size_t, int* info) {
   *found = iu - il + 1;
   return post_run(handle, [=] {
-    run_syevd(type, 0, job, fill, int(n), a, int(lda), nullptr, 1, w, info);
+    run_syevd(type, job, fill, n, a, lda, w, info);
     shift_vectors(type, lda, il, iu, a, w);
   });
 }
@@ -374,7 +374,7 @@ cusolverStatus cusolverDnXgeev(cusolverHandle handle, cusolverParams, int, int j
 #define FAKE_Sygvd(symbol, type)                                                                               \
   cusolverStatus symbol(cusolverHandle handle, int itype, int job, int fill, int n, void* a, int lda, void* b, \
                         int ldb, void* w, void*, int, int* info) {                                             \
-    return post_run(handle, [=] { run_syevd(type, itype, job, fill, n, a, lda, b, ldb, w, info); });           \
+    return post_run(handle, [=] { run_sygvd(type, itype, job, fill, n, a, lda, b, ldb, w, info); });           \
   }
 #define FAKE_SYGVDX_SIZE(symbol, type, Real)                                                                          \
   cusolverStatus symbol(cusolverHandle, int, int, int, int, int, const void*, int, const void*, int, Real, Real, int, \
@@ -386,7 +386,7 @@ cusolverStatus cusolverDnXgeev(cusolverHandle handle, cusolverParams, int, int j
                         int ldb, Real, Real, int il, int iu, int* found, void* w, void*, int, int* info) {          \
     *found = iu - il + 1;                                                                                           \
     return post_run(handle, [=] {                                                                                   \
-      run_syevd(type, itype, job, fill, n, a, lda, b, ldb, w, info);                                                \
+      run_sygvd(type, itype, job, fill, n, a, lda, b, ldb, w, info);                                                \
       shift_vectors(type, lda, il, iu, a, w);                                                                       \
     });                                                                                                             \
   }

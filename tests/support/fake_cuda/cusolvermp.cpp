@@ -214,8 +214,7 @@ cusolverStatus cusolverMpSyevd(solverMpHandle handle, char* job, int fill, Size 
       [=](Wholes wholes) {
         std::memcpy(wholes[1].whole, wholes[0].whole, wholes[0].matrix.bytes());
         int found = 0;
-        fake::run_syevd(type, 0, with_vectors, fill, static_cast<int>(n), wholes[1].whole, static_cast<int>(n), nullptr,
-                        1, wholes[2].whole, &found);
+        fake::run_syevd(type, with_vectors, fill, n, wholes[1].whole, n, wholes[2].whole, &found);
         return found;
       },
       2);

@@ -1,11 +1,14 @@
-// Factorizations and solutions as the fake cuSOLVER and cuSOLVERMp make them.
+// Factorizations, solutions and eigenproblems as the fake cuSOLVER and cuSOLVERMp make them.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <numeric>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "device/cuda/cusolver/api.h"
 #include "reference_blas.h"
@@ -117,6 +120,65 @@ void solve_lu(View<T> a, Size n, const std::int64_t* pivots, int operation, View
   solve_triangle<T>([&](Size i, Size j) { return transposed(a(j, i)); }, true, b, n, columns);
   solve_triangle<T>([&](Size i, Size j) { return transposed(lower(j, i)); }, false, b, n, columns);
   for (Size i = n - 1; i >= 0; --i) swap_rows(i);
+}
+
+/// The eigenvalues of a Hermitian matrix, of which one triangle is read, in ascending order, and its eigenvectors in
+/// place of the matrix if they are wanted: by Jacobi's rotations.
+template <class T, class Real>
+void solve_hermitian(View<T> a, Size n, bool upper, bool with_vectors, Real* values) {
+  using Number = std::complex<double>;
+  std::vector<Number> memory(static_cast<std::size_t>(2 * n * n));
+  const View<Number> h{memory.data(), n};
+  const View<Number> v{memory.data() + n * n, n};
+  double whole = 0;
+  for (Size j = 0; j < n; ++j) {
+    v(j, j) = 1;
+    for (Size i = 0; i < n; ++i) {
+      const bool stored = upper ? i <= j : i >= j;
+      h(i, j) = i == j ? Number(std::real(a(i, i))) : stored ? Number(a(i, j)) : std::conj(Number(a(j, i)));
+      whole += std::norm(h(i, j));
+    }
+  }
+  const auto combine = [n](const auto& p, const auto& q, double c, double s, Number phase) {
+    for (Size i = 0; i < n; ++i) {
+      const Number first = p(i);
+      const Number second = phase * q(i);
+      p(i) = c * first - s * second;
+      q(i) = s * first + c * second;
+    }
+  };
+  const auto column = [](const View<Number>& of, Size j) { return [&of, j](Size i) -> Number& { return of(i, j); }; };
+  const auto row = [](const View<Number>& of, Size i) { return [&of, i](Size j) -> Number& { return of(i, j); }; };
+  for (double rest = whole; rest > 1e-26 * whole;) {  // before the last pass, which leaves its square
+    rest = 0;
+    for (Size q = 0; q < n; ++q) {
+      for (Size p = 0; p < q; ++p) {
+        const double size = std::abs(h(p, q));
+        rest += 2 * size * size;
+        if (size == 0) continue;
+        const Number phase = h(p, q) / size;
+        const double tau = (std::real(h(q, q)) - std::real(h(p, p))) / (2 * size);
+        const double t = (tau < 0 ? -1 : 1) / (std::abs(tau) + std::sqrt(1 + tau * tau));
+        const double c = 1 / std::sqrt(1 + t * t);
+        combine(column(h, p), column(h, q), c, t * c, std::conj(phase));
+        combine(row(h, p), row(h, q), c, t * c, phase);
+        combine(column(v, p), column(v, q), c, t * c, std::conj(phase));
+      }
+    }
+  }
+  std::vector<Size> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](Size j) { return std::real(h(j, j)); });
+  for (Size j = 0; j < n; ++j) {
+    const Size from = order[static_cast<std::size_t>(j)];
+    values[j] = static_cast<Real>(std::real(h(from, from)));
+    for (Size i = 0; i < n && with_vectors; ++i) {
+      if constexpr (std::is_floating_point_v<T>)
+        a(i, j) = static_cast<T>(std::real(v(i, from)));
+      else
+        a(i, j) = T(v(i, from));
+    }
+  }
 }
 
 }  // namespace blastoff::fake_cuda

@@ -1,4 +1,5 @@
-// Routines of the system's LAPACK, as the fake cuSOLVER and cuSOLVERMp call them.
+// Routines of LAPACK, as the fake cuSOLVER and cuSOLVERMp make them. Those of the system's LAPACK are for programs in
+// which Blastoff intercepts no LAPACK: otherwise they would come back to the fake GPU, and so on without end.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "device/cuda/cusolver/api.h"
 #include "fake_cuda/blas.h"
+#include "fake_cuda/factorizations.h"
 
 namespace blastoff::fake_cuda {
 
@@ -74,28 +76,30 @@ inline char job_letter(int job) {
   return job == device::cuda::api::with_vectors ? 'V' : 'N';
 }
 
-/// syevd, or sygvd if itype is not 0.
-inline void run_syevd(int type, int itype, int job, int fill, int n, void* a, int lda, void* b, int ldb, void* w,
+inline void run_syevd(int type, int job, int fill, Size n, void* a, Size lda, void* w, int* info) {
+  with_type(type, [&]<class T>(T) {
+    using Real = decltype(std::real(T{}));
+    solve_hermitian(View<T>{static_cast<T*>(a), lda}, n, fill == device::cuda::api::fill_upper,
+                    job == device::cuda::api::with_vectors, static_cast<Real*>(w));
+  });
+  *info = 0;
+}
+
+inline void run_sygvd(int type, int itype, int job, int fill, int n, void* a, int lda, void* b, int ldb, void* w,
                       int* info) {
   char jobz = job_letter(job);
   char uplo = fill_letter(fill);
   Work work(n), rwork(n), iwork(n);
   Borrowed own_a(type, a, n, n, lda);
   Borrowed own_b(type, b, n, n, ldb);
-  const auto call = [&](auto*... first) {
-    const std::string name = itype == 0 ? name_of(type, "syevd", "heevd") : name_of(type, "sygvd", "hegvd");
-    if (blas::is_complex(scalar_of(type))) {
-      call_fortran(name, first..., w, work.memory(), work.length(), rwork.memory(), rwork.length(), iwork.memory(),
-                   iwork.length(), info);
-    } else {
-      call_fortran(name, first..., w, work.memory(), work.length(), iwork.memory(), iwork.length(), info);
-    }
+  const auto call = [&](auto*... last) {
+    call_fortran(name_of(type, "sygvd", "hegvd"), &itype, &jobz, &uplo, &n, own_a.memory(), &lda, own_b.memory(), &ldb,
+                 w, work.memory(), work.length(), last..., iwork.memory(), iwork.length(), info);
   };
-  if (itype == 0) {
-    call(&jobz, &uplo, &n, own_a.memory(), &lda);
-  } else {
-    call(&itype, &jobz, &uplo, &n, own_a.memory(), &lda, own_b.memory(), &ldb);
-  }
+  if (blas::is_complex(scalar_of(type)))
+    call(rwork.memory(), rwork.length());
+  else
+    call();
 }
 
 }  // namespace blastoff::fake_cuda
