@@ -21,6 +21,7 @@ LAUNCHER = [
 ]
 BY_SEVERAL = "solved by several ranks for all, on a device each"
 BY_ONE = "solved by one rank for all, on its device"
+TOGETHER = "solved by all ranks together"
 CALLS = (2, 2, 7, 200, 60)  # on 2 x 2 ranks: a seed, the number of calls, the largest order
 CALLED = ("gemm", "syrk", "trsm", "potrf", "potrs", "posv", "getrf", "gesv", "trmm")
 SPECTRAL = ("sygst", "hegst", "syev", "heev", "syevd", "heevd")
@@ -66,6 +67,9 @@ class Job:
         read = [json.loads(file.read_text()) for file in (path / "reports").glob("*.json")]
         self.reports = {report["process"]["rank"]: report for report in read}
 
+    def of_first(self, reason) -> int:
+        return sum(entry["calls"] for entry in self.reports[0]["refusals"] if entry["reason"] == reason)
+
     def because(self, reason) -> int:
         """The calls of which all ranks give this reason."""
         of_ranks = {rank: sum(entry["calls"] for entry in report["refusals"] if entry["reason"] == reason) for rank, report in self.reports.items()}
@@ -73,13 +77,17 @@ class Job:
         return of_ranks[0]
 
 
-@pytest.mark.parametrize(("gpus", "pivots"), [(2, "0"), (2, "1"), (4, "0")], ids=["two", "two with all pivots", "four"])
-def test_a_team_makes_calls_for_all(gpus, pivots, recorded, folder, tmp_path):
-    """What its libraries do not offer, one GPU computes. Matrices that are not definite are left to the original. The library may give
-    each member the pivots of its own columns, or all."""
-    job = Job(folder, tmp_path, recorded, gpus=gpus, FAKE_PIVOTS=pivots)
+LIBRARIES = {"two": (2, {}), "two with all pivots": (2, {"FAKE_PIVOTS": "1"}), "two without INFO": (2, {"FAKE_SINGULAR_TOLD": "0"}), "four": (4, {})}
+
+
+@pytest.mark.parametrize(("gpus", "library"), LIBRARIES.values(), ids=LIBRARIES)
+def test_a_team_makes_calls_for_all(gpus, library, recorded, folder, tmp_path):
+    """What its libraries do not offer, one GPU computes. Matrices that are not definite or are singular are left to the original, also if
+    the library does not say so. It may give each member the pivots of its own columns, or all."""
+    job = Job(folder, tmp_path, recorded, gpus=gpus, **library)
     assert job.lines == []
     assert job.because(BY_SEVERAL) >= 20 and job.because(BY_ONE) >= 3
+    assert job.of_first(TOGETHER) >= 3
 
 
 @pytest.mark.parametrize("gpus", [2, 4])

@@ -76,6 +76,7 @@ struct Matrix {
   char triangle;                                 /* 'u', 'l', or 0 */
   int symmetric;                                 /* 1: A(i,j) = A(j,i), 2: Hermitian, 0: neither */
   double diagonal;                               /* added to the diagonal */
+  int empty;                                     /* this column is 0, from 1; 0: none is */
   unsigned seed;
   int local_rows, local_columns;
   char* data;
@@ -97,6 +98,10 @@ static void set_element(const struct Matrix* m, char* element, int i, int j) {
   const int used = inside && !(m->triangle == 'u' && i > j) && !(m->triangle == 'l' && i < j);
   if (!used) {
     set(element, NAN, NAN);
+    return;
+  }
+  if (j + 1 == m->empty) {
+    set(element, 0, 0);
     return;
   }
   const int low = m->symmetric && j < i ? j : i, high = m->symmetric && j < i ? i : j;
@@ -706,6 +711,7 @@ static void one_call(int routine, int largest) {
     case GESV:
       if (kinds[routine] != GETRF || nrhs % 2 == 0) m = n;
       a.diagonal = kinds[routine] == GETRF ? 0 : 1;
+      if (kinds[routine] != GETRS && a.seed % 4 == 0) a.empty = 1 + (int)(a.seed / 4) % n; /* it is singular */
       make(&a, m, n, 1, NULL);
       if (kinds[routine] != GETRF) make(&b, n, nrhs, 0, &a), has_b = 1;
       pivot_count = a.local_rows + a.descriptor[4];

@@ -1,5 +1,6 @@
 // A libcusolverMp.so.0 for the fake GPU: factorizations, solutions and eigenproblems, on one process. It refuses what
 // the versions 0.7.2 to 0.9.1 refuse. FAKE_PIVOTS=1: each process gets all pivots, not only those of its columns.
+// FAKE_SINGULAR_TOLD=0: the info of an LU factorization is always 0.
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -155,8 +156,9 @@ cusolverStatus cusolverMpGetrf(solverMpHandle handle, Size m, Size n, void* a, S
       !is_whole(of_a, m, n, row, column, type))
     return solver_invalid_value;
   const auto compute = [=](Wholes wholes) {
-    return with_views(wholes.first(1),
-                      [&](auto whole, auto) { return fake::factor_lu(whole, m, n, integers(wholes[1])); });
+    const int singular = with_views(
+        wholes.first(1), [&](auto whole, auto) { return fake::factor_lu(whole, m, n, integers(wholes[1])); });
+    return fake::wanted("FAKE_SINGULAR_TOLD", 1) == 1 ? singular : 0;
   };
   fake::post_together(handle->stream, {share(a, of_a), pivots_of(of_a, pivots)}, info, compute, 2);
   return solver_success;

@@ -50,7 +50,7 @@ class CudaTeam final : public Team {
       if (auto waited = check(driver.cuStreamSynchronize(place_.stream), "cuStreamSynchronize"); !waited) return waited;
       for (const int found : info_)
         if (found != 0) return tl::unexpected(Error{ErrorKind::failed, fmt::format("info is {}", found)});
-      return solves_ ? solver_->take_vectors() : Status{};
+      return solves_ ? solver_->take_results(space_) : Status{};
     });
   }
 

@@ -75,6 +75,8 @@ class Space {
   }
 
   int* info(std::size_t step = 0) const { return static_cast<int*>(pointer(memory_.address())) + step; }
+  /// Of a word of 64 bits.
+  Address word() const { return memory_.address() + info_bytes / 2; }
   void* device() const { return pointer(memory_.address() + info_bytes); }
   void* host() { return host_.data(); }
 
@@ -85,8 +87,7 @@ class Space {
   std::vector<std::byte> host_;
 };
 
-/// A GPU, and its place in the team. The members are a row of a grid, so that each
-/// has whole columns.
+/// A GPU, and its place in the team. The members are a row of a grid, so that each has whole columns.
 struct Place {
   std::shared_ptr<Context> context;
   std::shared_ptr<Memory> memory;

@@ -1,7 +1,9 @@
 #include "device/cuda/team/solver_calls.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace blastoff::device::cuda {
 namespace {
@@ -78,9 +80,12 @@ Status SolverCalls::queue(Space& space) {
                                "cuMemcpyDtoDAsync");
 }
 
-Status SolverCalls::take_vectors() const {
+Status SolverCalls::take_results(const Space& space) {
+  if (auto checked = check_matrices(space); !checked) return checked;
   if (problem_.kind() == lapack::Kind::syevd) return take_values();
-  return vector_bytes() > 0 ? take_pivots() : Status{};
+  if (vector_bytes() == 0) return {};
+  if (auto checked = check_diagonal(); !checked) return checked;
+  return take_pivots();
 }
 
 /// All members make it together.
@@ -171,16 +176,103 @@ char* SolverCalls::vector(lapack::Argument argument) const {
   return static_cast<char*>(operation_.vectors()[lapack::vector_index(problem_.routine, argument)].address);
 }
 
+/// Calls visit(column, part, count) for the blocks of columns that this member has of a matrix: the first column of
+/// each, where its first element lies, and how many there are.
+template <class Visit>
+void SolverCalls::each_block(const operation::Operand& whole, const Visit& visit) const {
+  const TeamPart& part = parts_[static_cast<std::size_t>(&whole - operation_.operands().data())];
+  for (std::int64_t own = 0; own < part.columns; own += block_) {
+    const std::int64_t column = own * place_.members + place_.member * block_;
+    const auto offset = static_cast<std::size_t>(own * part.leading_dimension) * whole.element_size;
+    visit(column, operation::Operand{.address = pointer(part.address + offset),
+                                     .rows = whole.rows,
+                                     .columns = std::min(block_, part.columns - own),
+                                     .leading_dimension = part.leading_dimension,
+                                     .element_size = whole.element_size});
+  }
+}
+
+/// What an operand's part says lies in the blocks: the elements outside a triangle may be anything.
+Status SolverCalls::check_matrices(const Space& space) {
+  if (magnitude_ == nullptr) {
+    auto loaded = MagnitudeKernel::load(place_.context);
+    if (!loaded) return tl::unexpected(loaded.error());
+    magnitude_ = std::move(*loaded);
+  }
+  std::uint64_t largest = 0;
+  const auto cleared = place_.context->driver().cuMemsetD8Async(space.word(), 0, sizeof largest, place_.stream);
+  Status status = place_.context->check(cleared, "cuMemsetD8Async");
+  const auto look = [&](operation::Operand rows_of, std::int64_t first, std::int64_t count, operation::Part part) {
+    if (!status || count <= 0 || rows_of.columns == 0) return;
+    rows_of.address = static_cast<std::byte*>(rows_of.address) + static_cast<std::size_t>(first) * rows_of.element_size;
+    rows_of.rows = count;
+    rows_of.part = part;
+    status = magnitude_->launch(rows_of, problem_.scalar(), space.word(), place_.stream);
+  };
+  for (const operation::Operand& whole : operation_.operands()) {
+    if (!operation::writes(whole.intent)) continue;
+    each_block(whole, [&](std::int64_t column, const operation::Operand& block) {
+      const std::int64_t end = column + block.columns;
+      if (whole.part == operation::Part::full) return look(block, 0, whole.rows, whole.part);
+      look(block, column, block.columns, whole.part);
+      if (whole.part == operation::Part::lower)
+        look(block, end, whole.rows - end, operation::Part::full);
+      else
+        look(block, 0, column, operation::Part::full);
+    });
+  }
+  if (!status) return status;
+  if (auto copied = copy_to_host(&largest, space.word(), sizeof largest); !copied) return copied;
+  if (std::isfinite(MagnitudeKernel::value(largest, problem_.scalar()))) return {};
+  return tl::unexpected(Error{ErrorKind::failed, "the result holds NaN or infinity"});
+}
+
+/// Of U. A library that has found a zero there need not have said so.
+Status SolverCalls::check_diagonal() const {
+  const operation::Operand& whole = operation_.operands()[0];
+  std::vector<std::byte> diagonal(static_cast<std::size_t>(parts_[0].columns) * whole.element_size);
+  std::byte* next = diagonal.data();
+  Status status;
+  each_block(whole, [&](std::int64_t column, const operation::Operand& block) {
+    api::CUDA_MEMCPY2D copy{};
+    copy.srcMemoryType = api::memory_type_device;
+    copy.srcDevice =
+        reinterpret_cast<std::uintptr_t>(block.address) + static_cast<std::size_t>(column) * block.element_size;
+    copy.srcPitch = block.stride_bytes() + block.element_size;
+    copy.dstMemoryType = api::memory_type_host;
+    copy.dstHost = next;
+    copy.dstPitch = copy.WidthInBytes = block.element_size;
+    copy.Height = static_cast<std::size_t>(block.columns);
+    next += copy.Height * copy.WidthInBytes;
+    if (status)
+      status =
+          place_.context->check(place_.context->driver().cuMemcpy2DAsync_v2(&copy, place_.stream), "cuMemcpy2DAsync");
+  });
+  if (status) status = synchronize();
+  if (!status) return status;
+  const auto is_zero = [&]<class Real>(Real) {
+    const auto* const reals = reinterpret_cast<const Real*>(diagonal.data());
+    const std::size_t of_element = whole.element_size / sizeof(Real);
+    for (std::size_t i = 0; i < diagonal.size() / sizeof(Real); i += of_element)
+      if (std::all_of(reals + i, reals + i + of_element, [](Real part) { return part == 0; })) return true;
+    return false;
+  };
+  const bool singular = problem_.real_bytes() == sizeof(float) ? is_zero(float{}) : is_zero(double{});
+  return singular ? tl::unexpected(Error{ErrorKind::failed, "the matrix is singular"}) : Status{};
+}
+
 Status SolverCalls::take_values() const {
   if (place_.member != 0) return {};  // all have the same
-  return copy_to_host(vector(lapack::Argument::w), static_cast<std::size_t>(problem_.n) * problem_.real_bytes());
+  return copy_to_host(vector(lapack::Argument::w), results_.address(),
+                      static_cast<std::size_t>(problem_.n) * problem_.real_bytes());
 }
 
 /// NVIDIA does not say whether a member gets the pivots of its own columns, as in its example, or of its rows, which
 /// are all.
 Status SolverCalls::take_pivots() const {
   std::vector<std::int64_t> found(static_cast<std::size_t>(problem_.n + block_));
-  if (auto copied = copy_to_host(found.data(), found.size() * sizeof(std::int64_t)); !copied) return copied;
+  if (auto copied = copy_to_host(found.data(), results_.address(), found.size() * sizeof(std::int64_t)); !copied)
+    return copied;
   const bool all = parts_[0].columns < problem_.n && found[static_cast<std::size_t>(parts_[0].columns)] != 0;
   const std::int64_t count = all ? problem_.n : parts_[0].columns;
   char* const returned = vector(lapack::Argument::ipiv);
@@ -195,11 +287,14 @@ Status SolverCalls::take_pivots() const {
   return {};
 }
 
-Status SolverCalls::copy_to_host(void* host, std::size_t bytes) const {
-  const api::Driver& driver = place_.context->driver();
-  const auto copied = driver.cuMemcpyDtoHAsync_v2(host, results_.address(), bytes, place_.stream);
+Status SolverCalls::copy_to_host(void* host, Address address, std::size_t bytes) const {
+  const auto copied = place_.context->driver().cuMemcpyDtoHAsync_v2(host, address, bytes, place_.stream);
   if (auto queued = place_.context->check(copied, "cuMemcpyDtoHAsync"); !queued) return queued;
-  return place_.context->check(driver.cuStreamSynchronize(place_.stream), "cuStreamSynchronize");
+  return synchronize();
+}
+
+Status SolverCalls::synchronize() const {
+  return place_.context->check(place_.context->driver().cuStreamSynchronize(place_.stream), "cuStreamSynchronize");
 }
 
 }  // namespace blastoff::device::cuda

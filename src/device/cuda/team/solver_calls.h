@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "device/cuda/magnitude_kernel.h"
 #include "device/cuda/team/library.h"
 #include "device/cuda/team/place.h"
 #include "device/team.h"
@@ -28,8 +30,9 @@ class SolverCalls {
   Status prepare(const operation::Operation& operation, std::span<const TeamPart> parts, std::int64_t block,
                  Space& space);
   Status queue(Space& space);
-  /// Once the call has been made: writes the vectors of the operation.
-  Status take_vectors() const;
+  /// Once the call has been made: writes the vectors of the operation. ErrorKind::failed: the results are not finite,
+  /// or the matrix is singular, whatever the library says.
+  Status take_results(const Space& space);
 
  private:
   Status make_grid();
@@ -44,9 +47,14 @@ class SolverCalls {
   std::size_t vectors_bytes() const;
   std::int64_t* pivots() const { return static_cast<std::int64_t*>(pointer(results_.address())); }
   char* vector(lapack::Argument argument) const;
+  Status check_matrices(const Space& space);
+  Status check_diagonal() const;
   Status take_values() const;
   Status take_pivots() const;
-  Status copy_to_host(void* host, std::size_t bytes) const;
+  Status copy_to_host(void* host, Address address, std::size_t bytes) const;
+  Status synchronize() const;
+  template <class Visit>
+  void each_block(const operation::Operand& whole, const Visit& visit) const;
 
   const api::CusolverMp& library_;
   const Place& place_;
@@ -58,6 +66,7 @@ class SolverCalls {
   std::vector<TeamPart> parts_;
   std::int64_t block_ = 1;
   std::vector<api::solverMpMatrix> matrices_;
+  std::unique_ptr<MagnitudeKernel> magnitude_;
 };
 
 }  // namespace blastoff::device::cuda
