@@ -1,5 +1,7 @@
 #include "platform/malloc_arenas.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -34,7 +36,32 @@ struct MallocChunk {
   std::uintptr_t size;      ///< with flags in its lowest bits
 };
 
+/// Where a function is defined, for all; nullptr: not known. A program that is not position-independent and takes a
+/// function's address has a stub of it, which dlsym() returns.
+const void* definition_of(const char* function) {
+  const void* const found = dlsym(RTLD_DEFAULT, function);
+  Dl_info info;
+  void* symbol = nullptr;
+  if (found == nullptr || dladdr1(found, &info, &symbol, RTLD_DL_SYMENT) == 0 || symbol == nullptr) return nullptr;
+  return static_cast<const ElfW(Sym)*>(symbol)->st_shndx == SHN_UNDEF ? nullptr : found;
+}
+
 }  // namespace
+
+std::string other_allocator() {
+  Dl_info c_library;
+  Dl_info allocator;
+  // Not by its address, which is that of an entrance of ours.
+  if (dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &c_library) == 0) return {};
+  for (const char* const function : {"malloc", "calloc", "realloc", "memalign"}) {
+    const void* const definition = definition_of(function);
+    if (definition == nullptr || dladdr(definition, &allocator) == 0) continue;
+    if (allocator.dli_fbase == c_library.dli_fbase) return {};
+    const std::string path(allocator.dli_fname);
+    return path.substr(path.rfind('/') + 1);
+  }
+  return "the program";
+}
 
 // The part of an arena's heap that is in use is writable from its beginning on, in one mapping or in some. Memory up to
 // the heap's end is reserved behind it, without access, unless all of the heap is in use. The kernel may have joined

@@ -1,11 +1,15 @@
-// Memory in which the C library's allocator keeps its lists.
+// Who allocates, and the memory in which the C library's allocator keeps its lists.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "platform/span.h"
 
 namespace blastoff::platform {
+
+/// The file name of the library or the program that has malloc() in place of the C library; "" if none has.
+std::string other_allocator();
 
 /// Whether glibc's allocator may write to the span while it holds its locks: in the heap that grows by brk, and in the
 /// heaps of its other arenas. It gives large blocks mappings of their own, where it does not. Takes about a

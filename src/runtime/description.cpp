@@ -61,28 +61,6 @@ void describe_interception(report::Context& context) {
   std::ranges::sort(context.interception.counted, std::greater(), &report::CountedRoutine::own_seconds);
 }
 
-/// The allocator is a separate library, which is loaded on request only.
-std::optional<report::Allocation> describe_allocation() {
-  const platform::ForkGuard guard;
-  const auto counts =
-      reinterpret_cast<decltype(&blastoff_allocator_counts)>(dlsym(RTLD_DEFAULT, "blastoff_allocator_counts"));
-  if (counts == nullptr || !tracking::allocator_belongs_here()) return std::nullopt;
-  blastoff_placement placement{};
-  counts(&placement);
-  const auto text = [](const char* reason) { return std::string(reason == nullptr ? "" : reason); };
-  return report::Allocation{
-      .placed_blocks = placement.placed_blocks,
-      .placed_bytes = placement.placed_bytes,
-      .bound_blocks = placement.bound_blocks,
-      .bound_bytes = placement.bound_bytes,
-      .left_blocks = placement.left_blocks,
-      .left_bytes = placement.left_bytes,
-      .node = placement.node,
-      .unbound = text(placement.unbound),
-      .owner = text(placement.owner),
-  };
-}
-
 double seconds_of(std::chrono::system_clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
@@ -110,6 +88,27 @@ std::vector<std::string> without_arguments(const std::vector<std::string>& words
 }
 
 }  // namespace
+
+std::optional<report::Allocation> describe_allocation() {
+  const platform::ForkGuard guard;
+  const auto counts =
+      reinterpret_cast<decltype(&blastoff_allocator_counts)>(dlsym(RTLD_DEFAULT, "blastoff_allocator_counts"));
+  if (counts == nullptr || !tracking::allocator_belongs_here()) return std::nullopt;
+  blastoff_placement placement{};
+  counts(&placement);
+  const auto text = [](const char* reason) { return std::string(reason == nullptr ? "" : reason); };
+  return report::Allocation{
+      .placed_blocks = placement.placed_blocks,
+      .placed_bytes = placement.placed_bytes,
+      .bound_blocks = placement.bound_blocks,
+      .bound_bytes = placement.bound_bytes,
+      .left_blocks = placement.left_blocks,
+      .left_bytes = placement.left_bytes,
+      .node = placement.node,
+      .unbound = text(placement.unbound),
+      .owner = text(placement.owner),
+  };
+}
 
 report::Context identity(config::ArgumentsMode arguments) {
   report::Context context;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ report::Context identity(config::ArgumentsMode arguments);
 /// reason is not known.
 report::Context describe_process(const config::Settings& settings, const std::string& failure,
                                  std::chrono::steady_clock::time_point loaded_at);
+
+/// What the allocator library has done, which is loaded on request only.
+std::optional<report::Allocation> describe_allocation();
 
 /// The processor, and the libraries that compute on it.
 report::Cpu describe_cpu(const std::vector<intercept::CpuLibrary>& libraries);

@@ -7,10 +7,12 @@
 
 #include "device/kinds.h"
 #include "device/open.h"
+#include "platform/malloc_arenas.h"
 #include "platform/memory_limits.h"
 #include "platform/process.h"
 #include "platform/quantity.h"
 #include "report/counter_file.h"
+#include "runtime/description.h"
 #include "tracking/process_status.h"
 
 namespace blastoff::runtime {
@@ -78,10 +80,23 @@ Status check_address_space(const config::Settings& settings) {
                         platform::format_bytes(left), platform::format_bytes(least))});
 }
 
-// A tracer that reads a page which has been given up waits for the pager, and the pager, which is traced, too, may wait
-// for the tracer.
+namespace {
+
+/// Who else would wait for the pager while the pager waits for it; "" if nobody does. A tracer, since it also traces
+/// the pager. And an allocator that keeps lists in memory that the program has freed, since it touches that memory
+/// under the lock for which the pager waits when it allocates. Of glibc's allocator we know which memory that is
+/// (platform::in_malloc_arena()).
+std::string who_would_wait() {
+  if (tracking::is_traced()) return "the process is traced";
+  const auto ours = describe_allocation();
+  const std::string allocator = ours ? ours->owner : platform::other_allocator();
+  return allocator.empty() ? "" : allocator + " allocates in this process";
+}
+
+}  // namespace
+
 ledger::Ledger::Results may_stay(const config::Settings& settings) {
-  return config::results_mode(settings) == config::ResultsMode::home || tracking::is_traced()
+  return config::results_mode(settings) == config::ResultsMode::home || !who_would_wait().empty()
              ? ledger::Ledger::Results::go_home
              : ledger::Ledger::Results::may_stay;
 }
@@ -89,7 +104,7 @@ ledger::Ledger::Results may_stay(const config::Settings& settings) {
 std::string why_results_go_home(const config::Settings& settings, ledger::Ledger* ledger) {
   if (settings.results != config::ResultsMode::stay) return {};
   if (ledger == nullptr) return "they can stay in mirrors only (policy first-use)";
-  if (tracking::is_traced()) return "the process is traced";
+  if (std::string who = who_would_wait(); !who.empty()) return who;
   if (ledger->tracker().absent_pages() != nullptr) return {};
   if (std::string_view(ledger->tracker().name()) != "uffd") return "this takes userfaultfd and Linux 6.7 or newer";
   return "this user may not fill pages for the kernel's own accesses (blastoff doctor)";

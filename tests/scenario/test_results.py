@@ -117,6 +117,26 @@ def test_what_was_computed_on_a_stack_goes_home(unharmed):
     assert outcome.total("bytes_left") == 6 * 192 * 192 * 8  # those of the main program
 
 
+def test_results_go_home_beside_another_allocator(unharmed):
+    """It may touch a result while it holds the lock for which the pager, or the device's driver, waits."""
+    outcome = unharmed("results_allocator", settings=["--results=stay"], verify="off", timeout=20)
+    assert (outcome.total("offloaded"), outcome.total("bytes_left")) == (12, 0)
+    if "uffd" in outcome.report["policy"]["tracker"]:
+        assert outcome.report["policy"]["results_reason"] == "results_allocator allocates in this process"
+
+
+@pytest.mark.parametrize("allocator", ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"])
+@pytest.mark.parametrize("program", ["products_no_pie", "results"])
+def test_results_go_home_beside_another_allocator_that_is_preloaded(unharmed, tmp_path, allocator, program):
+    if not (offload.LIBRARIES / allocator).exists():
+        pytest.skip(f"{allocator} is not installed")
+    preloaded = offload.environment(LD_PRELOAD=str(offload.LIBRARIES / allocator))
+    outcome = unharmed(program, "thread", tmp_path / "result", settings=["--results=stay"], verify="off", env=preloaded)
+    assert outcome.total("bytes_left") == 0
+    if "uffd" in outcome.report["policy"]["tracker"]:
+        assert outcome.report["policy"]["results_reason"].startswith(allocator)
+
+
 @pytest.mark.parametrize(("case", "ended_by"), [("abort", signal.SIGABRT), ("kill", signal.SIGKILL)])
 def test_a_process_that_is_ended_by_a_signal_does_not_wait_for_pages(device, tmp_path, case, ended_by):
     """Also not while its core file is written. Nothing of the run is left; a process that was left would keep its output open."""
