@@ -328,7 +328,7 @@ def test_the_time_of_the_first_rank_tells_what_a_job_has_saved_against_an_earlie
     assert saved(*ranks) == 15 + 3, "a rank waits for others no longer: a fifth of what the calls save, at most"
     assert saved(*ranks[::-1]) == 15 + 3
     alone = [compared(report, 12, 5, pid=pid) for pid in (1, 2)]
-    assert saved(*alone) < 4, "neither of two processes has the job's time"
+    assert saved(*alone) is None, "neither of two processes has the job's time"
 
 
 def test_a_job_saves_what_its_busiest_rank_saves(report, write):
@@ -345,20 +345,28 @@ def test_a_job_saves_what_its_busiest_rank_saves(report, write):
 
 
 def calling(report: dict, pid: int, began: float, ended: float, span: float | None = None, count: int = 1) -> dict:
-    """The report of processes that are no ranks, each of which saves 9 seconds."""
+    """The report of processes that are no ranks, each of which saves 9 seconds, and is in calls for one."""
     wall = {"began": began, "ended": ended, "span_seconds": ended - began if span is None else span, "small_seconds": 0.0, "cost_seconds": 0.0}
     process = report["process"] | {"pid": pid, "ended": "exit"} | ({"count": count} if count > 1 else {})
-    return of_counters(report, **KNOWN, known_cpu_seconds=10 * count, known_seconds=count) | {"wall": wall, "process": process}
+    return of_counters(report, **KNOWN, known_cpu_seconds=10 * count, known_seconds=count, wall_seconds=count) | {"wall": wall, "process": process}
 
 
 def test_processes_that_call_at_once_share_the_wall_time(report, write):
-    def saved(*reports: dict) -> float:
-        return reading.read_job(write(*reports)).verdict.saved
+    """How long such calls take on the CPU without the others is not known, and so is the saving."""
 
-    assert saved(calling(report, 1, 0, 10), calling(report, 2, 20, 30)) == 18  # the processes call one after the other
-    assert saved(*[calling(report, pid, 5, 15) for pid in range(1, 5)]) == 9  # all call at the same time
-    assert saved(calling(report, 1, 0, 20), calling(report, 2, 10, 30)) == 13.5  # they overlap for half of their time
-    assert saved(calling(report, 1, 0, 100, span=400, count=40)) == 90  # 40 added processes, four of which call at a time
+    def found(*reports: dict) -> tuple[float, float | None]:
+        job = reading.read_job(write(*reports))
+        return job.wall.in_calls, job.verdict.saved
+
+    assert found(calling(report, 1, 0, 10), calling(report, 2, 20, 30)) == (2, 18), "the processes call one after the other"
+    assert found(*[calling(report, pid, 5, 15) for pid in range(1, 5)]) == (1, None), "all call at the same time"
+    assert found(calling(report, 1, 0, 20), calling(report, 2, 10, 30)) == (1.5, None), "they overlap for half of their time"
+    assert found(calling(report, 1, 0, 20), calling(report, 2, 18, 38)) == (1.9, pytest.approx(17.1)), "hardly"
+    assert found(calling(report, 1, 0, 100, span=400, count=40)) == (10, None), "40 added processes, four of which call at a time"
+    ranks = [one | {"process": one["process"] | {"rank": pid}} for pid in (0, 1) for one in [calling(report, pid + 1, 0, 10)]]
+    assert found(*ranks) == (1, 9), "ranks wait for each other"
+    said = words.verdict(reading.read_job(write(*[calling(report, pid, 5, 15) for pid in (1, 2)])))
+    assert said.startswith("saved: not known (its processes call at the same time); ")
 
 
 def test_processes_that_are_added_up_keep_their_spans(report):

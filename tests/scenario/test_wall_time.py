@@ -52,7 +52,7 @@ def test_threads_that_call_at_once(tmp_path):
 def test_a_pool_of_forked_children(tmp_path):
     job = job_of(tmp_path, *offload.program("wall_time", "children", 3, ROUNDS, SIZE))
     assert len(job.processes) == 3 and job.totals.known_cpu_seconds == pytest.approx(3 * ON_CPU, rel=0.05)
-    assert 0.9 * ON_CPU < job.verdict.saved < 2 * ON_CPU
+    assert job.verdict.saved is None and "not known (its processes call at the same time)" in words.verdict(job)
 
 
 def test_two_ranks(tmp_path):

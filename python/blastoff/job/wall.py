@@ -34,6 +34,9 @@ class Verdict:
     """Whether threads would overlap on the CPU as they do now: otherwise `saved` is a lower bound."""
     cpu_run: float = 0.0
     """Seconds that earlier runs on the CPU took, to which this one was compared; 0: none is known."""
+    at_once: bool = False
+    """Whether processes that are not ranks call at the same time. What their calls took on the CPU was measured while the others' devices were
+    opened and used, and no process has the job's time: `saved` is None."""
 
 
 def verdict(now: float, busiest: float, as_now: float, known_flops: float, offloaded_flops: float) -> Verdict:
@@ -179,12 +182,20 @@ class Wall:
             return None
         return calling[min(calling, key=lambda rank: rank or 0)][0]
 
+    @property
+    def _call_at_once(self) -> bool:
+        """Whether processes of a rank, or of none, share more than a fifth of the CPU's time for their calls."""
+        seconds = [(part.known_on_cpu, part.share) for parts in self.parts.values() for part in parts]
+        return sum(shared for shared, _ in seconds) < (1 - TOLERANCE) * sum(shared / share for shared, share in seconds)
+
     def verdict(self, known_flops: float, offloaded_flops: float) -> Verdict:
         """The verdict on the job, whose counters the arguments are."""
         leader = self._leader
+        share = known_flops / offloaded_flops if offloaded_flops else 0.0
         if leader and (earlier := leader.cpu_run):
-            share = known_flops / offloaded_flops if offloaded_flops else 0.0
             return Verdict(leader.saved_against(earlier), share, cpu_run=earlier["seconds"])
+        if self._call_at_once:
+            return Verdict(None, share, at_once=True)
         times = (self._of_job(name) for name in ("known", "busiest_on_cpu", "known_on_cpu"))
         return verdict(*times, known_flops, offloaded_flops)
 

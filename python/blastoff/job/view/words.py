@@ -239,6 +239,8 @@ def saving(found: Verdict) -> str:
         how = "about" if found.alike else "at least"
         against = f" (on the CPU it took {quantities.duration(found.cpu_run)})" if found.cpu_run else ""
         return f"{'saved' if found.saved >= 0 else 'lost'} {how} {quantities.duration(abs(found.saved))} of wall time{against}"
+    if found.at_once:
+        return "saved: not known (its processes call at the same time)"
     if found.known_share < MIN_KNOWN_SHARE:
         return f"saved: not known (the CPU was timed for {100 * found.known_share:.0f} % of it)"
     return "saved: not known (its threads may overlap otherwise on the CPU)"
