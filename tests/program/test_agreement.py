@@ -1,7 +1,6 @@
 """Ranks that think differently about a distributed call: none of them waits for another, and all compute right results."""
 
 import json
-import time
 
 import mpi
 import offload
@@ -11,7 +10,7 @@ RUN = [offload.COMMAND, "run", "--device=simulated", "--min-size=0", "--policy=f
 ALWAYS = "--gather=always"
 GATHERED = "solved by one rank for all, on its device"
 LONGEST_CALL = 4000  # milliseconds, on a busy machine. A rank that waited for another that does not come took ten seconds
-LONGEST_JOB = 8  # seconds
+LONGEST_AFTER_DEATH = 1  # seconds
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +94,7 @@ def test_a_device_that_is_lost(folder, tmp_path):
 
 
 def test_a_rank_that_dies_ends_the_job(folder, tmp_path):
-    began = time.monotonic()
+    """Soon: nobody waits for it."""
     job = Job(mpi.MPICH, folder, tmp_path, [(4, [])], (160, 3, "death"), ends=False)
     assert job.done.returncode != 0 and "right" not in job.done.stdout
-    assert time.monotonic() - began < LONGEST_JOB
+    assert job.done.ended - job.done.when("dies") < LONGEST_AFTER_DEATH

@@ -24,6 +24,7 @@ BY_ONE = "solved by one rank for all, on its device"
 TOGETHER = "solved by all ranks together"
 CALLS = (2, 2, 7, 200, 60)  # on 2 x 2 ranks: a seed, the number of calls, the largest order
 CALLED = ("gemm", "syrk", "trsm", "potrf", "potrs", "posv", "getrf", "gesv", "trmm")
+LONGEST_AFTER_DEATH = 1  # seconds
 SPECTRAL = ("sygst", "hegst", "syev", "heev", "syevd", "heevd")
 
 
@@ -57,11 +58,13 @@ def recorded(folder):
 class Job:
     """A job that makes the same calls, and compares its memory."""
 
-    def __init__(self, folder, path, recorded, settings=(), gpus=2, called=CALLED, **environment):
+    def __init__(self, folder, path, recorded, settings=(), gpus=2, called=CALLED, before=(), ends=True, **environment):
         program = [program_in(folder), *CALLS, "compare", recorded, *called]
-        command = [*LIBRARY.ranks(4), *LAUNCHER, *settings, f"--report={path}/reports/", *program]
+        command = [*LIBRARY.ranks(4), *before, *LAUNCHER, *settings, f"--report={path}/reports/", *program]
         gpu = {"LD_LIBRARY_PATH": f"{FAKE}:{os.environ.get('LD_LIBRARY_PATH', '')}", "BLASTOFF_CUDA_PATH": str(FAKE), "FAKE_GPU_COUNT": str(gpus)}
         self.done = mpi.run(command, LIBRARY.environment(folder) | gpu | environment, timeout=60)
+        if not ends:
+            return
         assert (self.done.stdout, self.done.returncode) == ("same\n", 0), self.done.stdout + self.done.stderr
         self.lines = [line for line in self.done.stderr.splitlines() if line.startswith("blastoff")]
         read = [json.loads(file.read_text()) for file in (path / "reports").glob("*.json")]
@@ -138,3 +141,12 @@ def test_no_member_waits_for_one_that_has_failed(recorded, folder, tmp_path):
     job = Job(folder, tmp_path, recorded, FAKE_TEAM_FAILS="1")
     assert job.because(BY_SEVERAL) == 0 < job.because(BY_ONE)
     assert len(job.lines) == 2 and any("another member has given up" in line for line in job.lines), job.lines
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_no_member_waits_for_one_that_has_died(rank, recorded, folder, tmp_path):
+    """The ranks ignore the launcher's SIGTERM, so that each leaves its library itself. The launcher kills them later."""
+    program = ["sh", "-c", "trap '' TERM; exec \"$@\"", "sh"]
+    job = Job(folder, tmp_path, recorded, before=program, ends=False, FAKE_TEAM_DIES=str(rank), OMPI_MCA_odls_base_sigkill_timeout="3")
+    assert job.done.returncode != 0 and "same" not in job.done.stdout
+    assert job.done.when("leaves") - job.done.when("dies") < LONGEST_AFTER_DEATH

@@ -1,9 +1,11 @@
 """The MPI libraries of this machine: compiles for each of them, and runs ranks."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,8 +84,24 @@ def node_of_two(folder: Path) -> Path:
     return node
 
 
-def run(command: Sequence[str | Path], environment: dict[str, str], timeout: float = 60) -> subprocess.CompletedProcess:
-    return subprocess.run([str(word) for word in command], env=os.environ | environment, capture_output=True, text=True, timeout=timeout)
+@dataclass
+class Done:
+    """A job that has ended, and when, by time.monotonic()."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    ended: float
+
+    def when(self, event: str) -> float:
+        """When a rank said that an event happened to it."""
+        (time_of,) = re.findall(rf"^{event} at ([\d.]+)$", self.stderr, re.MULTILINE)
+        return float(time_of)
+
+
+def run(command: Sequence[str | Path], environment: dict[str, str], timeout: float = 60) -> Done:
+    done = subprocess.run([str(word) for word in command], env=os.environ | environment, capture_output=True, text=True, timeout=timeout)
+    return Done(done.returncode, done.stdout, done.stderr, time.monotonic())
 
 
 def model_of_fake_gpu(folder: Path) -> Path:

@@ -3,7 +3,7 @@
  *   rows, columns  2 x 2 in the order of rows or of columns
  *   some           1 x 3 of the ranks 3, 1 and 2; rank 0 has no part
  *   halves         two grids at once: 1 x 2 of the ranks 0 and 1, 2 x 1 of the ranks 3 and 2
- *   death          2 x 2; the last rank kills itself before its last call
+ *   death          2 x 2; the last rank says when, by CLOCK_MONOTONIC, and kills itself before its last call
  * Afterwards, all grids have one more call. Prints the milliseconds of each call, then "right" on rank 0. */
 #include <math.h>
 #include <mpi.h>
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../../../bench/programs/scalapack.h"
 
@@ -79,7 +80,12 @@ int main(int count, char** arguments) {
   for (int call = 0; call < (calls + 1) * number; ++call) {
     const int grid = call < calls * number ? call / calls : call % number;
     double seconds, slowest;
-    if (strcmp(arguments[3 + grid], "death") == 0 && call == calls - 1 && rank == 3) raise(SIGKILL);
+    if (strcmp(arguments[3 + grid], "death") == 0 && call == calls - 1 && rank == 3) {
+      struct timespec now;
+      clock_gettime(CLOCK_MONOTONIC, &now);
+      fprintf(stderr, "dies at %.6f\n", (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+      raise(SIGKILL);
+    }
     right = multiply(grids[grid], n, &seconds) && right;
     MPI_Reduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0) printf("%.0f ", 1e3 * slowest), fflush(stdout);

@@ -4,8 +4,11 @@
 
 #include <atomic>
 #include <complex>
+#include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <thread>
 #include <vector>
 
@@ -57,8 +60,24 @@ struct NcclCommunicator {
 
 namespace blastoff::fake_cuda {
 
+/// FAKE_TEAM_DIES=RANK: this rank kills itself in the first call that all make together. It says when, by
+/// CLOCK_MONOTONIC, and the others say when they leave the library.
+inline int dying_rank() {
+  return wanted("FAKE_TEAM_DIES", -1);
+}
+inline void say_when(const char* event) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  std::fprintf(stderr, "%s at %.6f\n", event,
+               static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec));
+}
+
 /// FAKE_TEAM_FAILS=RANK: on this rank, a library refuses each call that all make together.
 inline bool fails(const device::cuda::api::NcclCommunicator& communicator) {
+  if (communicator.rank == dying_rank()) {
+    say_when("dies");
+    raise(SIGKILL);
+  }
   return wanted("FAKE_TEAM_FAILS", -1) == communicator.rank;
 }
 

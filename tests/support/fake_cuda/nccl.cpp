@@ -60,6 +60,7 @@ ncclResult ncclCommInitRank(ncclComm* communicator, int ranks, ncclUniqueId id, 
 }
 
 ncclResult ncclCommAbort(ncclComm communicator) {
+  if (fake::dying_rank() >= 0) fake::say_when("leaves");
   communicator->aborted = true;
   return nccl_success;
 }
