@@ -4,6 +4,19 @@
 
 namespace blastoff::decide {
 
+void SharedMemoryRate::learn(int ranks, double bytes, double seconds) {
+  constexpr double tells_rate = 8 << 20;
+  if (bytes < tells_rate || seconds <= 0) return;
+  const double found = bytes / seconds / supposed(ranks);
+  const double before = times_supposed_.load(std::memory_order_relaxed);
+  times_supposed_.store(before > 0 ? (before + found) / 2 : found, std::memory_order_relaxed);
+}
+
+double SharedMemoryRate::bytes_per_second(int ranks) const {
+  const double learned = times_supposed_.load(std::memory_order_relaxed);
+  return supposed(ranks) * (learned > 0 ? learned : 1);
+}
+
 bool knows_device(const MachineModel& model, const operation::Operation& solve) {
   return model.max_device_seconds_of(solve) > 0;
 }

@@ -1,6 +1,8 @@
 // Decides whether one rank should solve a problem of several ranks, because that takes less time for all.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <mutex>
@@ -15,13 +17,23 @@ namespace blastoff::decide {
 /// included. Ranks of one node and today's networks exceed it. Assumed, not measured.
 inline constexpr double rate_of_messages = 1e9;
 
-/// Bytes per second at which ranks of one node copy their parts of a matrix to or from memory that they share, all at
-/// once. Assumed, not measured.
-constexpr double rate_of_shared_memory(int ranks) {
-  constexpr double of_a_rank = 2e9;
-  constexpr double of_a_node = 1.6e10;
-  return ranks * of_a_rank < of_a_node ? ranks * of_a_rank : of_a_node;
-}
+/// Bytes per second at which all ranks of a node together copy their parts of a matrix to or from memory that they
+/// share: supposed, until copies have shown it. Takes no lock. Thread-safe.
+class SharedMemoryRate {
+ public:
+  /// `ranks` have copied a matrix of so many bytes, all at once.
+  void learn(int ranks, double bytes, double seconds);
+  double bytes_per_second(int ranks) const;
+
+ private:
+  static constexpr double supposed(int ranks) {
+    constexpr double of_a_rank = 2e9;
+    constexpr double of_a_node = 1.6e10;
+    return std::min(ranks * of_a_rank, of_a_node);
+  }
+
+  std::atomic<double> times_supposed_{0};  ///< 0: no large copy yet
+};
 
 /// Whether the model knows how fast the device solves the problem.
 bool knows_device(const MachineModel& model, const operation::Operation& solve);

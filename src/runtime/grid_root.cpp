@@ -72,6 +72,11 @@ decide::TimesTogether& times_gathered() {
   return times;
 }
 
+decide::SharedMemoryRate& shared_memory_rate() {
+  static auto& rate = *new decide::SharedMemoryRate;
+  return rate;
+}
+
 /// Whether the same reason is expected at later calls.
 bool lasts(Refusal refusal) {
   switch (refusal) {
@@ -134,6 +139,10 @@ std::uint32_t GridRoot::silence(const scalapack::Call& call) {
 std::unique_ptr<platform::WorkerPool> GridRoot::workers_to_copy(std::size_t bytes) {
   const auto wanted = static_cast<int>(Process::instance().settings().copy_threads);
   return platform::workers_to_copy(bytes, wanted > 0 ? std::min(wanted, platform::cpu_count()) : platform::cpu_share());
+}
+
+void GridRoot::copied(double bytes, double seconds) {
+  shared_memory_rate().learn(ranks_, bytes, seconds);
 }
 
 void GridRoot::changed(std::byte* begin, std::size_t bytes) {
@@ -225,7 +234,8 @@ Refusal GridRoot::judge(const scalapack::GatheredProblem& problem, const Grid& g
   judged_ = operation;
   ranks_ = grid.size();
   const double moved = problem.call().moved_bytes();
-  moving_ = moved / (transport == Transport::memory ? decide::rate_of_shared_memory(ranks_) : decide::rate_of_messages);
+  moving_ = moved /
+            (transport == Transport::memory ? shared_memory_rate().bytes_per_second(ranks_) : decide::rate_of_messages);
   platform::undisturbed([&] {
     const CallersEnvironment environment;
     if (!process.models().sought()) process.models().seek();

@@ -27,6 +27,7 @@ class GridRoot final : public scalapack::Root {
   bool postpones() override;
   std::uint32_t silence(const scalapack::Call& call) override;
   std::unique_ptr<platform::WorkerPool> workers_to_copy(std::size_t bytes) override;
+  void copied(double bytes, double seconds) override;
   void changed(std::byte* begin, std::size_t bytes) override;
   bool solve(const scalapack::GatheredProblem& problem, scalapack::Segment* segment) override;
   bool solved_in_team() const override { return outcome_of_team_ == TeamOutcome::solved; }

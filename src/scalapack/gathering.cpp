@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -258,9 +259,12 @@ class ThroughMemory {
     for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
       const DistributedMatrix matrix = all_.result(all_.call.rules()[i], found);
       if (matrix.columns == 0 || !operation::writes(matrix.intent)) continue;
+      const auto begin = std::chrono::steady_clock::now();
       in_company(matrix, [&](platform::WorkerPool* workers) {
         copy_from(all_.places.matrix(i, segment_.data()), matrix, all_.grid, workers);
       });
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+      if (all_.grid.is_root() && own_bytes(matrix, all_.grid) > 0) all_.root.copied(matrix.bytes(), taken.count());
     }
     if (all_.has_pivots(operation::Intent::write)) all_.pivots_from(all_.places.pivots(segment_.data()));
     if (all_.has_factors(operation::Intent::write)) all_.factors_from(all_.places.factors(segment_.data()));

@@ -40,6 +40,9 @@ class Root {
 
   /// Workers for copying so many bytes between this process's memory and the segment, on any process; nullptr: none.
   virtual std::unique_ptr<platform::WorkerPool> workers_to_copy(std::size_t bytes) = 0;
+  /// All processes have copied their elements of a matrix of so many bytes from the segment, which took the root so
+  /// many seconds.
+  virtual void copied(double bytes, double seconds) = 0;
   /// These bytes of the segment have changed since the last call was solved.
   virtual void changed(std::byte* begin, std::size_t bytes) = 0;
   /// Calls the local routine. Returns false if the problem was not solved. `segment`: where the problem lies; nullptr:

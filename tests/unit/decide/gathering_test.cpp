@@ -62,6 +62,20 @@ TEST_F(Gathering, GoesByWhatTheRanksHaveTakenTogether) {
   EXPECT_FALSE(pays(1, 1, 5));
 }
 
+TEST(SharedMemoryRate, IsSupposedUntilALargeCopyShowsIt) {
+  SharedMemoryRate rate;
+  EXPECT_EQ(rate.bytes_per_second(4), 8e9);
+  EXPECT_EQ(rate.bytes_per_second(64), 16e9) << "the node's memory";
+  rate.learn(4, 1e6, 1);
+  rate.learn(4, 1e9, 0);
+  EXPECT_EQ(rate.bytes_per_second(4), 8e9) << "a small copy, and one without a time";
+  rate.learn(4, 4e9, 1);
+  EXPECT_EQ(rate.bytes_per_second(4), 4e9);
+  EXPECT_EQ(rate.bytes_per_second(64), 8e9) << "as much less";
+  rate.learn(4, 12e9, 1);
+  EXPECT_EQ(rate.bytes_per_second(4), 8e9) << "the mean with what was known";
+}
+
 TEST(TimesTogether, AreTheLeastOfEachProblem) {
   TimesTogether times;
   EXPECT_EQ(times.min_seconds(problem(), 4), 0);
