@@ -6,6 +6,7 @@ VENV := .venv
 
 build: $(BUILD)/.installed-build $(VENV)/.command  ## build/libblastoff.so, and .venv/bin/blastoff that uses it
 	@tools/build library
+	@$(VENV)/bin/python -m compileall -q python/blastoff # else each run compiles it where PYTHONDONTWRITEBYTECODE is set
 	@echo "built $(BUILD)/libblastoff.so and $(VENV)/bin/blastoff"
 
 demo: build $(BUILD)/.installed-demo $(VENV)/.demo  ## real programs with and without Blastoff, on the GPU where there is one
