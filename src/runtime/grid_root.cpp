@@ -7,6 +7,7 @@
 #include "blas/front_end.h"
 #include "config/settings.h"
 #include "decide/gathering.h"
+#include "device/kinds.h"
 #include "intercept/blas/enter_words.h"
 #include "intercept/blas/entry_points.h"
 #include "intercept/lapack/enter.h"
@@ -175,7 +176,8 @@ void GridRoot::take_part(const scalapack::GatheredProblem& problem, scalapack::S
   team_ = team;
   judged_ = operation_of(problem);
   const Process& process = Process::instance();
-  const bool able = judged_ && process.settings().device != "none" && process.refusal() != Refusal::exiting;
+  const bool has_gpus = process.settings().device == device::default_kind.name;  // all of them, as the root has
+  const bool able = judged_ && has_gpus && process.refusal() != Refusal::exiting;
   if (!able) {
     segment.all_able(0, team.members, false);  // the others wait for a word
     return;

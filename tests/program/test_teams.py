@@ -58,9 +58,10 @@ def recorded(folder):
 class Job:
     """A job that makes the same calls, and compares its memory."""
 
-    def __init__(self, folder, path, recorded, settings=(), gpus=2, called=CALLED, before=(), ends=True, **environment):
+    def __init__(self, folder, path, recorded, settings=(), gpus=2, called=CALLED, before=(), of_second=(), ends=True, **environment):
         program = [program_in(folder), *CALLS, "compare", recorded, *called]
-        command = [*LIBRARY.ranks(4), *before, *LAUNCHER, *settings, f"--report={path}/reports/", *program]
+        command = [*before, *LAUNCHER, *settings, f"--report={path}/reports/"]
+        command = [*LIBRARY.ranks(1), *command, *program, ":", "-n", 1, *command, *of_second, *program, ":", "-n", 2, *command, *program]
         gpu = {"LD_LIBRARY_PATH": f"{FAKE}:{os.environ.get('LD_LIBRARY_PATH', '')}", "BLASTOFF_CUDA_PATH": str(FAKE), "FAKE_GPU_COUNT": str(gpus)}
         self.done = mpi.run(command, LIBRARY.environment(folder) | gpu | environment, timeout=60)
         if not ends:
@@ -141,6 +142,17 @@ def test_no_member_waits_for_one_that_has_failed(recorded, folder, tmp_path):
     job = Job(folder, tmp_path, recorded, FAKE_TEAM_FAILS="1")
     assert job.because(BY_SEVERAL) == 0 < job.because(BY_ONE)
     assert len(job.lines) == 2 and any("another member has given up" in line for line in job.lines), job.lines
+
+
+DIFFERENT = ("--device=none", "--device=simulated", "--device=cuda:1", "--gather-gpus=one")
+
+
+@pytest.mark.parametrize("setting", DIFFERENT)
+def test_a_member_that_thinks_otherwise(setting, recorded, folder, tmp_path):
+    """One that may not use every GPU leaves the calls to one GPU. The first rank alone chooses who makes a call."""
+    job = Job(folder, tmp_path, recorded, of_second=[setting])
+    by_several = job.because(BY_SEVERAL)
+    assert job.because(BY_ONE) > 0 and (by_several > 0) == (setting == "--gather-gpus=one"), by_several
 
 
 @pytest.mark.parametrize("rank", [0, 1])
