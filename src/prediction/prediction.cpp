@@ -26,7 +26,7 @@ Json json_of(const RoutinePrediction& routine) {
           {"bytes_to_device", routine.bytes_to_device},
           {"bytes_from_device", routine.bytes_from_device},
           {"bytes_reused", routine.bytes_reused},
-          {"least_size", routine.min_size}};
+          {"min_size", routine.min_size}};
 }
 
 RoutinePrediction total_of(const Prediction& prediction) {

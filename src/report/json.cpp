@@ -312,7 +312,7 @@ Json sizes_json(const Totals& totals) {
   for (std::size_t i = 0; i < totals.sizes.size(); ++i) {
     const SizeTotals& sums = totals.sizes[i];
     if (sums.calls == 0) continue;
-    list.push_back({{"least_size", min_size(i)},
+    list.push_back({{"min_size", min_size(i)},
                     {"calls", sums.calls},
                     {"offloaded", sums.offloaded},
                     {"cpu_seconds", sums.cpu_seconds},

@@ -83,7 +83,7 @@ std::string header_line(const Setup& setup, const char* method) {
   fmt::format_to(Line(text), ", \"cpu\": {}, \"cores\": {}, \"threads\": {}, \"memory\": {}",
                  quoted(platform::cpu_name()), cores, requested > 0 ? std::min(requested, cores) : cores,
                  platform::physical_memory());
-  fmt::format_to(Line(text), ", \"min_size\": {}, \"least_volume\": {}, \"writes\": \"{}\"}}", setup.min_size,
+  fmt::format_to(Line(text), ", \"min_size\": {}, \"min_volume\": {}, \"writes\": \"{}\"}}", setup.min_size,
                  setup.floor_volume, method);
   return text;
 }

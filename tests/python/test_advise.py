@@ -442,7 +442,7 @@ def test_the_page_shows_sites_sizes_and_the_time_line(blastoff, report, write, t
         "mean_size": 100.0,
         "refusals": [],
     }
-    sizes = [{"least_size": size, "calls": 5, "offloaded": 0, "cpu_seconds": 1.0, "device_seconds": 0.5} for size in (64.0, 512.0)]
+    sizes = [{"min_size": size, "calls": 5, "offloaded": 0, "cpu_seconds": 1.0, "device_seconds": 0.5} for size in (64.0, 512.0)]
     call = {"start": 1.5, "seconds": 0.25, "transfer_seconds": 0.125, "routine": "dgemm", "on_device": True, "thread": 7, "size": 500}
     whole = report | {
         "process": report["process"] | {"started": 1000.0},

@@ -88,7 +88,7 @@ def rank_of(report: dict, rank: int, offloads: bool) -> dict:
         "totals": sums,
         "routines": [{"name": name, **sums} for name in NAMES],
         "refusals": [{"reason": reason, "calls": 1000000 + place} for place, reason in enumerate(REASONS)],
-        "sizes": [{"least_size": 2 ** (each / 2), **sums, "cpu_seconds": float(each)} for each in range(6, 27)],
+        "sizes": [{"min_size": 2 ** (each / 2), **sums, "cpu_seconds": float(each)} for each in range(6, 27)],
         "call_sites": sites,
         "timeline": calls,
         "wall": {"began": 1.0, "ended": 61.0, "span_seconds": 60.0, "small_seconds": 0.5, "cost_seconds": 0.2, "busiest_cpu_seconds": 20.0},

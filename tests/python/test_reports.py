@@ -29,6 +29,11 @@ def test_the_schema_is_a_schema():
     jsonschema.Draft202012Validator.check_schema(json.loads((offload.ROOT / "share" / "report.schema.json").read_text()))
 
 
+def test_sizes_of_earlier_versions_have_another_key(report, write):
+    report["sizes"] = [{"least_size": 64.0, "calls": 5, "offloaded": 2, "cpu_seconds": 1.0, "device_seconds": 0.5}]
+    assert job_of(write, report).sizes()[64.0].calls == 5
+
+
 def test_each_of_several_devices_has_a_line(blastoff, report, write):
     one = {"name": "NVIDIA H100", "index": 0, "state": "working", "memory": 85_000_000_000, "memory_budget": 68_000_000_000}
     one |= {"memory_peak": 1, "calls": 3, "flops": 1e9, "seconds": 1.5, "bytes_to_device": 2_000_000, "bytes_from_device": 1_000_000}

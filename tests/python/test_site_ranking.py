@@ -24,7 +24,7 @@ def job(report: dict, seconds: float, large: float, program: str, host: str = "n
         "totals": sums,
         "routines": [{"name": "dgemm", **sums}],
         "refusals": [{"reason": small, "calls": 10}],
-        "sizes": [{"least_size": 16.0} | sums | {"cpu_seconds": 1.0}, {"least_size": 724.0} | sums | {"cpu_seconds": large}],
+        "sizes": [{"min_size": 16.0} | sums | {"cpu_seconds": 1.0}, {"min_size": 724.0} | sums | {"cpu_seconds": large}],
         "call_sites": [site | {"cpu_seconds": 1.0, "calls": 10, "refusals": [{"reason": small, "calls": 10}]}],
         "wall": {"began": 0.0, "ended": seconds, "span_seconds": seconds, "small_seconds": 0.0, "cost_seconds": 0.0},
     }

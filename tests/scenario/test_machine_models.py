@@ -75,7 +75,7 @@ def test_products_of_a_gpu_without_a_model_count_by_its_peak(tmp_path, gpu, mult
 
 
 @pytest.mark.parametrize("min_size", [1, 100000])
-def test_a_least_size_leaves_the_decision_to_time(gpu, min_size):
+def test_a_min_size_leaves_the_decision_to_time(gpu, min_size):
     outcome = offload.offloaded(offload.program("products"), device="cuda", min_size=min_size, env=gpu | {"BLASTOFF_DECIDE": "auto"})
     assert outcome.status == 0, outcome.stderr
     timed = outcome.refused().get("its time on the CPU was not known yet", 0)

@@ -131,7 +131,7 @@ def _add_to(sums: Report, more: Report) -> None:
     _add_wall(sums, more)
     _add_sums(sums["totals"], more["totals"])
     _sum_each(sums["routines"], more["routines"], ("name",), _add_sums)
-    _sum_each(sums["sizes"], more["sizes"], ("least_size",))
+    _sum_each(sums["sizes"], more["sizes"], ("min_size",))
     _sum_each(sums["refusals"], more["refusals"], ("reason",))
     for fate in ("bytes_overwritten", "bytes_touched", "bytes_brought_home"):
         sums["policy"][fate] = sums["policy"].get(fate, 0) + more["policy"].get(fate, 0)

@@ -218,7 +218,7 @@ class Job:
         sizes: dict[float, Sums] = {}
         for process in self.processes:
             for part in process.report.get("sizes", []):
-                sizes[part["least_size"]] = sizes.get(part["least_size"], Sums()) + Sums(part)
+                sizes[part["min_size"]] = sizes.get(part["min_size"], Sums()) + Sums(part)
         return dict(sorted(sizes.items()))
 
     def refusals(self) -> dict[str, int]:

@@ -42,7 +42,7 @@ def read_report(path: str, with_timeline: bool = False) -> Process:
     try:
         text = files.read(path)
         shortened = text if with_timeline else without_timeline(text)
-        report = files.parsed(shortened)
+        report = files.parsed(shortened.replace('"least_size":', '"min_size":'))  # the name of the key in earlier versions
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from error
     except ValueError as error:

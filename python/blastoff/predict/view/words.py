@@ -77,7 +77,7 @@ def machine_cells(machine: Mapping[str, Any]) -> list[str]:
         quantities.seconds(totals["moving_seconds"]),
         share,
         machine["policy"],
-        size(totals["least_size"]),
+        size(totals["min_size"]),
     ]
 
 
@@ -92,7 +92,7 @@ def routine_cells(routine: Mapping[str, Any]) -> list[str]:
         quantities.count(round(routine["on_device"])),
         quantities.size(routine["bytes_to_device"]),
         quantities.size(routine["bytes_from_device"]),
-        size(routine["least_size"]),
+        size(routine["min_size"]),
     ]
 
 

@@ -68,7 +68,7 @@ def as_json(job: Job) -> str:
         "totals": sums_of(job.totals),
         "routines": [{"name": name, **sums_of(sums)} for name, sums in job.routines.items()],
         "call_sites": [site_of(site) for site in call_sites(job)],
-        "sizes": [{"least_size": size, **sums_of(sums)} for size, sums in job.sizes().items()],
+        "sizes": [{"min_size": size, **sums_of(sums)} for size, sums in job.sizes().items()],
         "refusals": job.refusals(),
         "copied": job.copied(),
         "verification": job.verification(),
