@@ -51,6 +51,20 @@ void resolve(void* library, const char* symbol, Function*& function, const char*
 /// The error of an opened library that lacks a function. `known`: a function that it has. `needed`: "cuFFT 11.0".
 Error too_old(void* library, const char* known, const char* missing, const char* needed);
 
+/// Opens a library and finds its functions: `find` is called with the library, the table `Functions`, and what
+/// resolve() takes as `missing`. `known`, `needed`: see too_old().
+template <class Functions, class Find>
+Result<Functions> load_functions(const LibraryFile& file, const std::string& cuda_path, const char* known,
+                                 const char* needed, const Find& find) {
+  const auto opened = open_library(file, cuda_path);
+  if (!opened) return tl::unexpected(opened.error());
+  Functions functions;
+  const char* missing = nullptr;
+  find(*opened, functions, missing);
+  if (missing == nullptr) return functions;
+  return tl::unexpected(too_old(*opened, known, missing, needed));
+}
+
 /// "cuBLAS 13.0.2", by the library's function that tells one number of its version.
 std::string version_text(const char* title, int (*number)(int which, int* value));
 

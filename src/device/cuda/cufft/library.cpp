@@ -6,19 +6,14 @@ namespace blastoff::device::cuda {
 
 Result<api::Cufft> load_cufft(const LibrarySearch& search) {
   // The number in the file's name is the CUDA version minus one.
-  const auto opened = open_library(
+  return load_functions<api::Cufft>(
       file_for(search.driver_version, "cuFFT", "libcufft", {12, {}}, "nvidia-cufft", {11, {}}, "nvidia-cufft-cu12"),
-      search.cuda_path);
-  if (!opened) return tl::unexpected(opened.error());
-  void* const library = *opened;
-
-  api::Cufft cufft;
-  const char* missing = nullptr;
+      search.cuda_path, "cufftCreate", "cuFFT 11.0 (CUDA 12.0)",
+      [](void* library, api::Cufft& cufft, const char*& missing) {
 #define BLASTOFF_RESOLVE(symbol, ...) resolve(library, #symbol, cufft.symbol, missing);
-  BLASTOFF_CUFFT_SYMBOLS(BLASTOFF_RESOLVE)
+        BLASTOFF_CUFFT_SYMBOLS(BLASTOFF_RESOLVE)
 #undef BLASTOFF_RESOLVE
-  if (missing == nullptr) return cufft;
-  return tl::unexpected(too_old(library, "cufftCreate", missing, "cuFFT 11.0 (CUDA 12.0)"));
+      });
 }
 
 }  // namespace blastoff::device::cuda
