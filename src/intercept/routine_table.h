@@ -79,14 +79,14 @@ struct RoutineTable {
   std::span<const Spelling> spellings;
   /// All spellings of the first routine, of the second, ...; routines at the end of the table may have none, because
   /// their names are not exported. Empty where the front end exports no names.
-  std::span<const EntryPoint> entry_points;
+  std::span<const EntryPoint> entry_points{};
   /// For each entry point for which no definition was found: when that was. Used by original.cpp.
   std::span<std::atomic<std::uint64_t>> absent;
 
   /// The C interface's own prefix, which follows a builder's prefix: "cblas_". Empty: builders choose no prefixes.
-  std::string_view c_prefix;
+  std::string_view c_prefix{};
   /// Suffixes of inner Fortran functions that some libraries call from the ones that they export.
-  std::span<const std::string_view> inner_suffixes;
+  std::span<const std::string_view> inner_suffixes{};
 
   /// Maps a routine to a number that it shares with routines that do the same with the same calling convention.
   std::uint16_t (*meaning)(std::uint16_t routine) = &routine_itself;
@@ -107,7 +107,7 @@ struct RoutineTable {
   std::uint16_t (*companion)(std::uint16_t routine) = &routine_itself;
   /// The libraries in which systems keep the routines, for programs that were linked without one. The first library
   /// that exists and has the routine is loaded.
-  std::span<const char* const> system_libraries;
+  std::span<const char* const> system_libraries{};
   /// The hook that replaces a patched function. It finds that function in blastoff_called (patch/hooks.h).
   Hook (*hook)(abi::Style style, std::uint16_t routine);
 };

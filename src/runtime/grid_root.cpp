@@ -39,7 +39,7 @@ const intercept::EntryPoint& fortran_name(scalapack::LocalRoutine routine) {
   if (routine.is_lapack())
     return intercept::lapack_entry_points[static_cast<std::size_t>(routine.of_lapack()) *
                                           intercept::lapack_routines.spellings.size()];
-  return intercept::entry_point_table[static_cast<std::size_t>(routine.of_blas()) *
+  return intercept::blas_entry_points[static_cast<std::size_t>(routine.of_blas()) *
                                       intercept::blas_routines.spellings.size()];
 }
 

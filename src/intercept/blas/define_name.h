@@ -12,7 +12,7 @@
 #include "intercept/bound_name.h"
 
 #define BLASTOFF_BLAS_ENTRY(symbol) \
-  blastoff::intercept::entry_point_table[static_cast<std::size_t>(blastoff::intercept::EntryIndex::symbol)]
+  blastoff::intercept::blas_entry_points[static_cast<std::size_t>(blastoff::intercept::BlasEntryIndex::symbol)]
 
 #define BLASTOFF_DEFINE_SYMBOL(symbol, name, style, kind)                                              \
   BLASTOFF_DEFINE_BINDINGS(symbol)                                                                     \

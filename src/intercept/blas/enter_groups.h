@@ -1,8 +1,7 @@
 // Calls of gemm_batch and trsm_batch. The products or solves (called products, too) of a group have the same sizes, and
-// a call has any number of groups. A group whose
-// matrices form stacks becomes a call of its own. So does each product of another group, if the products are large. The
-// other groups stay together, on the CPU. No function here owns anything while a call is made, since the program may
-// leave an original by longjmp.
+// a call has any number of groups. A group whose matrices form stacks becomes a call of its own. In another group, each
+// product becomes a call of its own if the products are large. The other groups stay together, on the CPU. No function
+// here owns anything while a call is made, since the program may leave an original by longjmp.
 #pragma once
 
 #include <cstddef>

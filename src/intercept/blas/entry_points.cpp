@@ -8,7 +8,7 @@
 
 namespace blastoff::intercept {
 
-constinit const EntryPoint entry_point_table[entry_point_count] = {
+constinit const EntryPoint blas_entry_points[] = {
 #define BLASTOFF_ENTRY(prefix, name, suffix, style, integers, decoration, kind, scalar) \
   BLASTOFF_ENTRY_POINT(blas_routine(blas::Routine::name), prefix, name, suffix, style, integers, decoration)
 #define BLASTOFF_ENTRIES(name, kind, scalar) BLASTOFF_SPELLINGS(BLASTOFF_ENTRY, name, kind, scalar)
@@ -21,12 +21,7 @@ namespace {
 
 constexpr Spelling spellings[] = {BLASTOFF_SPELLINGS(BLASTOFF_SPELLING_OF, dgemm, gemm, d)};
 
-/// Suffixes of inner functions of BLIS (and AOCL), and of NVPL.
-constexpr std::string_view inner_suffixes[] = {"_blis_impl", "_internal_"};
-
-constexpr const char* system_libraries[] = {"libblas.so.3", "libcblas.so.3", "libopenblas.so.0", "libflexiblas.so.3"};
-
-constinit std::array<std::atomic<std::uint64_t>, entry_point_count> absent{};
+constinit std::array<std::atomic<std::uint64_t>, std::size(blas_entry_points)> absent{};
 
 const blas::RoutineRow& row_of(std::uint16_t routine) {
   return blas::routine_table[routine];
@@ -118,16 +113,16 @@ constinit const RoutineTable blas_routines = {
     .front_end = &blas::front_end,
     .names = blas_names,
     .spellings = spellings,
-    .entry_points = entry_point_table,
+    .entry_points = blas_entry_points,
     .absent = absent,
     .c_prefix = "cblas_",
-    .inner_suffixes = inner_suffixes,
+    .inner_suffixes = blas_inner_suffixes,
     .meaning = &meaning,
     .signature = &signature,
     .accompanies = &accompanies,
     .without_company = "no underscore, in an object without all of level 3",
     .companion = &companion,
-    .system_libraries = system_libraries,
+    .system_libraries = blas_libraries,
     .hook = &blas_hook,
 };
 

@@ -1,7 +1,6 @@
 // The names of BLAS: those of its routines, those that are exported, and the hooks for patched functions.
 #pragma once
 
-#include <span>
 #include "blas/routine.h"
 #include "intercept/routine_table.h"
 #include "intercept/spellings.def"
@@ -26,21 +25,20 @@ constexpr blas::Routine blas_routine(const Routine& routine) {
   return static_cast<blas::Routine>(routine.number);
 }
 
-/// Indices into entry_points(): all spellings of the first routine, of the second, ...
-enum class EntryIndex : int {
+/// Indices into blas_entry_points: all spellings of the first routine, of the second, ...
+enum class BlasEntryIndex : int {
 #define BLASTOFF_INDICES(name, kind, scalar) BLASTOFF_SPELLINGS(BLASTOFF_INDEX, name, kind, scalar)
   BLASTOFF_EXPORTED_ROUTINES(BLASTOFF_INDICES)
 #undef BLASTOFF_INDICES
       count,
 };
 
-inline constexpr int entry_point_count = static_cast<int>(EntryIndex::count);
+/// In the order of BlasEntryIndex.
+extern const EntryPoint blas_entry_points[static_cast<int>(BlasEntryIndex::count)];
 
-/// The table, in the order of EntryIndex.
-extern const EntryPoint entry_point_table[entry_point_count];
-
-inline std::span<const EntryPoint> entry_points() {
-  return entry_point_table;
-}
+/// The libraries in which systems keep BLAS, and the suffixes of inner functions of BLIS (and AOCL), and of NVPL.
+inline constexpr const char* blas_libraries[] = {"libblas.so.3", "libcblas.so.3", "libopenblas.so.0",
+                                                 "libflexiblas.so.3"};
+inline constexpr std::string_view blas_inner_suffixes[] = {"_blis_impl", "_internal_"};
 
 }  // namespace blastoff::intercept

@@ -210,14 +210,13 @@ void* gemm_of(const void* loop) {
   const EntryPoint* entry = known.load(std::memory_order_relaxed);
   if (entry == nullptr) {
     const platform::ErrnoGuard errno_stays;
-    const auto table = entry_points();
     const Routine gemm = blas_routine(blas::routine_of(blas::Kind::gemm, scalar));
-    const auto found = std::ranges::find_if(table, [&](const EntryPoint& each) {
+    const auto found = std::ranges::find_if(blas_entry_points, [&](const EntryPoint& each) {
       return each.routine == gemm && each.convention.style == abi::Style::cblas &&
              find_definition_in_reach(each.symbol, loop) != nullptr;
     });
     dlerror();  // a failed search must not appear as an error of the program
-    if (found == table.end()) return nullptr;
+    if (found == std::end(blas_entry_points)) return nullptr;
     entry = &*found;
     known.store(entry, std::memory_order_relaxed);
   }

@@ -113,7 +113,7 @@ class LapackHost final : public operation::Host {
 
   static std::span<const EntryPoint> entry_points_of(blas::Routine routine) {
     const std::size_t count = blas_routines.spellings.size();
-    return entry_points().subspan(static_cast<std::size_t>(routine) * count, count);
+    return std::span(blas_entry_points).subspan(static_cast<std::size_t>(routine) * count, count);
   }
 
   const InterceptedCall& intercepted_;

@@ -75,7 +75,6 @@ constinit const RoutineTable lapack_routines = {
     .entry_points = lapack_entry_points,
     .absent = absent,
     .c_prefix = "lapacke_",
-    .inner_suffixes = {},
     .signature = &signature,
     .accompanies = &accompanies,
     .without_company = "no underscore, in an object without LAPACK's factorizations",

@@ -18,7 +18,7 @@ BLASTOFF_HIDDEN_ASSEMBLY(blastoff_hooks_entrance, BLASTOFF_LANDING_PAD R"(
     movq %r11, %fs:(%r10)
     jmp *(%r11))");
 #elif defined(__aarch64__)
-// A linker's veneer uses only x16 and x17 of the registers that a function may clobber. So does this code.
+// A linker's veneer uses only x16 and x17 of the registers that a function may clobber. This code uses no others.
 BLASTOFF_HIDDEN_ASSEMBLY(blastoff_hooks_entrance, BLASTOFF_LANDING_PAD R"(
     adrp x16, :gottprel:blastoff_called
     ldr x16, [x16, :gottprel_lo12:blastoff_called]

@@ -32,10 +32,7 @@ constinit const RoutineTable scalapack_routines = {
     .spellings = spellings,
     .entry_points = scalapack_entry_points,
     .absent = absent,
-    .c_prefix = {},
-    .inner_suffixes = {},
     .needed_beside = needed_beside,
-    .system_libraries = {},
     .hook = &scalapack_hook,
 };
 

@@ -3,10 +3,11 @@
 #include <array>
 
 #include "blas/vector_call.h"
+#include "intercept/blas/entry_points.h"
 
 namespace blastoff::intercept {
 
-constinit const EntryPoint vector_entry_points[vector_entry_point_count] = {
+constinit const EntryPoint vector_entry_points[] = {
 #define BLASTOFF_ENTRY(prefix, name, suffix, style, integers, decoration, kind, scalar)                            \
   BLASTOFF_ENTRY_POINT((Routine{&vector_routines, static_cast<std::uint16_t>(blas::VectorRoutine::name)}), prefix, \
                        name, suffix, style, integers, decoration)
@@ -22,12 +23,7 @@ using blas::VectorKind;
 
 constexpr Spelling spellings[] = {BLASTOFF_VECTOR_SPELLINGS(BLASTOFF_SPELLING_OF, dswap, swap, d)};
 
-constexpr const char* system_libraries[] = {"libblas.so.3", "libcblas.so.3", "libopenblas.so.0", "libflexiblas.so.3"};
-
-constinit std::array<std::atomic<std::uint64_t>, vector_entry_point_count> absent{};
-
-/// Suffixes of inner functions of BLIS (and AOCL), and of NVPL.
-constexpr std::string_view inner_suffixes[] = {"_blis_impl", "_internal_"};
+constinit std::array<std::atomic<std::uint64_t>, std::size(vector_entry_points)> absent{};
 
 using enum Role;
 constexpr Role fortran_two[] = {integer, array, integer, array, integer};
@@ -72,11 +68,11 @@ constinit const RoutineTable vector_routines = {
     .entry_points = vector_entry_points,
     .absent = absent,
     .c_prefix = "cblas_",
-    .inner_suffixes = inner_suffixes,
+    .inner_suffixes = blas_inner_suffixes,
     .signature = &signature,
     .accompanies = &accompanies,
     .arguments_suffice = false,
-    .system_libraries = system_libraries,
+    .system_libraries = blas_libraries,
     .hook = &vector_hook,
 };
 

@@ -29,9 +29,7 @@ enum class VectorEntryIndex : int {
       count,
 };
 
-inline constexpr int vector_entry_point_count = static_cast<int>(VectorEntryIndex::count);
-
 /// In the order of VectorEntryIndex.
-extern const EntryPoint vector_entry_points[vector_entry_point_count];
+extern const EntryPoint vector_entry_points[static_cast<int>(VectorEntryIndex::count)];
 
 }  // namespace blastoff::intercept

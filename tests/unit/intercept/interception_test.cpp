@@ -161,7 +161,7 @@ TEST_F(Interception, FindsALibraryThatIsLoadedLater) {
 TEST_F(Interception, KeepsTheLibraryOfTheProgramsOriginalLoaded) {
   void* const library = open("fixture_blas_kept");
   const intercept::EntryPoint* const entry =
-      intercept::sibling(intercept::entry_point_table[static_cast<std::size_t>(intercept::EntryIndex::dgemm64_)],
+      intercept::sibling(intercept::blas_entry_points[static_cast<std::size_t>(intercept::BlasEntryIndex::dgemm64_)],
                          intercept::blas_routine(blas::Routine::cgemm));
   const void* const caller = &dispatched;
   void* const function = intercept::original_for(*entry, caller).function;
@@ -197,7 +197,7 @@ TEST_F(Interception, TakesAnUndecoratedNameOfABlas) {
 
 TEST_F(Interception, LeavesNoErrorForTheProgramsDlerror) {
   const intercept::EntryPoint& entry =
-      intercept::entry_point_table[static_cast<std::size_t>(intercept::EntryIndex::scipy_zher2k_64)];
+      intercept::blas_entry_points[static_cast<std::size_t>(intercept::BlasEntryIndex::scipy_zher2k_64)];
   EXPECT_EQ(intercept::original_for(entry, &dispatched).function, nullptr);
   EXPECT_EQ(dlerror(), nullptr);
 }

@@ -17,18 +17,18 @@
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "platform/caller.h"
-#include "system_blas.h"
+#include "system_library.h"
 
 namespace blastoff::intercept {
 namespace {
 
-const EntryPoint& entry(EntryIndex index) {
-  return entry_point_table[static_cast<std::size_t>(index)];
+const EntryPoint& entry(BlasEntryIndex index) {
+  return blas_entry_points[static_cast<std::size_t>(index)];
 }
 
 TEST(EntryPoints, AreSpelledByPrefixNameAndSuffix) {
   std::set<std::string> symbols;
-  for (const EntryPoint& each : entry_points()) {
+  for (const EntryPoint& each : blas_entry_points) {
     EXPECT_EQ(each.symbol, std::string(each.prefix) + std::string(each.routine.name()) + each.suffix);
     EXPECT_TRUE(symbols.insert(each.symbol).second) << each.symbol;
     const bool named_wide = std::string(each.suffix).find("64") != std::string::npos;
@@ -41,8 +41,8 @@ TEST(EntryPoints, AreSpelledByPrefixNameAndSuffix) {
 }
 
 TEST(EntryPoints, HaveSiblingsOfTheSameSpelling) {
-  EXPECT_STREQ(sibling(entry(EntryIndex::dsyrk_), blas_routine(blas::Routine::dgemm))->symbol, "dgemm_");
-  EXPECT_STREQ(sibling(entry(EntryIndex::scipy_cblas_zherk64_), blas_routine(blas::Routine::zgemm))->symbol,
+  EXPECT_STREQ(sibling(entry(BlasEntryIndex::dsyrk_), blas_routine(blas::Routine::dgemm))->symbol, "dgemm_");
+  EXPECT_STREQ(sibling(entry(BlasEntryIndex::scipy_cblas_zherk64_), blas_routine(blas::Routine::zgemm))->symbol,
                "scipy_cblas_zgemm64_");
   EXPECT_EQ(sibling(EntryPoint{}, blas_routine(blas::Routine::dgemm)), nullptr);
 }
@@ -84,7 +84,7 @@ TEST(LoadedObjects, HoldTheProgramAndItsLibraries) {
   const std::vector<LoadedObject> objects = loaded_objects();
   ASSERT_FALSE(objects.empty());
   EXPECT_EQ(objects.front().path, "");
-  EXPECT_TRUE(objects.front().contains(&entry_point_table));
+  EXPECT_TRUE(objects.front().contains(&blas_entry_points));
   bool has_c_library = false;
   for (const LoadedObject& object : objects) has_c_library |= object.name == "libc.so.6";
   EXPECT_TRUE(has_c_library);
@@ -105,7 +105,7 @@ TEST(OriginalFor, IsTheSameForEveryThread) {
     threads.emplace_back([&] {
       for (int round = 0; round < 50; ++round) {
         for (std::size_t site = 0; site < 100; ++site) {
-          if (original_for(entry(EntryIndex::zherk_), base + site).function != expected) ++wrong;
+          if (original_for(entry(BlasEntryIndex::zherk_), base + site).function != expected) ++wrong;
         }
       }
     });
@@ -116,18 +116,18 @@ TEST(OriginalFor, IsTheSameForEveryThread) {
 
 /// Runs in its own process, with the BLAS in the global scope, where it is found at once for very many call sites.
 void look_up_more_often_than_the_table_holds() {
-  const Original first = original_for(entry(EntryIndex::zherk_), call_site(0));
+  const Original first = original_for(entry(BlasEntryIndex::zherk_), call_site(0));
   if (dlopen(path_of(first.function), RTLD_NOW | RTLD_GLOBAL) == nullptr) _exit(1);
   const char* const base = static_cast<const char*>(call_site(0));
   for (std::size_t site = 0; site < 17000; ++site) {
-    if (original_for(entry(EntryIndex::zherk_), base + site).function != first.function) _exit(2);
+    if (original_for(entry(BlasEntryIndex::zherk_), base + site).function != first.function) _exit(2);
   }
   _exit(0);
 }
 
 TEST(OriginalFor, IsFoundForMoreCallSitesThanTheTableHolds) {
   ASSERT_NE(test::system_blas(), nullptr);
-  EXPECT_NE(std::strstr(path_of(original_for(entry(EntryIndex::zherk_), call_site(0)).function), "blas"), nullptr);
+  EXPECT_NE(std::strstr(path_of(original_for(entry(BlasEntryIndex::zherk_), call_site(0)).function), "blas"), nullptr);
   EXPECT_EXIT(look_up_more_often_than_the_table_holds(), testing::ExitedWithCode(0), "");
 }
 
@@ -137,7 +137,7 @@ TEST(OriginalFor, IsTheSameForAllCodeThatBelongsToNoObject) {
   ASSERT_NE(test::system_blas(), nullptr);
   const std::vector<char> memory(40000);
   const auto original = [&](std::size_t site) {
-    return original_for(entry(EntryIndex::zher2k_), memory.data() + site).function;
+    return original_for(entry(BlasEntryIndex::zher2k_), memory.data() + site).function;
   };
   void* const expected = original(0);
   EXPECT_EQ(expected, test::system_blas_function("zher2k_"));
@@ -149,7 +149,7 @@ TEST(OriginalFor, IsTheSameForAllCodeThatBelongsToNoObject) {
 TEST(BindingsOfAName, HoldForAllCallSitesOfAnObjectUntilObjectsChange) {
   ASSERT_NE(test::system_blas(), nullptr);
   platform::prepare_callers();
-  const EntryPoint& name = entry(EntryIndex::zsyrk_);
+  const EntryPoint& name = entry(BlasEntryIndex::zsyrk_);
   const Original original = original_for(name, call_site(0));
   const char routine = 0;
   NameBindings bindings;
@@ -170,7 +170,7 @@ TEST(BindingsOfAName, HoldForAllCallSitesOfAnObjectUntilObjectsChange) {
 TEST(BindingsOfAName, AreOfOneObjectAndSometimesOfAnother) {
   ASSERT_NE(test::system_blas(), nullptr);
   platform::prepare_callers();
-  const EntryPoint& name = entry(EntryIndex::csyrk_);
+  const EntryPoint& name = entry(BlasEntryIndex::csyrk_);
   const auto* const elsewhere = test::system_blas_function("csyrk_");
   ++blastoff_linker_changes;  // as if a change had been noticed
   const char routine = 0;
@@ -189,8 +189,8 @@ TEST(BindingsOfAName, AreOfOneObjectAndSometimesOfAnother) {
 
 TEST(OriginalOfACall, IsThatOfItsNameWhateverWasCalledBetween) {
   ASSERT_NE(test::system_blas(), nullptr);
-  const EntryPoint& syrk = entry(EntryIndex::dsyrk_);
-  const EntryPoint& trmm = entry(EntryIndex::dtrmm_);
+  const EntryPoint& syrk = entry(BlasEntryIndex::dsyrk_);
+  const EntryPoint& trmm = entry(BlasEntryIndex::dtrmm_);
   const Original original = original_for(syrk, call_site(0));
   ASSERT_NE(original, original_for(trmm, call_site(0)));
   const char routine = 0;
@@ -213,14 +213,14 @@ TEST(OriginalOfACall, IsThatOfItsNameWhateverWasCalledBetween) {
 }
 
 TEST(OriginalFor, IsNothingWhereNoLibraryHasIt) {
-  const Original none = original_for(entry(EntryIndex::scipy_cblas_cher2k_64), call_site(1));
+  const Original none = original_for(entry(BlasEntryIndex::scipy_cblas_cher2k_64), call_site(1));
   EXPECT_EQ(none.function, nullptr);
   EXPECT_TRUE(none.intercepted);
 }
 
 TEST(OriginalRoutine, HasTheSameLibrarysCompanion) {
   ASSERT_NE(test::system_blas(), nullptr);
-  const EntryPoint& syrk = entry(EntryIndex::dsyrk_);
+  const EntryPoint& syrk = entry(BlasEntryIndex::dsyrk_);
   const abi::OriginalRoutine host = original_routine(syrk, original_for(syrk, call_site(2)));
   blas::Call call;
   call.routine = blas::Routine::dsyrk;
