@@ -286,8 +286,8 @@ void FirstUseLease::abandon() {
   finished_ = true;
 }
 
-// One result at home beside another that is not can neither be vouched for nor made again. Nor can what the device has
-// changed of a matrix of which it alone had the contents.
+// If one result is at home and another is not, the results can neither be vouched for nor made again. The same holds
+// for what the device has changed of a matrix whose contents it alone had.
 HostState FirstUseLease::host_state(std::size_t index) {
   if (!finished_) abandon();
   if (index >= device_panels_.size()) return HostState::untouched;

@@ -49,7 +49,7 @@ struct FirstUseSettings {
   Results results = Results::home;
   bool verify = false;  ///< compare every page reused with host memory
   PanelSizes panels = {};
-  /// By what it is told whether a matrix that is copied at every use has changed. Another one where there is no memory.
+  /// Tells whether a matrix that is copied at every use has changed. A replay, which has no memory, has another one.
   std::function<std::uint64_t(const operation::Operand&)> fingerprint = residency::fingerprint;
 };
 

@@ -77,11 +77,11 @@ void each_distinct_matrix(const operation::Operation& call, Visit&& visit) {
 }
 
 /// Calls visit(Span) for ascending, disjoint runs of whole pages that together hold the operand, with the gaps between
-/// its columns unless these are wide.
+/// its columns unless these have `min_gap` bytes.
 template <class Visit>
-void each_region(const operation::Operand& operand, Visit&& visit) {
+void each_run(const operation::Operand& operand, std::size_t min_gap, Visit&& visit) {
   if (operand.empty()) return;
-  if (!has_wide_gaps(operand)) {
+  if (operand.columns == 1 || operand.stride_bytes() - operand.column_bytes() < min_gap) {
     visit(platform::outward_to_pages(bounds(operand)));
     return;
   }
@@ -90,6 +90,12 @@ void each_region(const operation::Operand& operand, Visit&& visit) {
     const std::uintptr_t start = begin + static_cast<std::size_t>(column) * operand.stride_bytes();
     visit(platform::outward_to_pages({start, start + operand.column_bytes()}));
   }
+}
+
+/// The same with all gaps that are not wide.
+template <class Visit>
+void each_region(const operation::Operand& operand, Visit&& visit) {
+  each_run(operand, wide_gap, visit);
 }
 
 /// Bytes of the regions.
@@ -124,17 +130,7 @@ inline bool covers(const operation::Operand& outer, const operation::Operand& in
 /// pages that lie wholly in the gap between two columns are left out.
 template <class Visit>
 void each_covered_run(const operation::Operand& operand, Visit&& visit) {
-  if (operand.empty()) return;
-  const std::size_t gap = operand.stride_bytes() - operand.column_bytes();
-  if (operand.columns == 1 || gap < platform::page_size()) {
-    visit(platform::outward_to_pages(bounds(operand)));
-    return;
-  }
-  const auto begin = reinterpret_cast<std::uintptr_t>(operand.address);
-  for (std::int64_t column = 0; column < operand.columns; ++column) {
-    const std::uintptr_t start = begin + static_cast<std::size_t>(column) * operand.stride_bytes();
-    visit(platform::outward_to_pages({start, start + operand.column_bytes()}));
-  }
+  each_run(operand, platform::page_size(), visit);
 }
 
 /// The same for the operand's part: of a triangle not the pages on which the other one lies alone. Runs of neighbouring

@@ -55,7 +55,7 @@ bool Writes::costs_too_much(double share) const {
   return spent_ > affordable_at_once + share * run_.seconds();
 }
 
-Writes::Matrix& Writes::matrix_of(const Operand& operand) {
+Writes::MatrixWrites& Writes::matrix_of(const Operand& operand) {
   return matrices_.use(residency::bounds(operand).begin);
 }
 
@@ -112,7 +112,7 @@ void Writes::stop_tracking(const Operand& operand) {
   });
 }
 
-void Writes::look(const Operand& operand, Matrix& matrix, Found& found) {
+void Writes::look(const Operand& operand, MatrixWrites& matrix, Found& found) {
   scratch_.clear();
   if (!scan(operand, true, scratch_)) {
     residency::each_region(operand, [&](Span region) { found.gone.push_back(region); });
@@ -134,7 +134,7 @@ void Writes::look(const Operand& operand, Matrix& matrix, Found& found) {
 }
 
 /// Judges whether tracking the matrix has paid. If not, compares its elements from now on.
-void Writes::judge(const Operand& operand, Matrix& matrix, std::size_t written_bytes) {
+void Writes::judge(const Operand& operand, MatrixWrites& matrix, std::size_t written_bytes) {
   const bool much = is_much(written_bytes) && 2 * written_bytes > residency::region_bytes(operand);
   if (!much) {
     if (++matrix.uses >= uses_that_pay) matrix.rewritten = 0;
@@ -150,7 +150,7 @@ void Writes::judge(const Operand& operand, Matrix& matrix, std::size_t written_b
   stop_tracking(operand);
 }
 
-void Writes::compare(const Operand& operand, Matrix& matrix, Found& found) {
+void Writes::compare(const Operand& operand, MatrixWrites& matrix, Found& found) {
   if (!matrix.known || matrix.rows != operand.rows || matrix.columns != operand.columns) return;
   if (residency::fingerprint(operand) != matrix.fingerprint) {
     matrix.backoff.restart();
@@ -194,7 +194,7 @@ Found Writes::before(const Operation& call) {
   if (found.asked) {
     spend([&] {
       residency::each_distinct_matrix(call, [&](std::size_t, const Operand& operand) {
-        Matrix& matrix = matrix_of(operand);
+        MatrixWrites& matrix = matrix_of(operand);
         const bool tracked = !matrix.sampled && watch(operand, found);
         if (!tracked) return compare(operand, matrix, found);
         look(operand, matrix, found);
@@ -214,7 +214,7 @@ Found Writes::before(const Operation& call) {
   if (!any_sampled(call) || costs_too_much(max_affordable_share)) return found;
   spend([&] {
     residency::each_distinct_matrix(call, [&](std::size_t, const Operand& operand) {
-      if (Matrix& matrix = matrix_of(operand); matrix.sampled) compare(operand, matrix, found);
+      if (MatrixWrites& matrix = matrix_of(operand); matrix.sampled) compare(operand, matrix, found);
     });
   });
   return found;
@@ -225,7 +225,7 @@ void Writes::after(const Operation& call, bool asked) {
   if (!looks || costs_too_much(max_affordable_share)) return;
   spend([&] {
     residency::each_distinct_matrix(call, [&](std::size_t, const Operand& operand) {
-      Matrix& matrix = matrix_of(operand);
+      MatrixWrites& matrix = matrix_of(operand);
       bool tracked = watched_ != nullptr && !matrix.sampled;
       residency::each_region(operand, [&](Span region) { tracked = tracked && (!asked || seen_.contains(region)); });
       if (!tracked) {

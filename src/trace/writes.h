@@ -55,7 +55,8 @@ class Writes {
   void after(const operation::Operation& call, bool asked);
 
  private:
-  struct Matrix {
+  /// How the program's writes to a matrix are found.
+  struct MatrixWrites {
     bool sampled = false;  ///< its elements are compared; it is not tracked
     int uses = 0;          ///< uses since the program has rewritten it
     int rewritten = 0;     ///< how many times in a row it was rewritten after few uses
@@ -64,14 +65,14 @@ class Writes {
     std::uint64_t fingerprint = 0;
     bool known = false;  ///< `fingerprint` is known
   };
-  Matrix& matrix_of(const operation::Operand& operand);
+  MatrixWrites& matrix_of(const operation::Operand& operand);
   void drain(std::vector<platform::Span>& gone);
   void forget(platform::Span span);
   bool watch(const operation::Operand& operand, Found& found);
   bool scan(const operation::Operand& operand, bool protect, std::vector<platform::Span>& written);
-  void look(const operation::Operand& operand, Matrix& matrix, Found& found);
-  void judge(const operation::Operand& operand, Matrix& matrix, std::size_t written_bytes);
-  void compare(const operation::Operand& operand, Matrix& matrix, Found& found);
+  void look(const operation::Operand& operand, MatrixWrites& matrix, Found& found);
+  void judge(const operation::Operand& operand, MatrixWrites& matrix, std::size_t written_bytes);
+  void compare(const operation::Operand& operand, MatrixWrites& matrix, Found& found);
   void stop_tracking(const operation::Operand& operand);
   bool any_sampled(const operation::Operation& call);
   /// Runs `look` and adds its time to `spent_`.
@@ -87,7 +88,7 @@ class Writes {
   platform::IntervalSet seen_;     ///< memory of which the kernel has been asked before
   platform::IntervalSet results_;  ///< results of calls that still run, or for which the kernel was not asked
   /// Indexed by the address of the first element.
-  platform::RecentMap<std::uintptr_t, Matrix> matrices_{platform::max_matrices_remembered};
+  platform::RecentMap<std::uintptr_t, MatrixWrites> matrices_{platform::max_matrices_remembered};
   std::vector<platform::Span> scratch_;
 };
 

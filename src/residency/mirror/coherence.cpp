@@ -443,8 +443,8 @@ void Coherence::share(PageAcquisition& acquisition, const platform::IntervalSet&
   changed_.notify_all();
 }
 
-// What another device holds may be out of date if a writer that nobody has asked about bypasses the page table. Nor has
-// anybody looked whether pages that are not tracked have been written since they became current there.
+// What another device holds may be out of date if a writer that nobody has asked about bypasses the page table. Nobody
+// has looked either whether pages that are not tracked have been written since they became current there.
 ledger::Loan Coherence::who_else_has(const PageAcquisition& acquisition, const std::vector<Span>& pages, bool tracked) {
   if (dma_writer()) return {};
   const ledger::States::Covers covers = [&](const ledger::Copy& copy, Span page) {

@@ -142,9 +142,9 @@ void MirrorMemory::release_idle() {
   unmap_evicted();
 }
 
-// Uses that nothing is evicted between tell nothing: the memory would have been there in any order. Nor does the use by
-// the very next call: a neighbour shares a piece of memory. If it is used again much later than before, the program
-// does something else now.
+// Two uses tell nothing if nothing is evicted between them: the memory would have been there in any order. A use by the
+// very next call tells nothing either: a neighbour shares a piece of memory. If the memory is used again much later
+// than before, the program does something else now.
 void MirrorMemory::use(Uses& uses) const {
   const std::uint32_t passed = calls_ - uses.latest;
   if (uses.latest > 0 && uses.evictions != evictions_ && passed > 1)

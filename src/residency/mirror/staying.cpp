@@ -114,8 +114,8 @@ bool Coherence::will_stay(const operation::Operation& call, std::size_t index) {
   return stays_.judge(call, index) == Stay::whole;
 }
 
-// What the device is about to overwrite, and the results of earlier calls that lie there, come home first where they
-// will not stay. So do vectors, which the driver may copy.
+// The results of earlier calls, and what the device is about to overwrite, come home first where the new results will
+// not stay. Vectors come home too, since the driver may copy them.
 void Coherence::choose_staying(PageAcquisition& acquisition) {
   const operation::Operation& call = acquisition.call;
   call.each_result([&](std::size_t i, const operation::Operand&) {

@@ -62,11 +62,11 @@ std::uint64_t kind_of(const operation::Operation& call, std::size_t index) {
   return std::uint64_t{call.routine()} << 32 | index << 16 | result | size << 1 | 1;
 }
 
-TrackingHeuristic::Matrix& TrackingHeuristic::find_or_add(const operation::Operand& operand) {
+TrackingHeuristic::MatrixUse& TrackingHeuristic::find_or_add(const operation::Operand& operand) {
   return matrices_.use(bounds(operand).begin);
 }
 
-void TrackingHeuristic::learn(Matrix& matrix, bool used_again) {
+void TrackingHeuristic::learn(MatrixUse& matrix, bool used_again) {
   if (matrix.kind == 0) return;
   int& used_once = used_once_.use(std::exchange(matrix.kind, 0));
   used_once = used_again ? 0 : used_once + 1;
@@ -74,17 +74,17 @@ void TrackingHeuristic::learn(Matrix& matrix, bool used_again) {
 
 bool TrackingHeuristic::worth_tracking(const operation::Operation& call, std::size_t index) {
   const operation::Operand& operand = call.operands()[index];
-  Matrix* const known = matrices_.find(bounds(operand).begin);
+  MatrixUse* const known = matrices_.find(bounds(operand).begin);
   if (!known) {
     read_within(operand);
-    Matrix& matrix = find_or_add(operand);
+    MatrixUse& matrix = find_or_add(operand);
     matrix.kind = kind_of(call, index);
     const bool result = is_result_only(operand);
     matrix.copied =
         used_once_of(matrix.kind, result) >= max_used_once || (!result && !habits_.worth_mirror(call, index));
     return !matrix.copied;
   }
-  Matrix& matrix = *known;
+  MatrixUse& matrix = *known;
   if (is_result_only(operand) && matrix.results_in_a_row >= max_unread && operand.payload_bytes() <= max_copied_)
     return false;
   return !matrix.copied || unchanged(matrix, operand);
@@ -102,18 +102,18 @@ int TrackingHeuristic::used_once_of(std::uint64_t kind, bool result) {
 void TrackingHeuristic::read_within(const operation::Operand& operand) {
   if (!operation::reads(operand.intent)) return;
   const std::uintptr_t begin = bounds(operand).begin;
-  Matrix* const found = matrices_.find_up_to(begin);
+  MatrixUse* const found = matrices_.find_up_to(begin);
   if (!found) return;
-  Matrix& before = *found;
+  MatrixUse& before = *found;
   if (bounds(before.latest).end <= begin || !before.copied || before.results_in_a_row == 0) return;
   learn(before, true);
   before.copied = false;
   before.uses = 0;
 }
 
-/// Whether a matrix that is copied has not changed for so long that it is tracked from now on. To be written once more
-/// tells nothing. What is read of a result in another shape cannot be compared, and is taken as unchanged.
-bool TrackingHeuristic::unchanged(Matrix& matrix, const operation::Operand& operand) {
+/// Whether a matrix that is copied has not changed for so long that it is tracked from now on. A call that only writes
+/// the matrix tells nothing. A result that is read in another shape cannot be compared, and counts as unchanged.
+bool TrackingHeuristic::unchanged(MatrixUse& matrix, const operation::Operand& operand) {
   if (is_result_only(operand)) return false;
   const bool same_shape = same_matrix(matrix.latest, operand) && matrix.latest.part == operand.part;
   matrix.unchanged = same_shape ? same(matrix.fingerprint, sight_of(operand), operand) : matrix.results_in_a_row > 0;
@@ -129,7 +129,7 @@ bool TrackingHeuristic::unchanged(Matrix& matrix, const operation::Operand& oper
   return true;
 }
 
-/// By what it is told whether the operand changes: of a large one eight bits of each tile.
+/// The number by which a change of the operand is noticed. For a large one it has eight bits of each tile.
 std::uint64_t TrackingHeuristic::sight_of(const operation::Operand& operand) const {
   if (operand.payload_bytes() < large_sight) return fingerprint_(operand);
   std::uint64_t sight = 0;
@@ -142,19 +142,19 @@ std::uint64_t TrackingHeuristic::sight_of(const operation::Operand& operand) con
 
 bool TrackingHeuristic::copied(const operation::Operation& call, std::size_t index) const {
   const operation::Operand& operand = call.operands()[index];
-  const Matrix* const found = matrices_.find(bounds(operand).begin);
+  const MatrixUse* const found = matrices_.find(bounds(operand).begin);
   if (!found) return !is_result_only(operand) && habits_.suspects(call, index);
   return found->copied && found->results_in_a_row == 0;
 }
 
 bool TrackingHeuristic::refilled(const operation::Operand& operand) const {
-  const Matrix* const found = matrices_.find(bounds(operand).begin);
+  const MatrixUse* const found = matrices_.find(bounds(operand).begin);
   return found && found->copied && found->uses > 0 && !found->unchanged;
 }
 
 bool TrackingHeuristic::used(const operation::Operation& call, std::size_t index) {
   const operation::Operand& operand = call.operands()[index];
-  Matrix& matrix = find_or_add(operand);
+  MatrixUse& matrix = find_or_add(operand);
   matrix.bytes_used += static_cast<double>(operand.payload_bytes());
   matrix.latest = operand;
   if (matrix.copied)
@@ -172,7 +172,7 @@ bool TrackingHeuristic::used(const operation::Operation& call, std::size_t index
 
 /// A result that stays saves its way home, too.
 void TrackingHeuristic::stayed(const operation::Operand& operand) {
-  Matrix& matrix = find_or_add(operand);
+  MatrixUse& matrix = find_or_add(operand);
   matrix.bytes_used += (operation::writes(operand.intent) ? 2.0 : 1.0) * static_cast<double>(operand.payload_bytes());
   matrix.latest = operand;
   matrix.copied = false;
@@ -185,7 +185,7 @@ void TrackingHeuristic::stayed(const operation::Operand& operand) {
 double TrackingHeuristic::pages_used_within(const operation::Operand& operand) {
   double bytes = 0;
   const platform::Span all = bounds(operand);
-  matrices_.each_within(all.begin + 1, all.end, [&](Matrix& block) {
+  matrices_.each_within(all.begin + 1, all.end, [&](MatrixUse& block) {
     if (block.copied || !covers(operand, block.latest)) return;
     bytes += block.bytes_used;
     block.uses = 0;
@@ -199,7 +199,7 @@ bool TrackingHeuristic::looked_at(const operation::Operation& call, std::size_t 
   constexpr std::size_t few_pages = 16;
   const operation::Operand& operand = call.operands()[index];
   const auto pages = [](std::size_t count) { return static_cast<double>(count); };
-  Matrix* const known = matrices_.find(bounds(operand).begin);
+  MatrixUse* const known = matrices_.find(bounds(operand).begin);
   const int before = known ? std::max(known->uses - 1, 0) : 0;  // uses that found what an earlier one had brought
   const bool few = look.faults < few_pages || (is_result_only(operand) && 2 * look.written < look.pages);
   const double within = few ? 0 : pages_used_within(operand);
@@ -210,7 +210,7 @@ bool TrackingHeuristic::looked_at(const operation::Operation& call, std::size_t 
     if (paid && 2 * look.kept >= look.pages) habits_.paid(call, index);
     return false;
   }
-  Matrix& matrix = find_or_add(operand);
+  MatrixUse& matrix = find_or_add(operand);
   if (2 * look.written >= look.pages) learn(matrix, false);
   matrix.uses = 0;
   matrix.bytes_used = 0;
@@ -236,7 +236,7 @@ void TrackingHeuristic::learn_protecting(std::size_t bytes, double seconds) {
 }
 
 void TrackingHeuristic::not_trackable(const operation::Operand& operand) {
-  Matrix& matrix = find_or_add(operand);
+  MatrixUse& matrix = find_or_add(operand);
   matrix.copied = true;
   matrix.backoff.failed(uses_before_another_look);
 }
@@ -255,7 +255,7 @@ void TrackingHeuristic::expect_used_once(std::span<const std::uint64_t> kinds) {
 }
 
 void TrackingHeuristic::forget(platform::Span span) {
-  matrices_.erase_within(span.begin, span.end, [&](Matrix& matrix) { learn(matrix, false); });
+  matrices_.erase_within(span.begin, span.end, [&](MatrixUse& matrix) { learn(matrix, false); });
   habits_.forget(span);
 }
 

@@ -1,6 +1,7 @@
-// How matrices are used, as far as it decides whether a mirror pays. A matrix that the CPU rewrites before every use
-// costs a page fault for each page if it is tracked: more than copying it. A result that the device never reads again
-// needs no mirror either. Nor does what a program allocates, uses once and frees.
+// Decides whether a mirror of a matrix pays. A matrix that the CPU rewrites before every use costs a page fault for
+// each page if it is tracked: more than copying it. A result that the device never reads again needs no mirror either.
+// A matrix that a program allocates, uses once and frees needs none. Which pages the program writes while the CPU makes
+// all calls is another question, which trace/writes.h answers.
 #pragma once
 
 #include <cstddef>
@@ -95,7 +96,8 @@ class TrackingHeuristic {
   void forget(platform::Span span);
 
  private:
-  struct Matrix {
+  /// How the calls and the CPU use a matrix.
+  struct MatrixUse {
     bool copied = false;
     std::uint64_t fingerprint = 0;
     operation::Operand latest;  ///< as the last call used it; the fingerprint was taken of that
@@ -106,13 +108,13 @@ class TrackingHeuristic {
     int results_in_a_row = 0;                                 ///< uses in which the device wrote it and did not read it
     std::uint64_t kind = 0;  ///< while it is not known whether it is used again; else 0
   };
-  Matrix& find_or_add(const operation::Operand& operand);
-  bool unchanged(Matrix& matrix, const operation::Operand& operand);
+  MatrixUse& find_or_add(const operation::Operand& operand);
+  bool unchanged(MatrixUse& matrix, const operation::Operand& operand);
   void read_within(const operation::Operand& operand);
   int used_once_of(std::uint64_t kind, bool result);
   double pages_used_within(const operation::Operand& operand);
   std::uint64_t sight_of(const operation::Operand& operand) const;
-  void learn(Matrix& matrix, bool used_again);
+  void learn(MatrixUse& matrix, bool used_again);
 
   const std::size_t max_copied_;
   const Fingerprint fingerprint_;
@@ -120,7 +122,7 @@ class TrackingHeuristic {
   double seconds_to_bring_ = 0.19e-6;  // of a page: assumed until it is learnt
   double seconds_to_protect_ = 0;      // of a page
   // By address of the first element.
-  platform::RecentMap<std::uintptr_t, Matrix> matrices_{platform::max_matrices_remembered};
+  platform::RecentMap<std::uintptr_t, MatrixUse> matrices_{platform::max_matrices_remembered};
   platform::RecentMap<std::uint64_t, int> used_once_{4096};  // by kind: so many new matrices in a row
   std::unordered_set<std::uint64_t> expected_;               // kinds of which an earlier run said so
 };
