@@ -109,13 +109,13 @@ Result<std::unique_ptr<DeviceSet>> DeviceSet::start(const config::Settings& sett
 // A busy device gives no estimate. Then the matrices are assumed to be on the device that used them last, and nowhere
 // else.
 DeviceSet::Place DeviceSet::cheapest(const operation::Operation& operation) const {
-  const auto home = homes_.of(operands_key(operation));
+  const auto latest = latest_devices_.of(operands_key(operation));
   Place best;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     DeviceContext* const context = all_[i];
     if (!context->working()) continue;
     Place place{context, context->policies().front()->estimate(operation), 0};
-    const bool assumed = !place.estimate && home == i;
+    const bool assumed = !place.estimate && latest == i;
     place.seconds = seconds_on(*context, operation, assumed ? operation::Estimate{} : place.estimate);
     if (!best.context || place.seconds < best.seconds) best = place;
   }
@@ -138,7 +138,7 @@ Placement DeviceSet::take(const operation::Operation& operation) {
   if (!placement.parts.empty()) return placement;
   placement.context->begin_call(operation.work.flops);
   const auto index = std::ranges::find(all_, placement.context) - all_.begin();
-  homes_.set(operands_key(operation), static_cast<std::size_t>(index));
+  latest_devices_.set(operands_key(operation), static_cast<std::size_t>(index));
   return placement;
 }
 

@@ -16,7 +16,7 @@
 #include "platform/worker_pool.h"
 #include "report/context.h"
 #include "runtime/device_context.h"
-#include "runtime/homes.h"
+#include "runtime/latest_devices.h"
 #include "runtime/placement.h"
 #include "runtime/split_policy.h"
 
@@ -88,7 +88,7 @@ class DeviceSet {
 
   std::vector<DeviceContext*> all_;  ///< at least one
   SplitPolicy split_policy_;
-  Homes homes_;
+  LatestDevices latest_devices_;
   std::mutex mutex_;  ///< held while a place is chosen
   std::mutex team_mutex_;
   std::unique_ptr<platform::WorkerPool> team_;

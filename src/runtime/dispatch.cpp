@@ -28,7 +28,7 @@
 #include "runtime/gathered_solve.h"
 #include "runtime/process.h"
 #include "runtime/settled_calls.h"
-#include "runtime/traced.h"
+#include "runtime/traced_call.h"
 #include "runtime/vectors.h"
 #include "runtime/verified_run.h"
 
@@ -153,7 +153,7 @@ void time_on_cpu(report::Record& record, const report::CallTime& time, std::opti
 
 // Makes the call where it was placed. If that refuses, record.refusal says why.
 void run_on(Placement& placement, const InterceptedCall& intercepted, const Operation& operation,
-            report::Record& record, Traced& traced, const report::CallBegin& begin, CallStopwatch& stopwatch,
+            report::Record& record, TracedCall& traced, const report::CallBegin& begin, CallStopwatch& stopwatch,
             bool& done) {
   Process& process = Process::instance();
   std::string places;
@@ -200,7 +200,7 @@ void run_on(Placement& placement, const InterceptedCall& intercepted, const Oper
 // blocked: a handler in the middle would meet the locks of this call, and a handler that never returns would leave them
 // taken for ever.
 [[gnu::noinline]] void run_undisturbed(const InterceptedCall& intercepted, const Operation& operation,
-                                       report::Record& record, Traced& traced, const report::CallBegin& begin,
+                                       report::Record& record, TracedCall& traced, const report::CallBegin& begin,
                                        CallStopwatch& stopwatch, bool& done) {
   for (;;) {
     Placement placement = place_for_call(operation, record);
@@ -266,6 +266,19 @@ bool inside_agreeing_call(std::uintptr_t frame) {
   return agreeing_call != 0;
 }
 
+// Why the call stays on the CPU, as far as that is known before a device is asked.
+Refusal refusal_of(const InterceptedCall& intercepted, const Parsed* parsed, const Operation& operation,
+                   std::uintptr_t frame, decide::PredictedSeconds& predicted) {
+  if (!parsed || !parsed->valid) return Refusal::invalid_arguments;
+  if (parsed->trivial) return Refusal::trivial;
+  if (!parsed->supported) return Refusal::unsupported;
+  if (!platform::rounds_to_nearest()) return Refusal::rounding;
+  if (Process::is_switched_off()) return Refusal::switched_off;
+  if (GatheredSolve::running() != nullptr) return Refusal::none;  // the gathered problem has been judged already
+  if (!Process::instance().offloads(intercepted.routine_id())) return Refusal::left_out;
+  return inside_agreeing_call(frame) ? Refusal::several_results : judge(operation, predicted);
+}
+
 // Makes calls that are not small: the full path.
 void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   if (!intercepted.original.function && platform::has_elevated_rights()) end_without_original(intercepted.entry);
@@ -282,22 +295,9 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
     record.flops = parsed->flops;
     record.volume = parsed->volume;
   }
-  if (!parsed || !parsed->valid)
-    record.refusal = Refusal::invalid_arguments;
-  else if (parsed->trivial)
-    record.refusal = Refusal::trivial;
-  else if (!parsed->supported)
-    record.refusal = Refusal::unsupported;
-  else if (!platform::rounds_to_nearest())
-    record.refusal = Refusal::rounding;
-  else if (Process::is_switched_off())
-    record.refusal = Refusal::switched_off;
-  else if (gathered == nullptr && !Process::instance().offloads(intercepted.routine_id()))
-    record.refusal = Refusal::left_out;
-  else if (gathered == nullptr)  // the gathered problem has been judged already
-    record.refusal = inside_agreeing_call(frame) ? Refusal::several_results : judge(operation, predicted);
+  record.refusal = refusal_of(intercepted, parsed, operation, frame, predicted);
   const bool judged = understood && parsed->valid && !parsed->trivial && gathered == nullptr;
-  Traced traced(operation, intercepted.caller, judged && record.refusal != Refusal::below_min_size);
+  TracedCall traced(operation, intercepted.caller, judged && record.refusal != Refusal::below_min_size);
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
   CallStopwatch stopwatch;
   bool done = false;

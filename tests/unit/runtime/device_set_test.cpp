@@ -55,7 +55,7 @@ TEST(DeviceSet, WhatIsOpenStaysUsableWhenTheRestIsNotWantedAnyMore) {
 
 /// So each device loads a kernel, once.
 TEST(DeviceSet, EachDeviceHearsOfARoutineForTheFirstTime) {
-  const std::vector<runtime::DeviceContext*> devices = support::open_simulated(2, config::SplitMode::never).all();
+  const std::vector<runtime::DeviceContext*> devices = test::open_simulated(2, config::SplitMode::never).all();
   for (runtime::DeviceContext* const device : devices) {
     EXPECT_TRUE(device->is_first(3));
     EXPECT_FALSE(device->is_first(3));
@@ -64,13 +64,14 @@ TEST(DeviceSet, EachDeviceHearsOfARoutineForTheFirstTime) {
 }
 
 constexpr std::int64_t n = 128;
-const std::size_t pages = support::pages_of_order(n);
+const std::size_t pages = test::pages_of_order(n);
 
 operation::Operation product(const test::Memory& memory) {
-  return support::square_call(blas::Routine::dgemm, n, memory);
+  return test::square_call(blas::Routine::dgemm, n, memory);
 }
 
-/// Memory whose keys lie in different places of Homes. If keys shared a place, only the latest home would be known.
+/// Memory whose keys lie in different places of LatestDevices. If keys shared a place, only the latest home would be
+/// known.
 std::vector<std::unique_ptr<test::Memory>> memories_apart(std::size_t count) {
   std::vector<std::unique_ptr<test::Memory>> found, others;
   std::set<std::uint64_t> places;
@@ -86,7 +87,7 @@ std::vector<std::unique_ptr<test::Memory>> memories_apart(std::size_t count) {
 TEST(DeviceSet, MatricesStayOnTheDeviceThatUsedThemLast) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
   constexpr std::size_t threads = 8;
-  DeviceSet& devices = support::open_simulated(2, config::SplitMode::never);
+  DeviceSet& devices = test::open_simulated(2, config::SplitMode::never);
   std::atomic<std::uint64_t> brought{0};
   const auto work = [&](const test::Memory& memory) {
     memory.touch();
@@ -119,7 +120,7 @@ TEST(DeviceSet, MatricesStayOnTheDeviceThatUsedThemLast) {
 /// Bringing the matrices over a slow link takes longer than waiting for the device that has them.
 TEST(DeviceSet, TheModelWeighsMissingBytesAgainstWaitingWork) {
   if (!tracking::open_page_tracker()) GTEST_SKIP() << "nothing tracks pages here";
-  DeviceSet& devices = support::open_simulated(2, config::SplitMode::never);
+  DeviceSet& devices = test::open_simulated(2, config::SplitMode::never);
   const test::Memory memory(3 * pages);
   memory.touch();
   const operation::Operation operation = product(memory);

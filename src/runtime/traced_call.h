@@ -13,9 +13,9 @@
 namespace blastoff::runtime {
 
 /// Has no destructor, since the thread may be cancelled during the call.
-class Traced {
+class TracedCall {
  public:
-  Traced(const operation::Operation& operation, const void* caller, bool judged) : operation_(operation) {
+  TracedCall(const operation::Operation& operation, const void* caller, bool judged) : operation_(operation) {
     Process* const process = judged ? Process::existing() : nullptr;
     if (process == nullptr || !process->traces()) return;
     apart([&] {

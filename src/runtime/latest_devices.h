@@ -10,7 +10,7 @@
 namespace blastoff::runtime {
 
 /// Thread-safe, without a lock. The answer is a hint: if several keys share a place in the table, it holds the latest.
-class Homes {
+class LatestDevices {
  public:
   /// A call with these matrices (key: operands_key()) runs on device number `device`, below 255.
   void set(std::uint64_t key, std::size_t device) {
