@@ -2,18 +2,14 @@
 // matrix, and tiles of it side by side. Nothing is computed; the result is one column. Runs on any device.
 //
 //   bench_reuse [DEVICE]    DEVICE: simulated (default), cuda, cuda:N
-#include <sys/mman.h>
-
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "blas/front_end.h"
 #include "device/open.h"
 #include "device/queue_pool.h"
+#include "device_program.h"
 #include "platform/threads.h"
 #include "platform/worker_pool.h"
 #include "residency/first_use_policy.h"
@@ -22,38 +18,6 @@
 namespace {
 
 using namespace blastoff;
-
-[[noreturn]] void fail(const std::string& message) {
-  std::printf("%s\n", message.c_str());
-  std::exit(1);
-}
-template <class T>
-T need(device::Result<T> result) {
-  if (!result) fail(result.error().message);
-  return std::move(*result);
-}
-void need(device::Status status) {
-  if (!status) fail(status.error().message);
-}
-
-double microseconds() {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
-// Host memory as malloc returns it: it begins 16 bytes after the start of a huge page.
-double* host_matrix(std::size_t elements) {
-  const std::size_t bytes = elements * sizeof(double) + (std::size_t{4} << 20);
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  madvise(memory, bytes, MADV_HUGEPAGE);
-  auto* matrix = reinterpret_cast<double*>(static_cast<char*>(memory) + 16);
-  std::fill(matrix, matrix + elements, 1.0);
-  return matrix;
-}
 
 struct Matrix {
   double* first;

@@ -7,10 +7,7 @@
 //
 // DEVICE: cuda (default), cuda:N, simulated. SHAPE: only shapes whose name contains this text. MIB: size of the
 // smallest panels under first-use, instead of the default.
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +19,7 @@
 #include "blas/host_routine.h"
 #include "device/open.h"
 #include "device/queue_pool.h"
+#include "device_program.h"
 #include "platform/threads.h"
 #include "platform/worker_pool.h"
 #include "residency/first_use_policy.h"
@@ -35,38 +33,6 @@ struct NoHost final : blas::HostRoutine {
   bool can_compute(const blas::Call&) const override { return false; }
   void compute(const blas::Call&) const override {}
 };
-
-[[noreturn]] void fail(const device::Error& error) {
-  std::printf("%s\n", error.message.c_str());
-  std::exit(1);
-}
-template <class T>
-T need(device::Result<T> result) {
-  if (!result) fail(result.error());
-  return std::move(*result);
-}
-void need(device::Status status) {
-  if (!status) fail(status.error());
-}
-
-double microseconds() {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
-// Host memory as malloc returns it: it begins 16 bytes after the start of a huge page.
-double* host_matrix(std::size_t elements) {
-  const std::size_t bytes = elements * sizeof(double) + (std::size_t{4} << 20);
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  madvise(memory, bytes, MADV_HUGEPAGE);
-  auto* matrix = reinterpret_cast<double*>(static_cast<char*>(memory) + 16);
-  for (std::size_t i = 0; i < elements; ++i) matrix[i] = static_cast<double>(i % 977) / 977;
-  return matrix;
-}
 
 struct Shape {
   const char* name;
@@ -278,7 +244,7 @@ int main(int argc, char** argv) {
   auto pool = platform::create_worker_pool(platform::cpu_count() - 1);
   auto staging = need(residency::create_staging(*device, *pool, std::size_t{4} << 20, 32));
   auto tracker = tracking::open_page_tracker();
-  if (!tracker) fail({device::ErrorKind::unsupported, tracker.error()});
+  if (!tracker) fail(tracker.error());
   device->accountant().limit(device::MemoryClient::mirrors, need(device->memory_info()).free / 2);
   residency::FirstUseSettings settings;
   settings.pins = residency::create_pins(std::size_t{8} << 30);
