@@ -6,9 +6,6 @@ USAGE = 2
 CANNOT_EXECUTE = 126
 """The program exists but cannot be executed (as in the shell)."""
 
-NOT_FOUND = 127
-"""There is no such program (as in the shell)."""
-
 
 class CommandError(Exception):
     """Ends the command: `message` is the one line that the user sees, `status` the exit status."""

@@ -91,10 +91,6 @@ def functions_of(found: dict) -> dict[str, dict]:
     return {function["names"][0]: function for one in found["objects"] for function in one["functions"]}
 
 
-def object_at(found: dict, path: Path) -> dict:
-    return next(one for one in found["objects"] if one["path"] == str(path))
-
-
 def test_the_schema_is_a_schema():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 

@@ -10,8 +10,6 @@ CONTROL = "nvidia-cuda-mps-control"
 PIPES, LOGS = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
 """Variables with the daemon's directories: the daemon opens its pipes there, and programs look there."""
 DEFAULT_PIPES = "/tmp/nvidia-mps"
-MAX_CLIENTS = 48
-"""Most processes that one GPU serves by MPS (Volta and newer; 60 with the newest drivers)."""
 
 
 def control_program(environment: Mapping[str, str]) -> str | None:

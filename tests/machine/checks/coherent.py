@@ -7,7 +7,6 @@ from offload import Outcome
 
 from checks import platform
 
-MEBIBYTE = 1 << 20
 NO_CPUSET_NODE = """\
 echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control
 mkdir -p /sys/fs/cgroup/confined
