@@ -46,7 +46,7 @@ TEST_P(HostAccessTest, OperationsTakeTheProgramsOwnAddresses) {
   const reference::ReferenceRoutine host;
   const auto stream = queue();
   for (const auto routine : {blas::Routine::dgemm, blas::Routine::ztrsm, blas::Routine::dgemmt}) {
-    support::Case test(support::options_of(routine, 33, 33, 20, 1), 3, support::Edge::last_element);
+    Case test(options_of(routine, 33, 33, 20, 1), 3, Edge::last_element);
     test.expect();
     ASSERT_OK(stream->execute(test.call(), host));
     ASSERT_OK(stream->synchronize());

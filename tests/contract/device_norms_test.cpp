@@ -34,9 +34,7 @@ class NormTest : public LapackTest {
   static LapackCall general(blas::Scalar scalar, char norm, const Matrix& a) {
     LapackCall call(find_routine(Kind::lange, scalar), scalar == blas::Scalar::d ? 8 : 4);
     call.set(Argument::job, norm);
-    call.set(Argument::m, a.rows);
-    call.set(Argument::n, a.columns);
-    call.set(Argument::a, Argument::lda, a);
+    call.set_a(a);
     return call;
   }
 };
@@ -68,8 +66,7 @@ TEST_P(NormTest, OfTriangles) {
       }();
       if (complex) a(5, 5) = {a(5, 5).real(), 1000};
       call.set(Argument::job, norm);
-      call.set(Argument::n, n);
-      call.set(Argument::a, Argument::lda, a);
+      call.set_a(a);
       if (!run(call)) return;
       EXPECT_NEAR(call.value() / norm_of(whole, norm == 'O' ? '1' : norm), 1, 1e-6) << norm;
     });

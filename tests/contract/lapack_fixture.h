@@ -140,6 +140,17 @@ class LapackCall {
       for (std::int64_t i = 0; i < matrix.rows; ++i) write(to, static_cast<std::size_t>(i + j * stride), matrix(i, j));
     strides_[argument] = stride;
   }
+  /// Sets the matrix, and the arguments with its size.
+  void set_a(const Matrix& a) {
+    if (has(Argument::m)) set(Argument::m, a.rows);
+    set(Argument::n, a.columns);
+    set(Argument::a, Argument::lda, a);
+  }
+  /// Sets the right sides, and their number.
+  void set_b(const Matrix& b) {
+    set(Argument::nrhs, b.columns);
+    set(Argument::b, Argument::ldb, b);
+  }
 
   /// Sets a matrix of which the routine takes the triangle that `uplo` names, in packed form if the routine takes that.
   void set_symmetric(Argument argument, Argument leading_dimension, const Matrix& matrix) {
@@ -303,6 +314,27 @@ class LapackTest : public DeviceTest {
     return done.has_value();
   }
 
+  /// Runs a call that fails and says why, or skips the test if the device does not have the routine.
+  void expect_failure(LapackCall& call, const char* why = "") {
+    const auto done = execute(call);
+    ASSERT_FALSE(done) << why;
+    if (done.error().kind == ErrorKind::unsupported) {
+      unsupported_ = done.error().message;
+      return;
+    }
+    EXPECT_EQ(done.error().kind, ErrorKind::failed) << done.error().message;
+    EXPECT_THAT(done.error().message, testing::HasSubstr(why));
+  }
+
+  /// Runs the test with a library whose singular values are perturbed.
+  template <class Test>
+  void with_perturbed_values(const Test& test) {
+    if (device_->properties().name != "fake GPU") GTEST_SKIP() << "only the fake cuSOLVER perturbs on demand";
+    setenv("FAKE_SOLVER_PERTURBED", "1", 1);
+    test();
+    unsetenv("FAKE_SOLVER_PERTURBED");
+  }
+
   void TearDown() override {
     if (!unsupported_.empty()) GTEST_SKIP() << unsupported_;
   }
@@ -380,6 +412,22 @@ class LapackTest : public DeviceTest {
   static Matrix product_of_factor(const Matrix& factor, bool upper) {
     const Matrix part = triangle_of(factor, upper);
     return upper ? adjoint(part) * part : part * adjoint(part);
+  }
+
+  /// For least squares: `x` solves them, and the elements below it in the result tell the norm of the residual.
+  static void expect_smallest_residual(const Matrix& a, const Matrix& b, const Matrix& x, LapackCall& call,
+                                       double tolerance) {
+    Matrix residual = a * x;
+    for (std::size_t i = 0; i < residual.elements.size(); ++i) residual.elements[i] -= b.elements[i];
+    EXPECT_LT(difference(adjoint(a) * residual, Matrix(a.columns, b.columns)), 100 * tolerance);
+    const Matrix result = call.matrix(Argument::b, std::max(a.rows, a.columns), b.columns);
+    for (std::int64_t j = 0; j < b.columns && a.rows >= a.columns; ++j) {
+      double below = 0;
+      double expected = 0;
+      for (std::int64_t i = 0; i < a.rows; ++i) expected += std::norm(residual(i, j));
+      for (std::int64_t i = a.columns; i < a.rows; ++i) below += std::norm(result(i, j));
+      EXPECT_NEAR(std::sqrt(below), std::sqrt(expected), tolerance);
+    }
   }
 
   /// Tests every form of gesdd and gesvd.

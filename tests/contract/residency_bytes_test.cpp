@@ -13,15 +13,11 @@
 #include "residency_case.h"
 #include "residency_rig.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using blas::Routine;
 using platform::Span;
-using support::Flavour;
-using support::options_of;
-using support::Outcome;
-using support::RigOptions;
 
 /// Doubles in their own mapping. The pages beside it keep the kernel from joining it to another mapping.
 class Arena {
@@ -38,7 +34,7 @@ class Arena {
   }
 
  private:
-  support::GuardedPages pages_;
+  GuardedPages pages_;
   double* begin_ = nullptr;
 };
 
@@ -48,7 +44,7 @@ struct Place {
   std::int64_t rows, columns, leading_dimension;
 };
 
-class ResidencyBytes : public support::FlavourTest {
+class ResidencyBytes : public FlavourTest {
  protected:
   void SetUp() override {
     RigOptions options;
@@ -78,7 +74,7 @@ class ResidencyBytes : public support::FlavourTest {
     blas::Call shadow = call;
     shadow.result().address = expected.data();
     reference::compute(shadow);
-    const Outcome outcome = support::run_call(rig_->policy(), queues_, call);
+    const Outcome outcome = run_call(rig_->policy(), queues_, call);
     EXPECT_FALSE(outcome.error) << outcome.error->message;
     std::int64_t wrong = 0;
     for (std::int64_t j = 0; j < result.columns; ++j) {
@@ -397,7 +393,7 @@ TEST_P(ResidencyBytes, ALargeCallThatCopiesItsOperandsGoesPanelByPanel) {
     blas::Call call = options_of(Routine::dgemm, n, n, 1, 1);
     blas::shape_operands(call, std::array<void*, 3>{narrow.at(0), narrow.at(0), arena.at(0)},
                          std::array<std::int64_t, 3>{n, 1, n});
-    const Outcome outcome = support::run_call(rig_->policy(), queues_, call);
+    const Outcome outcome = run_call(rig_->policy(), queues_, call);
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     EXPECT_GE(outcome.traffic.bytes_to_device, bytes);
     EXPECT_EQ(outcome.panels.size() > 1, round > 0) << "round " << round;
@@ -414,4 +410,4 @@ INSTANTIATE_TEST_SUITE_P(, ResidencyBytes,
                          });
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

@@ -17,7 +17,7 @@
 #include "guarded_matrix.h"
 #include "reference_blas.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 /// Offset of the first byte in which two runs of real numbers differ; `bytes` if they are equal. The sign of a zero is
 /// ignored, since it depends on the order in which a device adds.
@@ -195,4 +195,4 @@ inline std::vector<blas::Call> all_options(const blas::Call& base) {
   return result;
 }
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

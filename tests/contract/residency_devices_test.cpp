@@ -26,14 +26,8 @@
 #include "residency/mirror/pins.h"
 #include "residency_rig.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
-
-using support::Flavour;
-using support::Outcome;
-using support::Rig;
-using support::RigOptions;
-using support::run_call;
 
 constexpr std::int64_t rows = 96;
 constexpr std::int64_t columns = 90;
@@ -128,7 +122,7 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < parts.size(); ++i)
       threads.emplace_back([&, i] {
-        outcomes[i] = support::run_operation(rigs_[i]->policy(), queue_pool_[i], operations[i], host, {&sharing, i, 0});
+        outcomes[i] = run_operation(rigs_[i]->policy(), queue_pool_[i], operations[i], host, {&sharing, i, 0});
         sharing.leave(i);
       });
     for (std::thread& thread : threads) thread.join();
@@ -146,10 +140,10 @@ class ResidencyDevices : public testing::TestWithParam<Devices> {
   void use_block();
   void expect_right() { ASSERT_EQ(std::memcmp(matrix(), shadow_.data(), elements * sizeof(double)), 0); }
 
-  test::Memory memory_{elements * sizeof(double) / platform::page_size() + 1};
+  Memory memory_{elements * sizeof(double) / platform::page_size() + 1};
   std::vector<double> shadow_;
   std::mt19937 random_;
-  support::SharedByDevices shared_;
+  SharedByDevices shared_;
   std::vector<std::unique_ptr<Rig>> rigs_;
   std::vector<device::CallQueues> queue_pool_;
   residency::Traffic traffic_;  ///< traffic of the last call
@@ -365,9 +359,9 @@ TEST_P(ResidencyDevices, HearOfResultsThatReturnDirectly) {
 // The kernel writes a page for the program without using the page table. Registering the page leaves a trace there, and
 // the first device that looks at the page takes that trace.
 TEST_P(ResidencyDevices, HearOfAWriterThatAnotherDeviceHasMet) {
-  if (!support::PinningDevice::works()) GTEST_SKIP() << "this kernel registers no buffers";
+  if (!PinningDevice::works()) GTEST_SKIP() << "this kernel registers no buffers";
   START();
-  const auto buffer = support::RegisteredBuffer::create(memory_.page(1), platform::page_size());
+  const auto buffer = RegisteredBuffer::create(memory_.page(1), platform::page_size());
   ASSERT_TRUE(buffer);
   const std::size_t count = platform::page_size() / sizeof(double);
   for (std::size_t device = 0; device < rigs_.size(); ++device) {
@@ -618,7 +612,7 @@ class ResidencyDevicesRewritten : public ResidencyDevices {
 
   void expect_own_right() { ASSERT_EQ(std::memcmp(own(), shadow(), all * sizeof(double)), 0); }
 
-  test::Memory own_memory_{all * sizeof(double) / 4096};
+  Memory own_memory_{all * sizeof(double) / 4096};
   std::vector<double> own_shadow_;
 };
 
@@ -679,7 +673,7 @@ TEST_P(ResidencyDevicesRewritten, TakeNothingOlderThanWhatTheyHold) {
   const auto make = [&](std::size_t part) {
     static const reference::ReferenceRoutine host;
     const Outcome outcome =
-        support::run_operation(rigs_[part]->policy(), queue_pool_[part], made[part], host, {&sharing, part, 0});
+        run_operation(rigs_[part]->policy(), queue_pool_[part], made[part], host, {&sharing, part, 0});
     sharing.leave(part);
     EXPECT_FALSE(outcome.error);
   };
@@ -701,7 +695,7 @@ TEST_P(ResidencyDevicesRewritten, OverwriteNothingThatACallInFlightReads) {
   begin();
   if (testing::Test::IsSkipped() || rigs_.size() == 1) return;
   constexpr std::size_t first = 100, second = first + m * k, factors = 24 * 1024, results = 28 * 1024;
-  test::Memory memory(56 * 1024 * sizeof(double) / 4096);
+  Memory memory(56 * 1024 * sizeof(double) / 4096);
   auto* const base = reinterpret_cast<double*>(memory.page(0));
   std::vector<double> expected(56 * 1024);
   const auto write_anew = [&](std::size_t from, std::size_t to) {
@@ -738,7 +732,7 @@ TEST_P(ResidencyDevicesRewritten, OverwriteNothingThatACallInFlightReads) {
   static const reference::ReferenceRoutine host;
   const auto make = [&](std::size_t part) {
     const Outcome outcome =
-        support::run_operation(rigs_[part]->policy(), queue_pool_[part], made[part], host, {&sharing, part, 0});
+        run_operation(rigs_[part]->policy(), queue_pool_[part], made[part], host, {&sharing, part, 0});
     sharing.leave(part);
     EXPECT_FALSE(outcome.error);
     if (part == last) {
@@ -750,20 +744,10 @@ TEST_P(ResidencyDevicesRewritten, OverwriteNothingThatACallInFlightReads) {
   await_slices(made[last].operands()[0], last);
   write_anew(first, second);
   reference::compute(of_first(expected.data()));
-  {
-    device::CallQueues queues = rigs_[last]->queues();
-    auto lease = rigs_[last]->policy().begin(operation::Operation(of_first(base)), queues);
-    ASSERT_TRUE(lease) << lease.error().message;
-    ASSERT_GT((*lease)->panels().size(), 1U);
-    for (std::size_t i = 0; i < (*lease)->panels().size(); ++i) {
-      auto panel = (*lease)->acquire(i);
-      ASSERT_TRUE(panel);
-      ASSERT_TRUE(queues.compute->execute(*panel, host));
-      ASSERT_TRUE((*lease)->release(i));
-      if (i == 0) make(last);
-    }
-    ASSERT_TRUE((*lease)->finish());
-  }
+  device::CallQueues queues = rigs_[last]->queues();
+  const Outcome outcome = run_call(rigs_[last]->policy(), queues, of_first(base), [&] { make(last); });
+  ASSERT_FALSE(outcome.error);
+  ASSERT_GT(outcome.panels.size(), 1U);
   for (std::thread& other : others) other.join();
   ASSERT_EQ(std::memcmp(base, expected.data(), expected.size() * sizeof(double)), 0);
 }
@@ -804,19 +788,10 @@ TEST_P(ResidencyDevicesRewritten, TakeNothingThatACallInFlightReadsAnew) {
     EXPECT_GT(rigs_.front()->unseen_writes(), unseen) << "it did not return directly: nothing is tried";
   }
   reference::compute(large(shadow()));
-  static const reference::ReferenceRoutine host;
   device::CallQueues queues = rigs_[last]->queues();
-  auto lease = rigs_[last]->policy().begin(operation::Operation(large(own())), queues);
-  ASSERT_TRUE(lease) << lease.error().message;
-  ASSERT_GT((*lease)->panels().size(), 1U);
-  for (std::size_t i = 0; i < (*lease)->panels().size(); ++i) {
-    auto panel = (*lease)->acquire(i);
-    ASSERT_TRUE(panel);
-    ASSERT_TRUE(queues.compute->execute(*panel, host));
-    ASSERT_TRUE((*lease)->release(i));
-    if (i == 0) make(last, used);
-  }
-  ASSERT_TRUE((*lease)->finish());
+  const Outcome outcome = run_call(rigs_[last]->policy(), queues, large(own()), [&] { make(last, used); });
+  ASSERT_FALSE(outcome.error);
+  ASSERT_GT(outcome.panels.size(), 1U);
   expect_own_right();
 }
 
@@ -831,4 +806,4 @@ INSTANTIATE_TEST_SUITE_P(, ResidencyDevicesRewritten, devices, name_of);
 INSTANTIATE_TEST_SUITE_P(, ResidencyDevices, devices, name_of);
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

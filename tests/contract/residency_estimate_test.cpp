@@ -4,18 +4,13 @@
 #include "residency_case.h"
 #include "residency_rig.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
-
-using support::Case;
-using support::Edge;
-using support::Flavour;
-using support::RigOptions;
 
 constexpr std::int64_t size = 512;
 constexpr std::uint64_t matrix_bytes = size * size * sizeof(double);
 
-class ResidencyEstimate : public support::RigTest {
+class ResidencyEstimate : public RigTest {
  protected:
   operation::Estimate estimate(const Case& test) {
     const auto estimate = rig_->policy().estimate(test.call());
@@ -25,7 +20,7 @@ class ResidencyEstimate : public support::RigTest {
 
   void run(Case& test) {
     test.expect();
-    const auto outcome = support::run_call(rig_->policy(), queues_, test.call());
+    const auto outcome = run_call(rig_->policy(), queues_, test.call());
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     test.expect_right("between estimates");
   }
@@ -45,7 +40,7 @@ class ResidencyEstimate : public support::RigTest {
 
 /// A product that reads A and B and writes C. k is small, so that the reference has little work.
 Case product(double beta = 0, std::int64_t gap = 0) {
-  return Case(support::options_of(blas::Routine::dsyrk, size, size, size, beta), gap, Edge::first_element);
+  return Case(options_of(blas::Routine::dsyrk, size, size, size, beta), gap, Edge::first_element);
 }
 
 TEST_F(ResidencyEstimate, OfMirrorsFreshAndResident) {
@@ -82,7 +77,7 @@ TEST_F(ResidencyEstimate, OfMirrorsPartWritten) {
   blas::Call half_of_other = half;
   blas::shape_operands(half, addresses, leading);
   blas::shape_operands(half_of_other, others, leading);
-  ASSERT_FALSE(support::run_call(rig_->policy(), queues_, half_of_other).error);
+  ASSERT_FALSE(run_call(rig_->policy(), queues_, half_of_other).error);
   expect(other, matrix_bytes / 2, matrix_bytes / 2, 0, "half of it used");
   expect(whole, matrix_bytes, 0, 0, "all of it used");
 }
@@ -134,4 +129,4 @@ TEST_F(ResidencyEstimate, OfMovedMemory) {
 }
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

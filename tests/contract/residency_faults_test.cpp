@@ -5,18 +5,10 @@
 #include "residency_case.h"
 #include "residency_rig.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using blas::Routine;
-using support::Case;
-using support::Edge;
-using support::Flavour;
-using support::options_of;
-using support::Outcome;
-using support::Rig;
-using support::RigOptions;
-using support::run_call;
 
 struct Fault {
   Flavour flavour;
@@ -137,4 +129,4 @@ std::string name_of(const testing::TestParamInfo<Fault>& info) {
 INSTANTIATE_TEST_SUITE_P(, ResidencyFaults, testing::ValuesIn(faults()), name_of);
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

@@ -15,14 +15,10 @@
 #include "residency_case.h"
 #include "residency_rig.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using blas::Routine;
-using support::Flavour;
-using support::options_of;
-using support::Outcome;
-using support::RigOptions;
 
 constexpr int private_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
@@ -69,7 +65,7 @@ std::uint64_t bytes_of_page_tables() {
   return 0;
 }
 
-class ResidencyMemory : public support::FlavourTest {
+class ResidencyMemory : public FlavourTest {
  protected:
   /// C = A * B + beta * C of matrices of order n.
   static blas::Call product(double* a, double* b, double* c, std::int64_t n, std::int64_t leading, double beta) {
@@ -86,7 +82,7 @@ class ResidencyMemory : public support::FlavourTest {
     blas::Call shadow = call;
     shadow.result().address = expected.data();
     reference::compute(shadow);
-    const Outcome outcome = support::run_call(rig_->policy(), queues_, call);
+    const Outcome outcome = run_call(rig_->policy(), queues_, call);
     if (outcome.error) return outcome;
     for (std::int64_t j = 0; j < call.n; ++j) {
       const std::size_t at = static_cast<std::size_t>(j * call.result().leading_dimension);
@@ -95,6 +91,18 @@ class ResidencyMemory : public support::FlavourTest {
           << "column " << j;
     }
     return outcome;
+  }
+
+  /// The lease of a call whose first panel is computed and released; nullptr if that failed.
+  std::unique_ptr<residency::Lease> computed(const blas::Call& call) {
+    static const reference::ReferenceRoutine host;
+    auto lease = rig_->policy().begin(call, queues_);
+    EXPECT_TRUE(lease) << lease.error().message;
+    if (!lease) return nullptr;
+    const auto panel = (*lease)->acquire(0);
+    const bool done = panel && queues_.compute->execute(*panel, host) && (*lease)->release(0);
+    EXPECT_TRUE(done);
+    return done ? std::move(*lease) : nullptr;
   }
 
   bool pins() const { return GetParam().device == "pinning" && !GetParam().soft_dirty(); }
@@ -418,17 +426,12 @@ TEST_P(ResidencyMemory, PinsEndOnceNothingMayBePinned) {
   for (int round = 0; round < 4; ++round) ASSERT_FALSE(run(call).error);
   ASSERT_GT(rig_->pin_count(), 0U);
   {
-    auto lease = rig_->policy().begin(call, queues_);
-    ASSERT_TRUE(lease) << lease.error().message;
-    static const reference::ReferenceRoutine host;
-    auto panel = (*lease)->acquire(0);
-    ASSERT_TRUE(panel);
-    ASSERT_TRUE(queues_.compute->execute(*panel, host));
-    ASSERT_TRUE((*lease)->release(0));
+    const auto lease = computed(call);
+    ASSERT_TRUE(lease);
     rig_->forbid_pins();
     EXPECT_FALSE(rig_->policy().release_pins()) << "the result is being written through a pin";
     EXPECT_GT(rig_->pin_count(), 0U);
-    ASSERT_TRUE((*lease)->finish());
+    ASSERT_TRUE(lease->finish());
   }
   EXPECT_TRUE(rig_->policy().release_pins());
   EXPECT_EQ(rig_->pin_count(), 0U);
@@ -456,19 +459,14 @@ TEST_P(ResidencyMemory, NoDeviceWritesWhatTheProgramMayNot) {
   fill(c, bytes_, 5);
   ASSERT_EQ(mprotect(c + 4096 / sizeof(double), 4096, PROT_READ), 0);
   {
-    auto lease = rig_->policy().begin(call, queues_);
-    ASSERT_TRUE(lease) << lease.error().message;
-    static const reference::ReferenceRoutine host;
-    auto panel = (*lease)->acquire(0);
-    ASSERT_TRUE(panel);
-    ASSERT_TRUE(queues_.compute->execute(*panel, host));
-    ASSERT_TRUE((*lease)->release(0));
+    const auto lease = computed(call);
+    ASSERT_TRUE(lease);
     struct sigaction action = {}, old = {};
     action.sa_handler = leave;
     sigaction(SIGSEGV, &action, &old);
     volatile bool faulted = true;
     if (sigsetjmp(before_the_write, 1) == 0) {
-      (void)(*lease)->finish();
+      (void)lease->finish();
       faulted = false;
     }
     sigaction(SIGSEGV, &old, nullptr);
@@ -477,7 +475,7 @@ TEST_P(ResidencyMemory, NoDeviceWritesWhatTheProgramMayNot) {
     EXPECT_EQ(rig_->unseen_writes(), before);
     // Does what a handler does that lets the program go on.
     ASSERT_EQ(mprotect(c, bytes_, PROT_READ | PROT_WRITE), 0);
-    ASSERT_TRUE((*lease)->finish());
+    ASSERT_TRUE(lease->finish());
   }
   EXPECT_FALSE(run(call).error);
 }
@@ -498,7 +496,7 @@ class RegisteredMemory : public ResidencyMemory {
     }
     registrations_->spans = {{address, address + bytes}};
   }
-  std::shared_ptr<support::Registrations> registrations_ = std::make_shared<support::Registrations>();
+  std::shared_ptr<Registrations> registrations_ = std::make_shared<Registrations>();
 };
 
 TEST_P(RegisteredMemory, AnywhereInAnOperandIsCopied) {
@@ -539,4 +537,4 @@ INSTANTIATE_TEST_SUITE_P(, ResidencyMemory, flavours, name_of);
 INSTANTIATE_TEST_SUITE_P(, RegisteredMemory, testing::Values(Flavour{"first-use", "simulated"}), name_of);
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

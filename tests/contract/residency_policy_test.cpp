@@ -9,19 +9,12 @@
 #include "residency_case.h"
 #include "residency_rig.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using blas::Routine;
-using support::Case;
-using support::Edge;
-using support::Flavour;
-using support::options_of;
-using support::Outcome;
-using support::RigOptions;
-using support::run_call;
 
-class ResidencyPolicy : public support::FlavourTest {
+class ResidencyPolicy : public FlavourTest {
  protected:
   bool first_use() const { return GetParam().mirrors(); }
   bool in_place() const { return GetParam().in_place(); }
@@ -50,7 +43,7 @@ TEST_P(ResidencyPolicy, ComputesEveryRoutineWithEveryOptionAndTouchesNothingElse
     const auto routine = static_cast<Routine>(i);
     if (is_batch(row(routine).kind)) continue;
     for (const Edge edge : {Edge::first_element, Edge::last_element}) {
-      for (const blas::Call& options : support::all_options(options_of(routine, 37, 29, 23, 1))) {
+      for (const blas::Call& options : all_options(options_of(routine, 37, 29, 23, 1))) {
         Case test(options, edge == Edge::first_element ? 0 : 5, edge);
         run_and_check(test, "first call");
         test.refill(0);
@@ -151,7 +144,7 @@ TEST_P(ResidencyPolicy, BringsManyPanelsHomeAgainAndAgain) {
   options.panels = {1 << 14, 1 << 13, 1 << 14};
   START(options);
   for (const Routine routine : {Routine::dgemm, Routine::dsyrk, Routine::zherk, Routine::dtrsm, Routine::dgemmt}) {
-    for (const blas::Call& call : support::all_options(options_of(routine, 150, 131, 20, 1))) {
+    for (const blas::Call& call : all_options(options_of(routine, 150, 131, 20, 1))) {
       Case test(call, 3, Edge::last_element);
       for (int round = 0; round < 3; ++round) run_and_check(test, "round " + std::to_string(round));
       if (HasFailure()) return;
@@ -323,10 +316,10 @@ TEST_P(ResidencyPolicy, SeesEveryWriteBetweenCalls) {
 TEST_P(ResidencyPolicy, ReadsPartsOfOneArrayByTheirOwnOffsets) {
   START();
   // A and B are overlapping parts of one array, C another part of it between their columns.
-  support::GuardedMatrix array(blas::Scalar::d, 300, 200, 300, Edge::last_element);
+  GuardedMatrix array(blas::Scalar::d, 300, 200, 300, Edge::last_element);
   std::mt19937 engine(5);
   array.fill(engine);
-  support::GuardedMatrix copy(blas::Scalar::d, 300, 200, 300, Edge::last_element);
+  GuardedMatrix copy(blas::Scalar::d, 300, 200, 300, Edge::last_element);
   for (int round = 0; round < 20; ++round) {
     blas::Call call = options_of(Routine::dgemm, 60, 50, 40, round % 2);
     const std::int64_t row = static_cast<std::int64_t>(engine() % 60);
@@ -354,9 +347,9 @@ TEST_P(ResidencyPolicy, ServesThreadsThatWriteRowsOfOneMatrix) {
   START();
   constexpr int threads = 4, rounds = 25;
   constexpr std::int64_t rows = 23, columns = 60, inner = 40;
-  support::GuardedMatrix c(blas::Scalar::d, rows * threads, columns, rows * threads, Edge::last_element);
-  support::GuardedMatrix a(blas::Scalar::d, rows * threads, inner, rows * threads, Edge::first_element);
-  support::GuardedMatrix b(blas::Scalar::d, inner, columns, inner, Edge::first_element);
+  GuardedMatrix c(blas::Scalar::d, rows * threads, columns, rows * threads, Edge::last_element);
+  GuardedMatrix a(blas::Scalar::d, rows * threads, inner, rows * threads, Edge::first_element);
+  GuardedMatrix b(blas::Scalar::d, inner, columns, inner, Edge::first_element);
   std::mt19937 engine(7);
   a.fill(engine);
   b.fill(engine);
@@ -390,7 +383,7 @@ TEST_P(ResidencyPolicy, ServesThreadsThatWriteRowsOfOneMatrix) {
         for (std::int64_t j = 0; j < columns; ++j) {
           const auto* column = reinterpret_cast<const char*>(&expected[static_cast<std::size_t>(j * rows)]);
           const char* found = static_cast<const char*>(static_cast<void*>(c.element(first, j)));
-          if (support::first_difference(found, column, rows * 8, blas::Scalar::d) != rows * 8) ++wrong;
+          if (first_difference(found, column, rows * 8, blas::Scalar::d) != rows * 8) ++wrong;
         }
       }
     });
@@ -440,7 +433,7 @@ TEST_P(ResidencyPolicy, ServesThreadsThatShareOneProduct) {
 TEST_P(ResidencyPolicy, NeitherLosesNorOverlooksANeighboursWrites) {
   START();
   // The call writes rows 0..39 of an array, while a neighbour writes row 40 of every column.
-  support::GuardedMatrix array(blas::Scalar::d, 41, 150, 41, Edge::last_element);
+  GuardedMatrix array(blas::Scalar::d, 41, 150, 41, Edge::last_element);
   Case source(options_of(Routine::dgemm, 40, 150, 30, 0), 0, Edge::first_element);
   blas::Call writing = source.call();
   writing.result().address = array.address();
@@ -469,8 +462,8 @@ TEST_P(ResidencyPolicy, NeitherLosesNorOverlooksANeighboursWrites) {
 
   // A call that reads the whole array finds the neighbour's last values.
   blas::Call reading = options_of(Routine::dgemm, 3, 150, 41, 0);
-  support::GuardedMatrix sum(blas::Scalar::d, 3, 150, 3, Edge::last_element);
-  support::GuardedMatrix ones(blas::Scalar::d, 3, 41, 3, Edge::first_element);
+  GuardedMatrix sum(blas::Scalar::d, 3, 150, 3, Edge::last_element);
+  GuardedMatrix ones(blas::Scalar::d, 3, 41, 3, Edge::first_element);
   for (std::int64_t j = 0; j < 41; ++j) {
     for (std::int64_t i = 0; i < 3; ++i) ones.set(i, j, 1, 0);
   }
@@ -674,4 +667,4 @@ INSTANTIATE_TEST_SUITE_P(
     name_of);
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

@@ -11,7 +11,7 @@
 #include "residency_rig.h"
 #include "two_results.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using operation::Intent;
@@ -19,15 +19,9 @@ using operation::Operand;
 using operation::Operation;
 using operation::Part;
 using residency::HostState;
-using support::Flavour;
-using support::GuardedPages;
-using support::Outcome;
-using support::Rig;
-using support::RigOptions;
-using support::TwoResults;
 
-constexpr support::TwoResultsFrontEnd front_end;
-const support::TwoResultsHost host;
+constexpr TwoResultsFrontEnd front_end;
+const TwoResultsHost host;
 
 constexpr std::array intents{Intent::update, Intent::read, Intent::scratch, Intent::write};
 constexpr std::size_t sum = 0, source = 1, scratch = 2, copy = 3;
@@ -56,8 +50,7 @@ class Matrices {
 
   void fill(std::size_t index, double value) {
     for (std::int64_t j = 0; j < columns_; ++j)
-      for (std::int64_t i = 0; i < rows_; ++i)
-        *support::element(operand(index), i, j) = value + static_cast<double>(i + 3 * j);
+      for (std::int64_t i = 0; i < rows_; ++i) *element(operand(index), i, j) = value + static_cast<double>(i + 3 * j);
   }
 
   Operation operation(double scale, Part part, operation::Cutting cutting) const {
@@ -81,7 +74,7 @@ class Matrices {
       operand.address = expected.data() + (static_cast<char*>(operand.address) - pages_.begin());
       if (i == scratch && !in_place) operand.address = elsewhere.data();
     }
-    support::compute_two_results(operation);
+    compute_two_results(operation);
     return expected;
   }
 
@@ -90,9 +83,9 @@ class Matrices {
   GuardedPages pages_;
 };
 
-class ResidencyResults : public support::FlavourTest {
+class ResidencyResults : public FlavourTest {
  protected:
-  Outcome run(const Operation& operation) { return support::run_operation(rig_->policy(), queues_, operation, host); }
+  Outcome run(const Operation& operation) { return run_operation(rig_->policy(), queues_, operation, host); }
 
   void run_and_check(Matrices& matrices, const Operation& operation, const std::string& what) {
     const std::vector<char> expected = matrices.expected(operation, GetParam().in_place());
@@ -204,7 +197,7 @@ TEST_P(ResidencyResultsFaults, StatesSpeakOfAllResults) {
     for (int round = 0; round < 3; ++round) {
       const std::vector<char> before = matrices.bytes();
       const std::vector<char> after = matrices.expected(operation, false);
-      const Outcome outcome = support::run_operation(rig->policy(), queues, operation, host);
+      const Outcome outcome = run_operation(rig->policy(), queues, operation, host);
       const std::string what = options.fault + ", round " + std::to_string(round);
       failures += outcome.error.has_value();
       if (!outcome.error) {
@@ -247,4 +240,4 @@ void PrintTo(const Loss& loss, std::ostream* out) {
 }
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

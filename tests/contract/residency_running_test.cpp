@@ -24,14 +24,8 @@
 #include "residency_case.h"
 #include "residency_rig.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
-
-using support::Edge;
-using support::Flavour;
-using support::Outcome;
-using support::Rig;
-using support::RigOptions;
 
 constexpr std::int64_t order = 131;
 constexpr std::int64_t depth = 8;  // only so many columns and rows of what is multiplied
@@ -81,7 +75,7 @@ class Matrix {
 };
 
 blas::Call product(void* a, void* b, void* c, double beta) {
-  blas::Call call = support::options_of(blas::Routine::dgemm, order, order, depth, beta);
+  blas::Call call = options_of(blas::Routine::dgemm, order, order, depth, beta);
   void* const addresses[3] = {a, b, c};
   const std::int64_t leading[3] = {order, order, order};
   blas::shape_operands(call, addresses, leading);
@@ -91,7 +85,7 @@ blas::Call product(void* a, void* b, void* c, double beta) {
 /// Waits until the test lets it go on.
 class HeldRoutine final : public blas::HostRoutine {
  public:
-  explicit HeldRoutine(support::HeldCall& call) : call_(call) {}
+  explicit HeldRoutine(HeldCall& call) : call_(call) {}
   bool can_compute(const blas::Call&) const override { return true; }
   void compute(const blas::Call& call) const override {
     call_.pass();
@@ -99,7 +93,7 @@ class HeldRoutine final : public blas::HostRoutine {
   }
 
  private:
-  support::HeldCall& call_;
+  HeldCall& call_;
 };
 
 class RunningCalls : public testing::TestWithParam<Flavour> {
@@ -119,8 +113,8 @@ class RunningCalls : public testing::TestWithParam<Flavour> {
 
   /// c = a b + beta c, by one of two threads' queues. Returns whether the call ran on.
   bool multiply(Matrix& a, Matrix& b, Matrix& c, double beta, std::size_t queues = 0) {
-    const Outcome outcome = support::run_operation(rig_->policy(), queues_[queues],
-                                                   product(a.data(), b.data(), c.data(), beta), held_routine_);
+    const Outcome outcome =
+        run_operation(rig_->policy(), queues_[queues], product(a.data(), b.data(), c.data(), beta), held_routine_);
     EXPECT_FALSE(outcome.error) << outcome.error->message;
     reference::compute(product(a.wanted().data(), b.wanted().data(), c.wanted().data(), beta));
     c.set_largest(static_cast<double>(depth) * a.largest() * b.largest() + beta * c.largest());
@@ -133,7 +127,7 @@ class RunningCalls : public testing::TestWithParam<Flavour> {
     ASSERT_TRUE(runs_on);
   }
 
-  support::HeldCall held_;
+  HeldCall held_;
   const HeldRoutine held_routine_{held_};
   std::unique_ptr<Rig> rig_;
   std::array<device::CallQueues, 2> queues_;
@@ -179,7 +173,7 @@ TEST_P(RunningCalls, WaitWhereMemoryIsLocked) {
   Matrix a, b, c;
   a.fill(1);
   b.fill(2);
-  test::Memory locked(1);
+  Memory locked(1);
   ASSERT_EQ(mlock(locked.page(0), platform::page_size()), 0);
   multiply(a, b, c, 0);
   EXPECT_TRUE(c.right());
@@ -203,10 +197,10 @@ TEST_P(RunningCalls, KeepTheBlockOfTheirResult) {
 TEST_P(RunningCalls, AreNoneWhereOtherDataLiesBesideTheResult) {
   START();
   Matrix a, b;
-  support::GuardedMatrix c(blas::Scalar::d, order, order, order, Edge::last_element);
+  GuardedMatrix c(blas::Scalar::d, order, order, order, Edge::last_element);
   ASSERT_NE(reinterpret_cast<std::uintptr_t>(c.address()) % platform::page_size(), 0U);
   for (int call = 0; call < 6; ++call) {
-    const Outcome outcome = support::run_call(rig_->policy(), queues_[0], product(a.data(), b.data(), c.address(), 0));
+    const Outcome outcome = run_call(rig_->policy(), queues_[0], product(a.data(), b.data(), c.address(), 0));
     EXPECT_FALSE(outcome.error);
     EXPECT_FALSE(outcome.traffic.runs_on);
   }
@@ -266,8 +260,7 @@ TEST_P(RunningCalls, KeepTheirDeviceMemory) {
   const auto matrix = [&](unsigned index) -> Matrix& { return *made[index]; };
   for (unsigned round = 0; round < 12; ++round) {
     settle(matrix(2), matrix(3), matrix(round % 2));
-    support::run_call(rig_->policy(), queues_[0],
-                      product(matrix(2).data(), matrix(3).data(), matrix(round % 2).data(), 0));
+    run_call(rig_->policy(), queues_[0], product(matrix(2).data(), matrix(3).data(), matrix(round % 2).data(), 0));
     multiply(matrix(4), matrix(5), matrix(6 + round % 2), 0, 1);
   }
   for (const auto& each : made) EXPECT_TRUE(each->right());
@@ -334,11 +327,11 @@ class Pages {
   }
 
  private:
-  test::Memory memory_{order * order * sizeof(double) / platform::page_size()};
+  Memory memory_{order * order * sizeof(double) / platform::page_size()};
 };
 
 blas::Call product(const Pages& a, const Pages& b, const Pages& c) {
-  blas::Call call = support::options_of(blas::Routine::dgemm, Pages::order, Pages::order, depth, 0);
+  blas::Call call = options_of(blas::Routine::dgemm, Pages::order, Pages::order, depth, 0);
   void* const addresses[3] = {a.data(), b.data(), c.data()};
   const std::int64_t leading[3] = {Pages::order, Pages::order, Pages::order};
   blas::shape_operands(call, addresses, leading);
@@ -358,7 +351,7 @@ TEST(RunningCallsThatWorkLate, MayHaveTheirMatricesUnmapped) {
   std::vector<double> wanted(x->data(), x->data() + Pages::order * Pages::order);
   for (int call = 0; call < 9; ++call) {
     auto y = std::make_unique<Pages>();
-    const Outcome outcome = support::run_call(rig->policy(), queues, product(*x, b, *y));
+    const Outcome outcome = run_call(rig->policy(), queues, product(*x, b, *y));
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     EXPECT_TRUE(outcome.traffic.runs_on);
     std::vector<double> next(wanted.size());
@@ -385,13 +378,13 @@ TEST(RunningCallsThatWorkLate, EndTheProcessIfTheDeviceIsLostWithTheirResult) {
     Pages a, b, c;
     a.fill(1);
     b.fill(2);
-    const Outcome outcome = support::run_call(rig->policy(), queues, product(a, b, c));
+    const Outcome outcome = run_call(rig->policy(), queues, product(a, b, c));
     std::_Exit(outcome.error || !outcome.traffic.runs_on ? 1 : static_cast<int>(c.data()[5]));
   };
   EXPECT_EXIT(look_at_a_lost_result(), testing::ExitedWithCode(platform::software_error), "128 x 128 of dgemm");
 }
 
-class HeldCalls : public RunningCalls {
+class CallsHeldByTheDevice : public RunningCalls {
  protected:
   template <class Work>
   void expect_to_go_on(Work work) {
@@ -413,7 +406,7 @@ class HeldCalls : public RunningCalls {
   Matrix a_, b_, c_, d_;
 };
 
-TEST_P(HeldCalls, DelayNobodyWhoReadsOtherResults) {
+TEST_P(CallsHeldByTheDevice, DelayNobodyWhoReadsOtherResults) {
   START();
   hold_second();
   expect_to_go_on([&] { EXPECT_TRUE(c_.right()); });
@@ -425,7 +418,7 @@ TEST_P(HeldCalls, DelayNobodyWhoReadsOtherResults) {
 
 // To free a block, the allocator reads its header, which lies on the result's first page. The next result may lie right
 // before the header.
-TEST_P(HeldCalls, DelayNobodyWhoFreesTheirOperands) {
+TEST_P(CallsHeldByTheDevice, DelayNobodyWhoFreesTheirOperands) {
   START();
   hold_second();
   expect_to_go_on([&] { c_.allocate(); });
@@ -435,7 +428,7 @@ TEST_P(HeldCalls, DelayNobodyWhoFreesTheirOperands) {
 
 // Another call that has begun by then need not follow it.
 TEST(RunningCallsOfThreads, WaitForWhatHasBegunBeforeTheyReturn) {
-  const auto held = std::make_shared<support::HeldCalls>();
+  const auto held = std::make_shared<HeldCalls>();
   RigOptions options;
   options.held = held;
   std::string reason;
@@ -451,8 +444,8 @@ TEST(RunningCallsOfThreads, WaitForWhatHasBegunBeforeTheyReturn) {
     const auto second = begin_other();  // there are events for two calls
   }
   held->event.hold_next();
-  auto call = std::async(std::launch::async,
-                         [&] { return support::run_call(rig->policy(), queues, product(a, b, c)).traffic.runs_on; });
+  auto call =
+      std::async(std::launch::async, [&] { return run_call(rig->policy(), queues, product(a, b, c)).traffic.runs_on; });
   held->event.wait_until_held();
   const auto other = begin_other();
   EXPECT_TRUE(other);
@@ -468,7 +461,7 @@ INSTANTIATE_TEST_SUITE_P(AllDevices, RunningCalls,
                          testing::Values(Flavour{"stay", "simulated"}, Flavour{"stay", "delayed"},
                                          Flavour{"stay", "pinning"}, Flavour{"stay", "cuda"}),
                          name_of);
-INSTANTIATE_TEST_SUITE_P(AllDevices, HeldCalls, testing::Values(Flavour{"stay", "delayed"}), name_of);
+INSTANTIATE_TEST_SUITE_P(AllDevices, CallsHeldByTheDevice, testing::Values(Flavour{"stay", "delayed"}), name_of);
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

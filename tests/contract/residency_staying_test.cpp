@@ -8,18 +8,12 @@
 #include "residency_case.h"
 #include "residency_rig.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using blas::Routine;
-using support::Case;
-using support::Edge;
-using support::Flavour;
-using support::options_of;
-using support::RigOptions;
-using support::run_call;
 
-class StayingResults : public support::RigTest {
+class StayingResults : public RigTest {
  protected:
   void SetUp() override {
     RigOptions options;
@@ -79,4 +73,4 @@ TEST_F(StayingResults, InNewMemoryTheResultsBeforeTell) {
 }
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

@@ -13,19 +13,16 @@
 #include "residency_case.h"
 #include "residency_rig.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using blas::VectorCall;
 using blas::VectorRoutine;
 using residency::PartThere;
-using support::Case;
-using support::Edge;
-using support::Flavour;
 
 constexpr std::int64_t order = 600;
 
-class VectorsThere : public support::FlavourTest {
+class VectorsThere : public FlavourTest {
  protected:
   void SetUp() override {
     start();
@@ -33,11 +30,11 @@ class VectorsThere : public support::FlavourTest {
     // Twice: from the second time on, the first and the last page stay, too.
     for (int call = 0; call < 2; ++call) {
       reference::compute(twin_.call());
-      ASSERT_GT(support::run_call(rig_->policy(), queues_, product_.call()).traffic.bytes_left, 0U);
+      ASSERT_GT(run_call(rig_->policy(), queues_, product_.call()).traffic.bytes_left, 0U);
     }
   }
 
-  static blas::Call options() { return support::options_of(blas::Routine::dgemm, order, order, 4, 1); }
+  static blas::Call options() { return options_of(blas::Routine::dgemm, order, order, 4, 1); }
   static double* at(Case& of, std::int64_t row, std::int64_t column) {
     return static_cast<double*>(of.result().address()) + row + column * order;
   }
@@ -161,4 +158,4 @@ INSTANTIATE_TEST_SUITE_P(Devices, VectorsThere,
                          [](const auto& flavour) { return flavour.param.device; });
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

@@ -8,12 +8,8 @@
 #include "reference_blas.h"
 #include "residency_rig.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
-
-using support::Flavour;
-using support::GuardedPages;
-using support::Outcome;
 
 constexpr std::int64_t order = 200;
 constexpr std::uint64_t matrix_bytes = order * order * sizeof(double);
@@ -25,7 +21,7 @@ struct Vector {
   bool reversed = false;
 };
 
-class ResidencyVectors : public support::FlavourTest {
+class ResidencyVectors : public FlavourTest {
  protected:
   void SetUp() override {
     start();
@@ -68,7 +64,7 @@ class ResidencyVectors : public support::FlavourTest {
   Outcome run(const blas::Call& call, const char* what) {
     std::vector<char> expected = bytes();
     reference::compute(shadow(call, expected));
-    Outcome outcome = support::run_call(rig_->policy(), queues_, call);
+    Outcome outcome = run_call(rig_->policy(), queues_, call);
     if (outcome.error) ADD_FAILURE() << what << ": " << outcome.error->message;
     EXPECT_TRUE(bytes() == expected) << what;
     return outcome;
@@ -154,7 +150,7 @@ TEST_P(ResidencyVectors, OfThreadsThatWriteElementsOfOneColumn) {
     running.emplace_back([&, t] {
       device::CallQueues queues = rig_->queues();
       for (int i = 0; i < 20; ++i)
-        EXPECT_FALSE(support::run_call(rig_->policy(), queues, calls[static_cast<std::size_t>(t)]).error);
+        EXPECT_FALSE(run_call(rig_->policy(), queues, calls[static_cast<std::size_t>(t)]).error);
     });
   }
   for (std::thread& thread : running) thread.join();
@@ -174,4 +170,4 @@ INSTANTIATE_TEST_SUITE_P(Policies, ResidencyVectors,
                          });
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

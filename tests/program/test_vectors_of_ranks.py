@@ -12,7 +12,7 @@ SEVERAL_RESULTS = "eigenvectors or singular vectors in a job of several ranks, w
 
 @pytest.mark.parametrize(("named", "vectors", "offloaded"), [("", "same", 0), (",dsyev", "different", 1)])
 def test_ranks_have_the_same_vectors_unless_the_routine_is_named(named, vectors, offloaded, device, tmp_path, fake_gpu):
-    """The GPU's routine is another one than the CPU's (divide and conquer). Of an eigenspace it finds another basis."""
+    """The GPU's routine is another one than the CPU's (divide and conquer). It finds another basis of an eigenspace."""
     if device != "simulated":
         pytest.skip("one rank uses a fake GPU, the other none")
     program = mpi.MPICH.compiled("same_vectors", tmp_path, "lapack")

@@ -21,7 +21,7 @@
 
 #include "forwarding_device.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 /// Memory that queued work still needs, both device and host addresses.
 class InFlight {
@@ -322,4 +322,4 @@ class DelayedDevice final : public ForwardingDevice {
   std::shared_ptr<Delays> delays_;
 };
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

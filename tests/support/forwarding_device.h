@@ -7,7 +7,7 @@
 
 #include "device/device.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 class ForwardingQueue : public device::Queue {
  public:
@@ -88,4 +88,4 @@ class ForwardingDevice : public device::Device {
   std::unique_ptr<device::Device> inner_;
 };
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

@@ -16,7 +16,7 @@
 #include "blas/call.h"
 #include "platform/span.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 /// The end at which the matrix touches an inaccessible page.
 enum class Edge { first_element, last_element };
@@ -120,4 +120,4 @@ class GuardedMatrix {
   char* first_;
 };
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

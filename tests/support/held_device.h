@@ -8,7 +8,7 @@
 
 #include "forwarding_device.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 /// Holds one call until the test lets it go on.
 class HeldCall {
@@ -90,4 +90,4 @@ class HeldDevice final : public ForwardingDevice {
   std::shared_ptr<HeldCalls> calls_;
 };
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

@@ -9,7 +9,7 @@
 
 #include "residency/policy.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 class PastMirrors final : public residency::Policy {
  public:
@@ -56,4 +56,4 @@ class PastMirrors final : public residency::Policy {
   std::atomic<unsigned> calls_{0};
 };
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

@@ -19,7 +19,7 @@
 
 #include "forwarding_device.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 /// One span of host memory that the kernel reads and writes without using the process's page table.
 class RegisteredBuffer {
@@ -272,4 +272,4 @@ class PinningDevice final : public ForwardingDevice {
   std::shared_ptr<std::atomic<bool>> lost_ = std::make_shared<std::atomic<bool>>(false);
 };
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

@@ -10,7 +10,7 @@
 #include "forwarding_device.h"
 #include "platform/span.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 /// The memory that the program has registered. Change it only while no call runs.
 struct Registrations {
@@ -35,4 +35,4 @@ class RegisteringDevice final : public ForwardingDevice {
   std::shared_ptr<Registrations> registrations_;
 };
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

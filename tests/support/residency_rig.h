@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -27,7 +28,7 @@
 #include "tracking/page_tracker.h"
 #include "unpinnable_tracker.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 struct Flavour {
   /// "copy", "first-use" (by mirrors), "stay" (the same, and results stay on the device), "past-mirrors" (every second
@@ -222,8 +223,9 @@ struct Outcome {
   residency::Traffic traffic;
 };
 
+/// Calls `after_first`, if there is one, between the first panel and the others.
 inline Outcome run_lease(device::Result<std::unique_ptr<residency::Lease>> begun, device::CallQueues& queues,
-                         const operation::Host& host) {
+                         const operation::Host& host, const std::function<void()>& after_first = {}) {
   Outcome outcome;
   if (!begun) {
     outcome.error = begun.error();
@@ -238,6 +240,7 @@ inline Outcome run_lease(device::Result<std::unique_ptr<residency::Lease>> begun
       if (!panel) return tl::unexpected(panel.error());
       if (auto executed = queues.compute->execute(*panel, host); !executed) return executed;
       if (auto released = lease.release(i); !released) return released;
+      if (i == 0 && after_first) after_first();
     }
     return lease.finish();
   };
@@ -255,9 +258,10 @@ inline Outcome run_operation(residency::Policy& policy, device::CallQueues& queu
   return run_lease(policy.begin_shared(operation, queues, shared), queues, host);
 }
 
-inline Outcome run_call(residency::Policy& policy, device::CallQueues& queues, const blas::Call& call) {
+inline Outcome run_call(residency::Policy& policy, device::CallQueues& queues, const blas::Call& call,
+                        const std::function<void()>& after_first = {}) {
   static const reference::ReferenceRoutine host;
-  return run_operation(policy, queues, call, host);
+  return run_lease(policy.begin(operation::Operation(call), queues), queues, host, after_first);
 }
 
 inline Outcome run_series(residency::Policy& policy, device::CallQueues& queues, const std::vector<blas::Call>& calls) {
@@ -286,4 +290,4 @@ class FlavourTest : public RigTest, public testing::WithParamInterface<Flavour> 
   void start(const RigOptions& options = {}) { RigTest::start(GetParam(), options); }
 };
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

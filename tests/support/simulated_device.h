@@ -6,7 +6,7 @@
 
 #include "device/open.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 /// With so many bytes of memory.
 inline std::unique_ptr<device::Device> open_simulated(std::size_t bytes) {
@@ -16,4 +16,4 @@ inline std::unique_ptr<device::Device> open_simulated(std::size_t bytes) {
   return *device::open(choice);
 }
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

@@ -8,7 +8,7 @@
 #include "config/settings.h"
 #include "runtime/device_set.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 /// Opens small simulated devices. They are never closed, as in a process.
 inline runtime::DeviceSet& open_simulated(int count, config::SplitMode split, const std::string& fault = "") {
@@ -24,4 +24,4 @@ inline runtime::DeviceSet& open_simulated(int count, config::SplitMode split, co
   return *devices->release();
 }
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

@@ -7,7 +7,7 @@
 #include "blas_front_end.h"
 #include "mapped_memory.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 /// Number of pages of a square matrix of doubles of order n.
 inline std::size_t pages_of_order(std::int64_t n) {
@@ -15,7 +15,7 @@ inline std::size_t pages_of_order(std::int64_t n) {
 }
 
 /// The matrices have order n, and each must fill whole pages; the first operand comes first.
-inline operation::Operation square_call(blas::Routine routine, std::int64_t n, const test::Memory& memory) {
+inline operation::Operation square_call(blas::Routine routine, std::int64_t n, const Memory& memory) {
   blas::Call call;
   call.routine = routine;
   call.m = call.n = call.k = n;
@@ -27,4 +27,4 @@ inline operation::Operation square_call(blas::Routine routine, std::int64_t n, c
   return call;
 }
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

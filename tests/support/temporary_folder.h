@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 /// The folder is removed with all that is in it, even what its owner may not read.
 struct TemporaryFolder {
@@ -27,4 +27,4 @@ struct TemporaryFolder {
   }();
 };
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

@@ -11,7 +11,7 @@
 
 #include "operation/front_end.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 /// The payload: sum += scale * source and copy = scale * source, computed through the scratch matrix. The operands all
 /// have the same shape: sum (update), source (read), scratch, copy (write); double precision. Only the sum may be a
@@ -84,4 +84,4 @@ class TwoResultsHost final : public operation::Host {
   }
 };
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

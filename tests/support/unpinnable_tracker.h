@@ -6,7 +6,7 @@
 
 #include "tracking/page_tracker.h"
 
-namespace blastoff::support {
+namespace blastoff::test {
 
 class UnpinnableTracker final : public tracking::PageTracker {
  public:
@@ -26,4 +26,4 @@ class UnpinnableTracker final : public tracking::PageTracker {
   std::unique_ptr<tracking::PageTracker> inner_;
 };
 
-}  // namespace blastoff::support
+}  // namespace blastoff::test

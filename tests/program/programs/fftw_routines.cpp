@@ -415,18 +415,23 @@ class Planner {
 
   Plan c_plan() const {
     switch (test_.kind) {
-      case c2c: return c2c_plan(static_cast<Complex*>(in_), static_cast<Complex*>(out_));
+      case c2c:
+        return c_plan(static_cast<Complex*>(in_), static_cast<Complex*>(out_), Api::plan_1d, Api::plan_2d, Api::plan_3d,
+                      Api::plan, Api::many, Api::guru, Api::guru64, test_.sign);
       case r2c:
-        return real_plan(static_cast<Real*>(in_), static_cast<Complex*>(out_), Api::r2c_1d, Api::r2c_2d, Api::r2c_3d,
-                         Api::r2c, Api::r2c_many, Api::r2c_guru, Api::r2c_guru64);
+        return c_plan(static_cast<Real*>(in_), static_cast<Complex*>(out_), Api::r2c_1d, Api::r2c_2d, Api::r2c_3d,
+                      Api::r2c, Api::r2c_many, Api::r2c_guru, Api::r2c_guru64);
       case c2r:
-        return real_plan(static_cast<Complex*>(in_), static_cast<Real*>(out_), Api::c2r_1d, Api::c2r_2d, Api::c2r_3d,
-                         Api::c2r, Api::c2r_many, Api::c2r_guru, Api::c2r_guru64);
+        return c_plan(static_cast<Complex*>(in_), static_cast<Real*>(out_), Api::c2r_1d, Api::c2r_2d, Api::c2r_3d,
+                      Api::c2r, Api::c2r_many, Api::c2r_guru, Api::c2r_guru64);
     }
     return nullptr;
   }
 
-  Plan c2c_plan(Complex* in, Complex* out) const {
+  template <class In, class Out, class One, class Two, class Three, class Any, class ManyPlan, class Guru, class Guru64,
+            class... Sign>
+  Plan c_plan(In* in, Out* out, One one, Two two, Three three, Any any, ManyPlan plan_many, Guru guru, Guru64 guru64,
+              Sign... sign) const {
     const int rank = static_cast<int>(test_.dims.size());
     const Many many(test_, false);
     const auto dims = guru_dims<typename Api::Dim>(test_.dims);
@@ -435,38 +440,15 @@ class Planner {
     const auto batches64 = guru_dims<typename Api::Dim64>(test_.batches);
     const int howmany_rank = static_cast<int>(batches.size());
     switch (form_) {
-      case Form::one: return Api::plan_1d(n(0), in, out, test_.sign, flags);
-      case Form::two: return Api::plan_2d(n(0), n(1), in, out, test_.sign, flags);
-      case Form::three: return Api::plan_3d(n(0), n(1), n(2), in, out, test_.sign, flags);
-      case Form::any: return Api::plan(rank, many.n.data(), in, out, test_.sign, flags);
-      case Form::many:
-        return Api::many(rank, many.n.data(), many.howmany, in, many.in.data(), many.istride, many.idist, out,
-                         many.out.data(), many.ostride, many.odist, test_.sign, flags);
-      case Form::guru: return Api::guru(rank, dims.data(), howmany_rank, batches.data(), in, out, test_.sign, flags);
-      default: return Api::guru64(rank, dims64.data(), howmany_rank, batches64.data(), in, out, test_.sign, flags);
-    }
-  }
-
-  template <class In, class Out, class One, class Two, class Three, class Any, class ManyPlan, class Guru, class Guru64>
-  Plan real_plan(In* in, Out* out, One one, Two two, Three three, Any any, ManyPlan plan_many, Guru guru,
-                 Guru64 guru64) const {
-    const int rank = static_cast<int>(test_.dims.size());
-    const Many many(test_, false);
-    const auto dims = guru_dims<typename Api::Dim>(test_.dims);
-    const auto batches = guru_dims<typename Api::Dim>(test_.batches);
-    const auto dims64 = guru_dims<typename Api::Dim64>(test_.dims);
-    const auto batches64 = guru_dims<typename Api::Dim64>(test_.batches);
-    const int howmany_rank = static_cast<int>(batches.size());
-    switch (form_) {
-      case Form::one: return one(n(0), in, out, flags);
-      case Form::two: return two(n(0), n(1), in, out, flags);
-      case Form::three: return three(n(0), n(1), n(2), in, out, flags);
-      case Form::any: return any(rank, many.n.data(), in, out, flags);
+      case Form::one: return one(n(0), in, out, sign..., flags);
+      case Form::two: return two(n(0), n(1), in, out, sign..., flags);
+      case Form::three: return three(n(0), n(1), n(2), in, out, sign..., flags);
+      case Form::any: return any(rank, many.n.data(), in, out, sign..., flags);
       case Form::many:
         return plan_many(rank, many.n.data(), many.howmany, in, many.in.data(), many.istride, many.idist, out,
-                         many.out.data(), many.ostride, many.odist, flags);
-      case Form::guru: return guru(rank, dims.data(), howmany_rank, batches.data(), in, out, flags);
-      default: return guru64(rank, dims64.data(), howmany_rank, batches64.data(), in, out, flags);
+                         many.out.data(), many.ostride, many.odist, sign..., flags);
+      case Form::guru: return guru(rank, dims.data(), howmany_rank, batches.data(), in, out, sign..., flags);
+      default: return guru64(rank, dims64.data(), howmany_rank, batches64.data(), in, out, sign..., flags);
     }
   }
 

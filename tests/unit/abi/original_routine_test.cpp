@@ -5,7 +5,7 @@
 #include "abi/reentry.h"
 #include "every_routine.h"
 #include "reference_blas.h"
-#include "system_blas.h"
+#include "system_library.h"
 #include "test_call.h"
 
 namespace blastoff {

@@ -9,14 +9,12 @@
 #include "reference_blas.h"
 #include "test_call.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using blas::Call;
 using blas::Kind;
 using operation::Comparison;
-using test::Options;
-using test::TestCall;
 
 constexpr std::int64_t m = 23;
 constexpr std::int64_t n = 19;
@@ -28,7 +26,7 @@ void each_call(Visit&& visit) {
   for (std::size_t i = 0; i < blas::routine_count; ++i) {
     const auto routine = static_cast<blas::Routine>(i);
     if (!blas::has_product_check(row(routine).kind)) continue;
-    for (const Options& options : test::all_options(routine)) {
+    for (const Options& options : all_options(routine)) {
       for (const blas::Coefficient beta : {blas::Coefficient(0), blas::Coefficient(-0.5, 0.25)}) {
         const TestCall made(routine, options, m, n, k, {0.75, -0.5}, beta);
         std::vector<std::byte> result = made.result();
@@ -41,7 +39,7 @@ void each_call(Visit&& visit) {
 void scale(const operation::Operand& matrix, blas::Scalar scalar, std::int64_t i, std::int64_t j, double factor) {
   char* const at = static_cast<char*>(matrix.address) + static_cast<std::size_t>(j) * matrix.stride_bytes() +
                    static_cast<std::size_t>(i) * matrix.element_size;
-  test::detail::with_scalar(scalar, [&]<class T>() {
+  detail::with_scalar(scalar, [&]<class T>() {
     T value;
     std::memcpy(&value, at, sizeof value);
     value *= static_cast<decltype(std::real(T()))>(factor);
@@ -60,8 +58,8 @@ TEST(ProductCheck, PassesRightResults) {
     const auto check = blas::check_by_products(call);
     reference::compute(call);
     const Comparison comparison = check->compare();
-    EXPECT_TRUE(comparison.checked) << test::describe(call);
-    EXPECT_LT(comparison.relative_error, comparison.bound) << test::describe(call);
+    EXPECT_TRUE(comparison.checked) << describe(call);
+    EXPECT_LT(comparison.relative_error, comparison.bound) << describe(call);
   });
 }
 
@@ -72,8 +70,8 @@ TEST(ProductCheck, FindsOneWrongElement) {
     const auto [i, j] = element_of(call.result());
     scale(call.result(), call.scalar(), i, j, 2);
     const Comparison comparison = check->compare();
-    EXPECT_TRUE(comparison.checked) << test::describe(call);
-    EXPECT_GT(comparison.relative_error, comparison.bound) << test::describe(call);
+    EXPECT_TRUE(comparison.checked) << describe(call);
+    EXPECT_GT(comparison.relative_error, comparison.bound) << describe(call);
   });
 }
 
@@ -88,8 +86,8 @@ TEST(ProductCheck, FindsAStaleOperand) {
     reference::compute(call);
     scale(a, call.scalar(), i, j, 40);
     const Comparison comparison = check->compare();
-    EXPECT_TRUE(comparison.checked) << test::describe(call);
-    EXPECT_GT(comparison.relative_error, comparison.bound) << test::describe(call);
+    EXPECT_TRUE(comparison.checked) << describe(call);
+    EXPECT_GT(comparison.relative_error, comparison.bound) << describe(call);
   });
 }
 
@@ -101,8 +99,8 @@ TEST(ProductCheck, FindsWhatIsNotANumber) {
     const auto [i, j] = element_of(call.result());
     scale(call.result(), call.scalar(), i, j, std::nan(""));
     const Comparison comparison = check->compare();
-    EXPECT_TRUE(comparison.checked) << test::describe(call);
-    EXPECT_EQ(comparison.relative_error, HUGE_VAL) << test::describe(call);
+    EXPECT_TRUE(comparison.checked) << describe(call);
+    EXPECT_EQ(comparison.relative_error, HUGE_VAL) << describe(call);
   });
 }
 
@@ -116,7 +114,7 @@ TEST(ProductCheck, SaysNothingOfInputThatIsNotFiniteOrExtreme) {
       reference::compute(call);
       const Comparison comparison = check->compare();
       EXPECT_FALSE(comparison.checked && comparison.relative_error > comparison.bound)
-          << test::describe(call) << ", A times " << factor;
+          << describe(call) << ", A times " << factor;
     });
   }
 }
@@ -167,4 +165,4 @@ TEST(ProductCheck, EachCheckHasAnotherVector) {
 }
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

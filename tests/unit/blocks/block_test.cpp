@@ -6,7 +6,7 @@
 
 #include "rig.h"
 
-namespace blastoff::blocks::test {
+namespace blastoff::blocks {
 namespace {
 
 constexpr std::size_t kilobyte = 1024;
@@ -324,4 +324,4 @@ TEST(Block, OneThatEndsLeavesItsMemoryInUse) {
 }
 
 }  // namespace
-}  // namespace blastoff::blocks::test
+}  // namespace blastoff::blocks

@@ -8,7 +8,7 @@
 
 #include "rig.h"
 
-namespace blastoff::blocks::test {
+namespace blastoff::blocks {
 namespace {
 
 struct Labels {
@@ -229,4 +229,4 @@ TEST(ContractionOfBlocks, RefusesAResultThatIsAFactor) {
 }
 
 }  // namespace
-}  // namespace blastoff::blocks::test
+}  // namespace blastoff::blocks

@@ -6,7 +6,7 @@
 #include "blocks/block.h"
 #include "rig.h"
 
-namespace blastoff::blocks::test {
+namespace blastoff::blocks {
 namespace {
 
 constexpr std::size_t length = 10000;
@@ -243,4 +243,4 @@ TEST(Parts, WithoutIntentsAReaderCountsAsAWriter) {
 }
 
 }  // namespace
-}  // namespace blastoff::blocks::test
+}  // namespace blastoff::blocks

@@ -7,7 +7,7 @@
 #include "mapped_memory.h"
 #include "rig.h"
 
-namespace blastoff::blocks::test {
+namespace blastoff::blocks {
 namespace {
 
 class ProgramMemoryTest : public testing::Test {
@@ -44,7 +44,7 @@ class ProgramMemoryTest : public testing::Test {
 };
 
 TEST_F(ProgramMemoryTest, TellsPagesThatWereWritten) {
-  const blastoff::test::Memory pages(10);
+  const test::Memory pages(10);
   pages.touch();
   const auto memory = open(pages.page(0), 10 * page_);
   EXPECT_EQ(written(*memory), std::vector<Span>());
@@ -55,7 +55,7 @@ TEST_F(ProgramMemoryTest, TellsPagesThatWereWritten) {
 }
 
 TEST_F(ProgramMemoryTest, TellsItsOwnBytesFromItsNeighbours) {
-  const blastoff::test::Memory pages(6);
+  const test::Memory pages(6);
   pages.touch();
   const auto first = open(pages.page(0) + 100, 2 * page_ + 200);
   const auto second = open(pages.page(2) + 300, 2 * page_);
@@ -69,7 +69,7 @@ TEST_F(ProgramMemoryTest, TellsItsOwnBytesFromItsNeighbours) {
 }
 
 TEST_F(ProgramMemoryTest, WhatBlastoffWritesIsNotTold) {
-  const blastoff::test::Memory pages(4);
+  const test::Memory pages(4);
   pages.touch();
   const auto memory = open(pages.page(0) + 8, 3 * page_);
   memory->begin_overwrite();
@@ -79,7 +79,7 @@ TEST_F(ProgramMemoryTest, WhatBlastoffWritesIsNotTold) {
 }
 
 TEST_F(ProgramMemoryTest, NoticesDroppedAndReplacedPages) {
-  const blastoff::test::Memory pages(6);
+  const test::Memory pages(6);
   pages.touch();
   const auto memory = open(pages.page(0), 6 * page_);
   ASSERT_EQ(madvise(pages.page(2), page_, MADV_DONTNEED), 0);
@@ -94,7 +94,7 @@ TEST_F(ProgramMemoryTest, NoticesDroppedAndReplacedPages) {
 }
 
 TEST_F(ProgramMemoryTest, MemoryThatWentAwayIsAnError) {
-  auto pages = std::make_unique<blastoff::test::Memory>(6);
+  auto pages = std::make_unique<test::Memory>(6);
   const auto memory = open(pages->page(0), 6 * page_);
   pages.reset();
   std::vector<Span> runs;
@@ -102,7 +102,7 @@ TEST_F(ProgramMemoryTest, MemoryThatWentAwayIsAnError) {
 }
 
 TEST_F(ProgramMemoryTest, BlocksDoNotOverlap) {
-  const blastoff::test::Memory pages(4);
+  const test::Memory pages(4);
   const auto memory = open(pages.page(1), page_);
   const auto begin = reinterpret_cast<std::uintptr_t>(pages.page(1));
   EXPECT_TRUE(fails_with(watch_->open({begin - 1, begin + 1}), ErrorKind::bad_argument));
@@ -127,7 +127,7 @@ TEST_F(ProgramMemoryTest, SharedMemoryIsCopiedWhole) {
 
 TEST_F(ProgramMemoryTest, PagesOfABlockAreCopiedAlone) {
   Rig rig({}, true);
-  const blastoff::test::Memory pages(16);
+  const test::Memory pages(16);
   pages.touch();
   const auto block = rig.block_over(pages.page(0), 16 * page_);
   Counters& counters = rig.engine().counters();
@@ -148,7 +148,7 @@ TEST_F(ProgramMemoryTest, PagesOfABlockAreCopiedAlone) {
 
 TEST_F(ProgramMemoryTest, AWriteWhileADeviceHasTheNewestIsAnError) {
   Rig rig({}, true);
-  const blastoff::test::Memory pages(4);
+  const test::Memory pages(4);
   pages.touch();
   const auto block = rig.block_over(pages.page(0), 4 * page_);
   ASSERT_DONE(block->acquire(0, Access::update, nullptr));
@@ -165,4 +165,4 @@ TEST_F(ProgramMemoryTest, AWriteWhileADeviceHasTheNewestIsAnError) {
 }
 
 }  // namespace
-}  // namespace blastoff::blocks::test
+}  // namespace blastoff::blocks

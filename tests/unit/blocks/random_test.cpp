@@ -10,7 +10,7 @@
 #include "mapped_memory.h"
 #include "rig.h"
 
-namespace blastoff::blocks::test {
+namespace blastoff::blocks {
 namespace {
 
 using Word = std::uint32_t;
@@ -44,7 +44,7 @@ class Player {
     for (int place = 0; place < course.rig.devices; ++place)
       for (int i = 0; i < 2; ++i) streams_.push_back(rig_.stream(place));
     const std::size_t page = platform::page_size();
-    if (course.program_memory) memory_ = std::make_unique<blastoff::test::Memory>(64);
+    if (course.program_memory) memory_ = std::make_unique<test::Memory>(64);
     std::size_t offset = 40;
     for (int i = 0; i < 8; ++i) {
       Subject subject;
@@ -228,7 +228,7 @@ class Player {
   // Work of streams uses these; they end after the devices.
   std::list<Check> checks_;
   std::list<std::vector<Word>> sources_;
-  std::unique_ptr<blastoff::test::Memory> memory_;
+  std::unique_ptr<test::Memory> memory_;
   Rig rig_;
   std::vector<std::unique_ptr<device::Queue>> streams_;
   std::vector<Subject> subjects_;
@@ -291,4 +291,4 @@ TEST(RandomBlocks, WithFaults) {
 }
 
 }  // namespace
-}  // namespace blastoff::blocks::test
+}  // namespace blastoff::blocks

@@ -12,7 +12,7 @@
 #include "delayed_device.h"
 #include "device/open.h"
 
-namespace blastoff::blocks::test {
+namespace blastoff::blocks {
 
 /// What devices promise of copies from one to the other.
 enum class Direct : std::uint8_t { kept, refused, broken };
@@ -27,14 +27,14 @@ struct RigSettings {
   int streams = usual_streams;
 };
 
-class LonelyDevice final : public support::ForwardingDevice {
+class LonelyDevice final : public test::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
   bool copies_from(device::Device&) override { return false; }
 };
 
 /// Promises direct copies, and loses what is copied.
-class LosingDevice final : public support::ForwardingDevice {
+class LosingDevice final : public test::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
   device::Result<std::unique_ptr<device::Queue>> create_queue() override {
@@ -44,7 +44,7 @@ class LosingDevice final : public support::ForwardingDevice {
   }
 
  private:
-  class LosingQueue final : public support::ForwardingQueue {
+  class LosingQueue final : public test::ForwardingQueue {
    public:
     using ForwardingQueue::ForwardingQueue;
     device::Status copy_between(device::Address, device::Address, std::size_t) override { return {}; }
@@ -64,8 +64,8 @@ class Rig {
       auto device = device::open(choice).value();
       if (settings.delayed) {
         constexpr int longest_delay = 200;
-        device = std::make_unique<support::DelayedDevice>(std::move(device), settings.seed + static_cast<unsigned>(i),
-                                                          longest_delay);
+        device = std::make_unique<test::DelayedDevice>(std::move(device), settings.seed + static_cast<unsigned>(i),
+                                                       longest_delay);
       }
       if (settings.direct == Direct::refused) device = std::make_unique<LonelyDevice>(std::move(device));
       if (settings.direct == Direct::broken) device = std::make_unique<LosingDevice>(std::move(device));
@@ -112,8 +112,8 @@ template <class T>
 std::string message_of(const Result<T>& result) {
   return result ? "" : result.error().message;
 }
-#define ASSERT_DONE(expression) ASSERT_EQ(::blastoff::blocks::test::message_of(expression), "")
-#define EXPECT_DONE(expression) EXPECT_EQ(::blastoff::blocks::test::message_of(expression), "")
+#define ASSERT_DONE(expression) ASSERT_EQ(::blastoff::blocks::message_of(expression), "")
+#define EXPECT_DONE(expression) EXPECT_EQ(::blastoff::blocks::message_of(expression), "")
 
 /// What it failed with.
 template <class T>
@@ -129,4 +129,4 @@ T* at(std::uint64_t address) {
   return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));
 }
 
-}  // namespace blastoff::blocks::test
+}  // namespace blastoff::blocks

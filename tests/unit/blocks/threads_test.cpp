@@ -5,7 +5,7 @@
 
 #include "rig.h"
 
-namespace blastoff::blocks::test {
+namespace blastoff::blocks {
 namespace {
 
 constexpr std::size_t words = 3000;
@@ -87,4 +87,4 @@ TEST(BlocksOfThreads, ComeAndGo) {
 }
 
 }  // namespace
-}  // namespace blastoff::blocks::test
+}  // namespace blastoff::blocks

@@ -153,7 +153,7 @@ TEST(MemoryPool, OfADeviceStaysWithinTheBudget) {
 
 TEST(MemoryPool, FreesMemoryThatIsStillUsedAfterItsLastUse) {
   constexpr int longest_delay = 200;
-  support::DelayedDevice device(simulated(mebibyte), 1, longest_delay);
+  test::DelayedDevice device(simulated(mebibyte), 1, longest_delay);
   PointSource points(device);
   const auto queue = std::move(*device.create_queue());
   std::vector<char> bytes(1000);

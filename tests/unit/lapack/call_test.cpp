@@ -7,24 +7,19 @@
 #include "example.h"
 #include "on_system_lapack.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using operation::Intent;
 using operation::Operand;
 using operation::Operation;
 using operation::Part;
-using test::Argument;
-using test::Example;
-using test::Kind;
-using test::Options;
-using test::Routine;
 
 class Call : public testing::TestWithParam<Routine> {
  protected:
   static lapack::ArgumentList arguments() { return lapack::argument_list(GetParam()); }
   static std::vector<Options> options() {
-    return test::all_options(row(GetParam()).kind, blas::is_complex(row(GetParam()).scalar));
+    return all_options(row(GetParam()).kind, blas::is_complex(row(GetParam()).scalar));
   }
   static std::string name(Argument argument) { return "argument " + std::to_string(static_cast<int>(argument)); }
 };
@@ -145,12 +140,12 @@ TEST_P(Call, BecomesAnOperationOfItsArgumentsInOrder) {
 /// The double-precision routines: argument lists differ between real and complex routines, not between precisions.
 std::vector<Routine> double_routines() {
   std::vector<Routine> routines;
-  for (const Routine routine : test::every_routine())
+  for (const Routine routine : every_routine())
     if (row(routine).scalar == blas::Scalar::d || row(routine).scalar == blas::Scalar::z) routines.push_back(routine);
   return routines;
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, Call, testing::ValuesIn(double_routines()), test::name_of);
+INSTANTIATE_TEST_SUITE_P(Every, Call, testing::ValuesIn(double_routines()), name_of);
 
 bool supported(Routine routine, const Options& options) {
   Example example(routine, options);
@@ -240,4 +235,4 @@ TEST(Valid, AreNoMoreReflectorsThanRows) {
 }
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

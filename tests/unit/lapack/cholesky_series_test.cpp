@@ -9,16 +9,12 @@
 #include "on_system_lapack.h"
 #include "reference_blas.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using operation::Operation;
-using test::Example;
-using test::Kind;
-using test::Options;
-using test::Routine;
 
-class CholeskySeries : public test::OnSystemLapack {
+class CholeskySeries : public OnSystemLapack {
  protected:
   /// Makes the operations. Returns the one that has failed, or the size of the list.
   static std::size_t make(std::span<const Operation> operations) {
@@ -42,8 +38,8 @@ class CholeskySeries : public test::OnSystemLapack {
     const double rounding = is_single() ? 1e-4 : 1e-12;
     for (std::int64_t j = 0; j < size; ++j)
       for (std::int64_t i = 0; i < size; ++i) {
-        const test::Number a = found.matrix(test::Argument::a).get(i, j);
-        const test::Number b = expected.matrix(test::Argument::a).get(i, j);
+        const Number a = found.matrix(Argument::a).get(i, j);
+        const Number b = expected.matrix(Argument::a).get(i, j);
         EXPECT_TRUE(std::isnan(std::abs(a)) ? std::isnan(std::abs(b)) : std::abs(a - b) < rounding) << i << ", " << j;
       }
   }
@@ -59,7 +55,7 @@ TEST_P(CholeskySeries, GivesTheFactor) {
       const auto series = lapack::cholesky_series(found.call().operation(), order);
       ASSERT_EQ(make(series), series.size());
       expect_equal(found, expected, 37);
-      EXPECT_EQ(found.integer(test::Argument::info), 0);
+      EXPECT_EQ(found.integer(Argument::info), 0);
     }
 }
 
@@ -84,7 +80,7 @@ TEST_P(CholeskySeries, TellsWhichMinorIsNotPositive) {
   for (const char uplo : {'L', 'U'})
     for (const std::int64_t row : {3, 20, 36}) {
       Example example(GetParam(), {.uplo = uplo});
-      example.set_element(test::Argument::a, row, row, -1);
+      example.set_element(Argument::a, row, row, -1);
       const Operation whole = example.call().operation();
       const auto series = lapack::cholesky_series(whole, 8);
       const std::size_t failed = make(series);
@@ -97,11 +93,11 @@ TEST_P(CholeskySeries, TellsWhichMinorIsNotPositive) {
 std::vector<Routine> routines() {
   std::vector<Routine> result;
   for (const auto scalar : {blas::Scalar::s, blas::Scalar::d, blas::Scalar::c, blas::Scalar::z})
-    result.push_back(test::routine_of(Kind::potrf, scalar));
+    result.push_back(routine_of(Kind::potrf, scalar));
   return result;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CholeskySeries, testing::ValuesIn(routines()), test::name_of);
+INSTANTIATE_TEST_SUITE_P(All, CholeskySeries, testing::ValuesIn(routines()), name_of);
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

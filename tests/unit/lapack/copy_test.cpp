@@ -7,7 +7,7 @@
 #include "lapack/call.h"
 #include "lapack/host_routine.h"
 #include "lapack/verification.h"
-#include "system_lapack.h"
+#include "system_library.h"
 
 namespace blastoff {
 namespace {

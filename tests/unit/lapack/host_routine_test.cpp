@@ -8,17 +8,12 @@
 
 #include "on_system_lapack.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using operation::HostVector;
 using operation::Operand;
 using operation::Operation;
-using test::Argument;
-using test::Example;
-using test::Kind;
-using test::Options;
-using test::Routine;
 
 /// Restores the memory that the operation may write to its contents before the call, and expects that everything is
 /// then as before.
@@ -39,7 +34,7 @@ void expect_results_only(Example& example, const Operation& operation, const std
       const Operand operand = example.operand(operation, argument);
       for (std::int64_t j = 0; j < operand.columns; ++j)
         for (std::int64_t i = 0; i < operand.rows; ++i) {
-          if (!writes(operand.intent) || !test::refers_to(problem, operand, i, j)) continue;
+          if (!writes(operand.intent) || !refers_to(problem, operand, i, j)) continue;
           EXPECT_TRUE(std::isfinite(std::abs(example.matrix(argument).get(i, j)))) << i << ", " << j;
           const auto at = static_cast<std::ptrdiff_t>(example.matrix(argument).offset(i, j));
           std::copy_n(old.begin() + at, operand.element_size, now.begin() + at);
@@ -49,7 +44,7 @@ void expect_results_only(Example& example, const Operation& operation, const std
   }
 }
 
-class HostRoutine : public test::OnSystemLapack {
+class HostRoutine : public OnSystemLapack {
  protected:
   /// Expects that an operation fails and leaves vectors unchanged, but for INFO of potrf.
   static void expect_failure(Example& example) {
@@ -88,7 +83,7 @@ TEST_P(HostRoutine, ReturnsTheBestSizesOfWorkSpace) {
   Example example(GetParam());
   ASSERT_TRUE(host().compute(example.call().operation()));
   if (example.has(Argument::lwork)) {
-    EXPECT_GE(test::read_element(row(GetParam()).scalar, example.bytes(Argument::work).data()).real(), 1);
+    EXPECT_GE(read_element(row(GetParam()).scalar, example.bytes(Argument::work).data()).real(), 1);
   }
   if (example.has(Argument::liwork)) {
     EXPECT_GE(example.integer(Argument::iwork), 1);
@@ -111,7 +106,7 @@ TEST_P(HostRoutine, ComputesOperationsOfItsRoutineOnly) {
   EXPECT_FALSE(lapack::HostRoutine(other, function()).can_compute(example.call().operation()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, HostRoutine, testing::ValuesIn(test::every_routine()), test::name_of);
+INSTANTIATE_TEST_SUITE_P(Every, HostRoutine, testing::ValuesIn(every_routine()), name_of);
 
 class Failing : public HostRoutine {};
 
@@ -133,7 +128,7 @@ void keep_letters(const char* uplo, const char* trans, const char* diag, const v
 }
 
 TEST(HostRoutineLetters, AreCapitals) {
-  const Routine routine = test::routine_of(Kind::trtrs, blas::Scalar::d);
+  const Routine routine = routine_of(Kind::trtrs, blas::Scalar::d);
   Example example(routine);
   const lapack::HostRoutine host(routine, reinterpret_cast<void*>(keep_letters));
   EXPECT_TRUE(host.compute(example.call().operation()));
@@ -146,11 +141,11 @@ std::vector<Routine> failing() {
   for (const Kind kind : {Kind::potrf, Kind::posv, Kind::getrf, Kind::gesv, Kind::trtri, Kind::trtrs, Kind::sygv,
                           Kind::sygvx, Kind::spgv, Kind::spgvd, Kind::spgvx})
     for (const auto scalar : {blas::Scalar::s, blas::Scalar::d, blas::Scalar::c, blas::Scalar::z})
-      routines.push_back(test::routine_of(kind, scalar));
+      routines.push_back(routine_of(kind, scalar));
   return routines;
 }
 
-INSTANTIATE_TEST_SUITE_P(Singular, Failing, testing::ValuesIn(failing()), test::name_of);
+INSTANTIATE_TEST_SUITE_P(Singular, Failing, testing::ValuesIn(failing()), name_of);
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

@@ -4,15 +4,10 @@
 #include "lapack/verification.h"
 #include "on_system_lapack.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
-using test::Argument;
-using test::Example;
-using test::Kind;
-using test::Options;
-
-class LeastNorm : public test::OnSystemLapack {
+class LeastNorm : public OnSystemLapack {
  protected:
   /// Two columns and two rows are equal.
   static void lower_rank(Example& example, const lapack::Problem& problem) {
@@ -41,21 +36,21 @@ TEST_P(LeastNorm, OfLowerRankIsCheckedByTheSingularValuesThatCount) {
       EXPECT_GT(verification->compare().relative_error, verification->compare().bound) << wrong;
     }
     example.set_integer(Argument::rank, rank);
-    const test::Number element = example.element(Argument::b, 5, 0);
+    const Number element = example.element(Argument::b, 5, 0);
     example.set_element(Argument::b, 5, 0, element + 0.1);
     EXPECT_GT(verification->compare().relative_error, verification->compare().bound);
   }
 }
 
-std::vector<test::Routine> routines() {
-  std::vector<test::Routine> result;
+std::vector<Routine> routines() {
+  std::vector<Routine> result;
   for (const Kind kind : {Kind::gelsd, Kind::gelss})
     for (const auto scalar : {blas::Scalar::s, blas::Scalar::d, blas::Scalar::c, blas::Scalar::z})
-      result.push_back(test::routine_of(kind, scalar));
+      result.push_back(routine_of(kind, scalar));
   return result;
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, LeastNorm, testing::ValuesIn(routines()), test::name_of);
+INSTANTIATE_TEST_SUITE_P(Every, LeastNorm, testing::ValuesIn(routines()), name_of);
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

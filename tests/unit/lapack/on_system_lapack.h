@@ -8,7 +8,7 @@
 
 #include "example.h"
 #include "lapack/host_routine.h"
-#include "system_lapack.h"
+#include "system_library.h"
 
 namespace blastoff::test {
 

@@ -4,16 +4,11 @@
 
 #include "example.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using operation::Intent;
 using operation::Part;
-using test::Argument;
-using test::Example;
-using test::Kind;
-using test::Options;
-using test::Routine;
 
 TEST(ArgumentLists, CountTheWordsOfACall) {
   EXPECT_EQ(lapack::argument_list(Routine::dgetrf).words(), 6U);
@@ -36,11 +31,11 @@ TEST(ArgumentLists, FitIntoAnOperation) {
 
 TEST(RoutineTable, HoldsEveryKindInEveryType) {
   EXPECT_EQ(lapack::routine_count, 40U * 4U);
-  EXPECT_STREQ(row(test::routine_of(Kind::orgqr, blas::Scalar::z)).name, "zungqr");
-  EXPECT_STREQ(row(test::routine_of(Kind::syevd, blas::Scalar::c)).name, "cheevd");
-  EXPECT_STREQ(row(test::routine_of(Kind::sygvx, blas::Scalar::s)).name, "ssygvx");
-  EXPECT_STREQ(row(test::routine_of(Kind::spevd, blas::Scalar::d)).name, "dspevd");
-  EXPECT_STREQ(row(test::routine_of(Kind::spgvx, blas::Scalar::z)).name, "zhpgvx");
+  EXPECT_STREQ(row(routine_of(Kind::orgqr, blas::Scalar::z)).name, "zungqr");
+  EXPECT_STREQ(row(routine_of(Kind::syevd, blas::Scalar::c)).name, "cheevd");
+  EXPECT_STREQ(row(routine_of(Kind::sygvx, blas::Scalar::s)).name, "ssygvx");
+  EXPECT_STREQ(row(routine_of(Kind::spevd, blas::Scalar::d)).name, "dspevd");
+  EXPECT_STREQ(row(routine_of(Kind::spgvx, blas::Scalar::z)).name, "zhpgvx");
 }
 
 std::string text_of(Routine routine, const Options& options) {
@@ -120,4 +115,4 @@ TEST(Shape, OfHostVectors) {
 }
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

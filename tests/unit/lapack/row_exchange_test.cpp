@@ -9,7 +9,7 @@
 #include "lapack/host_routine.h"
 #include "lapack/sized_work.h"
 #include "lapack/verification.h"
-#include "system_lapack.h"
+#include "system_library.h"
 
 namespace blastoff {
 namespace {

@@ -7,13 +7,8 @@
 #include "example.h"
 #include "on_system_lapack.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
-
-using test::Argument;
-using test::Example;
-using test::Options;
-using test::Routine;
 
 class SizedWork : public testing::TestWithParam<Routine> {
  protected:
@@ -28,7 +23,7 @@ class SizedWork : public testing::TestWithParam<Routine> {
 
 TEST_P(SizedWork, IsThatOfTheWholeCall) {
   if (kind().family == lapack::Family::row_exchange) return;  // row_exchange_test.cpp
-  for (const Options& each : test::all_options(kind().kind, blas::is_complex(row(GetParam()).scalar))) {
+  for (const Options& each : all_options(kind().kind, blas::is_complex(row(GetParam()).scalar))) {
     for (const std::uint8_t integer_bytes : {std::uint8_t{4}, std::uint8_t{8}}) {
       Example example(GetParam(), each, integer_bytes);
       const operation::Work work = of(example, integer_bytes);
@@ -69,7 +64,7 @@ TEST_P(SizedWork, IsUnknownIfTheCallAsksForTheSizeOfWorkSpace) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, SizedWork, testing::ValuesIn(test::every_routine()), test::name_of);
+INSTANTIATE_TEST_SUITE_P(Every, SizedWork, testing::ValuesIn(every_routine()), name_of);
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

@@ -7,19 +7,14 @@
 
 #include "on_system_lapack.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using operation::Comparison;
 using operation::Operand;
 using operation::Operation;
-using test::Argument;
-using test::Example;
-using test::Kind;
-using test::Number;
-using test::Options;
 
-class Verification : public test::OnSystemLapack {
+class Verification : public OnSystemLapack {
  protected:
   /// Relative to the norm of the result.
   static double perturbation() { return is_single() ? 1e-3 : 1e-8; }
@@ -96,13 +91,13 @@ class Verification : public test::OnSystemLapack {
     const auto problem = operation.payload<lapack::Problem>();
     const Operand operand = example.operand(operation, argument);
     if (!writes(operand.intent) || operand.empty()) return;
-    test::PaddedMatrix& matrix = example.matrix(argument);
+    PaddedMatrix& matrix = example.matrix(argument);
     const double change = perturbation() * norm(problem, operand, matrix);
     for (const auto& [row, column] :
          {std::pair{0.5, 0.4}, {0.4, 0.5}, {0.0, 0.9}, {0.9, 0.0}, {1.0, 1.0}, {0.0, 0.0}}) {
       const auto i = static_cast<std::int64_t>(row * static_cast<double>(operand.rows - 1));
       const auto j = static_cast<std::int64_t>(column * static_cast<double>(operand.columns - 1));
-      if (!test::refers_to(problem, operand, i, j) || is_destroyed(problem, argument, i)) continue;
+      if (!refers_to(problem, operand, i, j) || is_destroyed(problem, argument, i)) continue;
       const Number value = matrix.get(i, j);
       const std::string place = "matrix " + std::to_string(static_cast<int>(argument)) + " at " + std::to_string(i) +
                                 ", " + std::to_string(j);
@@ -116,11 +111,11 @@ class Verification : public test::OnSystemLapack {
     }
   }
 
-  static double norm(const lapack::Problem& problem, const Operand& operand, const test::PaddedMatrix& matrix) {
+  static double norm(const lapack::Problem& problem, const Operand& operand, const PaddedMatrix& matrix) {
     double sum = 0;
     for (std::int64_t j = 0; j < operand.columns; ++j)
       for (std::int64_t i = 0; i < operand.rows; ++i)
-        if (test::refers_to(problem, operand, i, j)) sum += std::norm(matrix.get(i, j));
+        if (refers_to(problem, operand, i, j)) sum += std::norm(matrix.get(i, j));
     return std::sqrt(sum);
   }
 
@@ -134,7 +129,7 @@ class Verification : public test::OnSystemLapack {
     const blas::Scalar scalar = shape.element_bytes == problem.element_bytes() ? problem.scalar()
                                 : is_single()                                  ? blas::Scalar::s
                                                                                : blas::Scalar::d;
-    test::PaddedMatrix vector(scalar, shape.count, 1);
+    PaddedMatrix vector(scalar, shape.count, 1);
     std::vector<char>& bytes = example.bytes(argument);
     const auto size = static_cast<std::ptrdiff_t>(shape.element_bytes) * shape.count;
     std::copy_n(bytes.begin(), size, vector.bytes().begin());
@@ -228,7 +223,7 @@ TEST_P(Verification, AcceptsResultsOfLargeAndSmallNumbers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, Verification, testing::ValuesIn(test::every_routine()), test::name_of);
+INSTANTIATE_TEST_SUITE_P(Every, Verification, testing::ValuesIn(every_routine()), name_of);
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

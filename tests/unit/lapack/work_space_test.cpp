@@ -12,13 +12,11 @@
 /// Replaces LAPACK's own xerbla_, which would end the program.
 extern "C" [[gnu::visibility("default")]] void xerbla_(const char*, const int*, std::size_t) {}
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
 
 using lapack::Argument;
 using lapack::Kind;
-using test::Example;
-using test::Options;
 
 template <std::size_t... positions>
 void call(void* function, const std::array<void*, lapack::max_words>& words, std::index_sequence<positions...>) {
@@ -26,7 +24,7 @@ void call(void* function, const std::array<void*, lapack::max_words>& words, std
   reinterpret_cast<Function*>(function)(words[positions]...);
 }
 
-class WorkSpace : public test::OnSystemLapack {
+class WorkSpace : public OnSystemLapack {
  protected:
   /// The value that LAPACK returns in info.
   static std::int64_t info_of(Example& example) {
@@ -117,7 +115,7 @@ TEST_P(WorkSpace, IsEnoughWhereLapackFindsItEnough) {
       if (lapack::argument_list(GetParam()).has(size)) compare(options, size);
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, WorkSpace, testing::ValuesIn(test::every_routine()), test::name_of);
+INSTANTIATE_TEST_SUITE_P(Every, WorkSpace, testing::ValuesIn(every_routine()), name_of);
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

@@ -2,13 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <new>
 #include <thread>
 #include <vector>
+
+#include "child.h"
 
 namespace blastoff::platform {
 namespace {
@@ -111,9 +112,7 @@ TEST(AmpleStack, ServesForkedChildren) {
   on_small_thread([] {
     const pid_t child = fork();
     if (child == 0) _exit(run_with_ample_stack([] { use(300 << 10); }) ? 0 : 1);
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(test::status_of(child), 0);
   });
 }
 

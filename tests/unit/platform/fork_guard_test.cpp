@@ -10,6 +10,7 @@
 #include <atomic>
 #include <thread>
 
+#include "child.h"
 #include "tracking/dma_writer.h"
 #include "tracking/process_status.h"
 
@@ -100,9 +101,7 @@ TEST(ForkGuard, MayBeNestedAndForkedUnder) {
   const ForkGuard inner;
   const pid_t child = fork();
   if (child == 0) _exit(loaded_objects() > 0 ? 0 : 1);
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
 }
 
 }  // namespace

@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
+
+#include "child.h"
 
 namespace blastoff::platform {
 namespace {
@@ -38,9 +39,7 @@ TEST(HugePages, AreNotForTheChild) {
   ASSERT_NE(memory, nullptr);
   const pid_t child = fork();
   if (child == 0) _exit(pages_in_place(memory).empty() ? 0 : 1);
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
   unmap_huge_pages(memory, bytes);
 }
 

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "child.h"
 #include "platform/process.h"
 #include "temporary_folder.h"
 
@@ -25,7 +25,7 @@ class MemoryOfGroups : public ::testing::Test {
     std::ofstream(root_ + file) << text << "\n";
   }
 
-  const support::TemporaryFolder folder_;
+  const test::TemporaryFolder folder_;
   const std::string root_ = folder_.path;
 };
 
@@ -74,9 +74,7 @@ int under(__rlimit_resource what, std::size_t bytes, Body body) {
     const rlimit limits = {bytes, bytes};
     _exit(setrlimit(what, &limits) == 0 && body() ? 0 : 1);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
-  return status;
+  return test::status_of(child);
 }
 
 TEST(MemoryLimits, MemoryLeftIsAPartOfAll) {

@@ -7,7 +7,6 @@
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -16,6 +15,7 @@
 #include <memory>
 #include <thread>
 
+#include "child.h"
 #include "mapped_memory.h"
 #include "platform/mappings.h"
 #include "tracking/dma_writer.h"
@@ -107,9 +107,7 @@ TEST(MemoryMap, TheMainThreadsStackIsKnownAlsoWhenSplit) {
                        kind_of(reinterpret_cast<void*>(page.begin - 1)) == MemoryKind::stack;
     _exit(split && known ? 0 : 1);
   }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
 }
 
 TEST(MemoryMap, SharedMemory) {

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "child.h"
 #include "platform/worker_pool.h"
 
 namespace blastoff::platform {
@@ -63,9 +63,7 @@ TEST(Threads, AreUndisturbedByHandlersAndCancellation) {
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancel_state);
     _exit(right && cancel_state == PTHREAD_CANCEL_ENABLE ? 0 : 1);
   }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
 }
 
 TEST(Threads, StartWithTheirNameAndAsynchronousSignalsBlocked) {
@@ -117,9 +115,7 @@ TEST(Threads, RunOnTheRememberedCpuSet) {
     right = right && spread.get_future().get() && cpu_count() == CPU_COUNT(&all);
     _exit(right ? 0 : 1);
   }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
 }
 
 class WorkerPoolTest : public ::testing::TestWithParam<int> {};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "blas_front_end.h"
+#include "child.h"
 #include "platform/caller.h"
 #include "report/counter_file.h"
 #include "report/json.h"
@@ -111,14 +112,12 @@ TEST_F(CallSites, AForkedChildBeginsAnew) {
     add(record_of(&code[6], 1));
     _exit(none && call_sites().size() == 1 ? 0 : 1);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
   EXPECT_EQ(call_sites().size(), 1U);
 }
 
 TEST_F(CallSites, OfAKilledProcessAreRead) {
-  const support::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const std::string directory = folder.path;
   const pid_t child = fork();
   if (child == 0) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "blas_front_end.h"
+#include "child.h"
 #include "platform/span.h"
 #include "report/counter_layout.h"
 #include "report/leftovers.h"
@@ -63,9 +64,7 @@ class CounterFile : public testing::Test {
       body();
       _exit(0);
     }
-    int status = -1;
-    waitpid(child, &status, 0);
-    return status;
+    return test::status_of(child);
   }
 
   /// The reports of all processes, in the order of their numbers of calls.
@@ -79,7 +78,7 @@ class CounterFile : public testing::Test {
     return all;
   }
 
-  const support::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   std::filesystem::path directory = folder.path;
 };
 

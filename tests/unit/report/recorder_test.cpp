@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "blas_front_end.h"
+#include "child.h"
 #include "report/summary.h"
 #include "report/thread_counters.h"
 
@@ -425,9 +425,7 @@ TEST_F(RecorderTest, ChildOfForkStartsFromNothing) {
     add(offloaded_record());
     _exit(totals().routines[dgemm].calls == 1 ? 0 : 1);
   }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
   EXPECT_EQ(totals().routines[dgemm].calls, 1U);
 }
 

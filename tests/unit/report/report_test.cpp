@@ -23,6 +23,7 @@
 #include <thread>
 
 #include "blas_front_end.h"
+#include "child.h"
 #include "platform/quantity.h"
 #include "report/call_log.h"
 #include "report/file.h"
@@ -122,14 +123,12 @@ class ReportFile : public testing::Test {
       children.push_back(child);
     }
     for (const pid_t child : children) {
-      int status = -1;
-      waitpid(child, &status, 0);
-      EXPECT_EQ(status, 0);
+      EXPECT_EQ(test::status_of(child), 0);
     }
     EXPECT_EQ(names().size(), std::size_t{processes});
     for (const std::string& name : names()) EXPECT_THAT(contents(directory / name), HasSubstr("node17:3:")) << name;
   }
-  const support::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const std::filesystem::path& directory = folder.path;
 };
 
@@ -462,9 +461,7 @@ TEST_F(ReportFile, FileSizeLimitIsOneLineAndNoSignal) {
     dup2(null, STDERR_FILENO);
     _exit(write_report(path, "new", some_context()) ? 1 : 0);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
   EXPECT_EQ(contents(path), "old");
   EXPECT_THAT(names(), ElementsAre("run.json"));
 }
@@ -559,9 +556,7 @@ TEST_F(ReportFile, StandardOutputThatIsAFileGoesOnWhereTheProgramHasGotTo) {
     if (!is_special_file("/dev/stdout")) _exit(2);  // checked before a file could be written in its place
     _exit(write_report("/dev/stdout", "report\n", some_context()) ? 0 : 1);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
   EXPECT_EQ(contents(path), "program\nreport\n");
   EXPECT_THAT(names(), ElementsAre("output"));
 }

@@ -15,10 +15,10 @@ namespace blastoff::residency {
 namespace {
 
 using blas::Routine;
-using support::Flavour;
-using support::Rig;
-using support::RigOptions;
-using support::run_call;
+using test::Flavour;
+using test::Rig;
+using test::RigOptions;
+using test::run_call;
 using test::TestCall;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
@@ -191,7 +191,7 @@ TEST_F(CopyPolicyTest, ASeriesIsTheCallAndBringsTheOtherMatrixOnceForEachBlock) 
       auto expected = test.result();
       const auto series = series_of(test.with_result(computed), mebibyte / 2);
       ASSERT_GT(series.size(), 2U);
-      const auto outcome = support::run_series(rig_->policy(), queues_, series);
+      const auto outcome = test::run_series(rig_->policy(), queues_, series);
       ASSERT_FALSE(outcome.error) << outcome.error->message;
       reference::compute(test.with_result(expected));
       EXPECT_LE(test.difference(computed, expected), test::rounding) << test::describe(test.call());
@@ -208,17 +208,17 @@ TEST_F(CopyPolicyTest, RefusesASeriesOfWhichTwoCallsDoNotFitAtOnce) {
   const TestCall test(Routine::dgemm, {}, 500, 300, 500, 1, 0);
   auto computed = test.result();
   const auto series = series_of(test.with_result(computed), 2 * mebibyte);
-  const auto outcome = support::run_series(rig_->policy(), queues_, series);
+  const auto outcome = test::run_series(rig_->policy(), queues_, series);
   ASSERT_TRUE(outcome.error);
   EXPECT_EQ(outcome.error->kind, device::ErrorKind::out_of_memory);
   EXPECT_FALSE(outcome.begun);
-  EXPECT_FALSE(support::run_call(rig_->policy(), queues_, series.front()).error) << "one does";
+  EXPECT_FALSE(test::run_call(rig_->policy(), queues_, series.front()).error) << "one does";
 }
 
 /// Whatever fails, wherever: each panel's result is all there or not there at all, and the policy says which.
 class CopyPolicyFaults : public CopyPolicyTest {
  protected:
-  using Run = std::function<support::Outcome(const blas::Call&)>;
+  using Run = std::function<test::Outcome(const blas::Call&)>;
 
   void check(const TestCall& test, const Run& run) {
     auto computed = test.result();
@@ -277,7 +277,7 @@ TEST_F(CopyPolicyFaults, OfACall) {
 
 TEST_F(CopyPolicyFaults, OfASeries) {
   check_every_fault(TestCall(Routine::dgemm, {}, 200, 150, 40, 1, 1), [&](const blas::Call& call) {
-    return support::run_series(rig_->policy(), queues_, series_of(call, 40'000));
+    return test::run_series(rig_->policy(), queues_, series_of(call, 40'000));
   });
 }
 

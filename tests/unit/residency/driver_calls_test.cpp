@@ -18,11 +18,8 @@
 #include "reference_blas.h"
 #include "residency_rig.h"
 
-namespace blastoff {
+namespace blastoff::test {
 namespace {
-
-using support::HeldCalls;
-using support::Rig;
 
 class DriverCalls : public testing::Test {
  protected:
@@ -31,7 +28,7 @@ class DriverCalls : public testing::Test {
   static constexpr std::size_t matrices = 10;
 
   void SetUp() override {
-    support::RigOptions options;
+    RigOptions options;
     options.held = held_;
     std::string reason;
     rig_ = Rig::create({"first-use", "simulated"}, options, reason);
@@ -62,7 +59,7 @@ class DriverCalls : public testing::Test {
     std::vector<double> expected(elements);
     reference::compute(product(a, b, expected.data()));
     device::CallQueues queues = rig_->queues();
-    const auto outcome = support::run_call(rig_->policy(), queues, product(a, b, c));
+    const auto outcome = run_call(rig_->policy(), queues, product(a, b, c));
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     EXPECT_EQ(std::memcmp(c, expected.data(), elements * sizeof(double)), 0);
   }
@@ -70,13 +67,13 @@ class DriverCalls : public testing::Test {
 
   /// Whether another thread gets through with all of it, though a call is held.
   template <class Work>
-  static void expect_to_go_on(Work work, support::HeldCall& held) {
+  static void expect_to_go_on(Work work, HeldCall& held) {
     auto others = std::async(std::launch::async, work);
     EXPECT_EQ(others.wait_for(std::chrono::seconds(60)), std::future_status::ready);
     held.let_go();
   }
 
-  const test::Memory memory_{(2 * matrices + 1) * ledger::chunk_bytes / platform::page_size()};
+  const Memory memory_{(2 * matrices + 1) * ledger::chunk_bytes / platform::page_size()};
   const std::shared_ptr<HeldCalls> held_ = std::make_shared<HeldCalls>();
   std::unique_ptr<Rig> rig_;
 };
@@ -139,7 +136,7 @@ TEST_F(DriverCalls, OthersGoOnWhileMemoryIsMapped) {
 TEST_F(DriverCalls, OthersGoOnWhileMemoryIsUnlocked) {
   make(0, 1, 2);
   make(0, 3, 4);
-  auto unmapped = std::make_unique<test::Memory>(elements * sizeof(double) / platform::page_size());
+  auto unmapped = std::make_unique<Memory>(elements * sizeof(double) / platform::page_size());
   for (int twice = 0; twice < 2; ++twice) make(matrix(0), matrix(1), reinterpret_cast<double*>(unmapped->page(0)));
   ASSERT_EQ(held_->pins, 1);
   held_->unpin.hold_next();
@@ -161,7 +158,7 @@ TEST_F(DriverCalls, OthersGoOnWhileMemoryIsUnlocked) {
 TEST_F(DriverCalls, ACallWaitsUntilTheMemoryOfItsVectorsIsUnlocked) {
   make(0, 1, 2);
   make(0, 3, 4);
-  auto unmapped = std::make_unique<test::Memory>(elements * sizeof(double) / platform::page_size());
+  auto unmapped = std::make_unique<Memory>(elements * sizeof(double) / platform::page_size());
   for (int twice = 0; twice < 2; ++twice) make(matrix(0), matrix(1), reinterpret_cast<double*>(unmapped->page(0)));
   ASSERT_EQ(held_->pins, 1);
   operation::Operation call = blas::operation_of(product(matrix(0), matrix(3), matrix(4)));
@@ -196,7 +193,7 @@ TEST_F(DriverCalls, OthersGoOnWhileMemoryIsUnmapped) {
 }
 
 TEST_F(DriverCalls, OthersGoOnWhileADeadMirrorIsUnmapped) {
-  auto unmapped = std::make_unique<test::Memory>(elements * sizeof(double) / platform::page_size());
+  auto unmapped = std::make_unique<Memory>(elements * sizeof(double) / platform::page_size());
   make(0, 1, 2);
   make(matrix(0), matrix(1), reinterpret_cast<double*>(unmapped->page(0)));
   make(matrix(0), reinterpret_cast<double*>(unmapped->page(0)), matrix(2));
@@ -240,7 +237,7 @@ TEST_F(DriverCalls, OnlyTheCallThatComesLaterFindsTheBudgetSpent) {
   std::thread mapping([&] { make(0, 1, 2); });
   held_->back.wait_until_held();
   device::CallQueues queues = rig_->queues();
-  const auto later = support::run_call(rig_->policy(), queues, product(matrix(3), matrix(4), matrix(5)));
+  const auto later = run_call(rig_->policy(), queues, product(matrix(3), matrix(4), matrix(5)));
   ASSERT_TRUE(later.error);
   EXPECT_EQ(later.error->kind, device::ErrorKind::out_of_memory);
   held_->back.let_go();
@@ -249,4 +246,4 @@ TEST_F(DriverCalls, OnlyTheCallThatComesLaterFindsTheBudgetSpent) {
 }
 
 }  // namespace
-}  // namespace blastoff
+}  // namespace blastoff::test

@@ -22,9 +22,9 @@ namespace {
 using platform::Span;
 
 /// Page-locks nothing, and knows what it was asked for.
-class CountingDevice final : public support::ForwardingDevice {
+class CountingDevice final : public test::ForwardingDevice {
  public:
-  CountingDevice() : ForwardingDevice(support::open_simulated(std::size_t{1} << 20)) {}
+  CountingDevice() : ForwardingDevice(test::open_simulated(std::size_t{1} << 20)) {}
 
   bool may_pin() override { return true; }
   bool registered_by_program(const void*) override {
@@ -49,9 +49,9 @@ class CountingDevice final : public support::ForwardingDevice {
     pinned.erase(found);
   }
 
-  support::HeldCall asking;
-  support::HeldCall locking;
-  support::HeldCall unlocking;
+  test::HeldCall asking;
+  test::HeldCall locking;
+  test::HeldCall unlocking;
   std::mutex mutex;
   std::map<std::uintptr_t, std::size_t> pinned;
   std::size_t locked = 0;  ///< bytes in all, unlocked ones included

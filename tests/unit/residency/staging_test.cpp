@@ -33,7 +33,7 @@ struct Bench {
     choice.simulated_memory = std::size_t{64} << 20;
     choice.simulated_fault = fault;
     device = *device::open(choice);
-    if (delayed) device = std::make_unique<support::DelayedDevice>(std::move(device), 1, 200);
+    if (delayed) device = std::make_unique<test::DelayedDevice>(std::move(device), 1, 200);
     staging = *create_staging(*device, *pool, slot_bytes, slots);
     queue = *device->create_queue();
   }
@@ -367,7 +367,7 @@ TEST(StagingFaults, NoPinnedMemoryIsAnError) {
 }
 
 /// Notes what is page-locked for staging, and refuses more than `most` bytes in all.
-class CountingDevice : public support::ForwardingDevice {
+class CountingDevice : public test::ForwardingDevice {
  public:
   CountingDevice(std::unique_ptr<Device> inner, std::size_t most) : ForwardingDevice(std::move(inner)), max_(most) {}
 
@@ -468,7 +468,7 @@ TEST(Slots, ArePlainMemoryWhereThereIsNoMoreToLock) {
 }
 
 /// Notes how many runs were queued at once.
-class RunsQueue final : public support::ForwardingQueue {
+class RunsQueue final : public test::ForwardingQueue {
  public:
   RunsQueue(std::unique_ptr<device::Queue> inner, std::size_t& runs) : ForwardingQueue(std::move(inner)), runs_(runs) {}
   device::Status copy_runs_to_device(std::span<const device::Run> runs) override {

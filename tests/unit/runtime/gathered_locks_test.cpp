@@ -12,9 +12,9 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t matrix_bytes = 16 * page;
 
-class LockingDevice final : public support::ForwardingDevice {
+class LockingDevice final : public test::ForwardingDevice {
  public:
-  LockingDevice() : ForwardingDevice(support::open_simulated(std::size_t{1} << 20)) {}
+  LockingDevice() : ForwardingDevice(test::open_simulated(std::size_t{1} << 20)) {}
 
   bool may_pin() override { return true; }
   device::Status pin(void*, std::size_t bytes) override {

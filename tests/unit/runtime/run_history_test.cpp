@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utime.h>
 
@@ -16,6 +15,7 @@
 #include <sstream>
 #include <utility>
 
+#include "child.h"
 #include "temporary_folder.h"
 
 namespace blastoff::runtime {
@@ -319,7 +319,7 @@ class RunHistoryTest : public testing::Test {
     return text.str();
   }
 
-  const support::TemporaryFolder folder_;
+  const test::TemporaryFolder folder_;
   const fs::path& cache_ = folder_.path;
   const RunTimes gaining_{.flops = 1e11, .cpu = 1, .device = 0.1, .opening = 0.2};
 };
@@ -422,9 +422,7 @@ TEST_F(RunHistoryTest, HaveNoLeadAfterOneThatOpenedAheadAndNeverEnded) {
       body();
       _exit(0);
     }
-    int status = 1;
-    waitpid(child, &status, 0);
-    return status;
+    return test::status_of(child);
   };
   EXPECT_DOUBLE_EQ(lead(), 0.3);
   RunHistory run("one GPU");

@@ -27,7 +27,7 @@ const decide::MachineModel& slow_device(double seconds) {
 }
 
 DeviceSet& open(int count, const decide::MachineModel& model, config::SplitMode mode = config::SplitMode::automatic) {
-  DeviceSet& devices = support::open_simulated(count, mode);
+  DeviceSet& devices = test::open_simulated(count, mode);
   devices.use(model);
   return devices;
 }

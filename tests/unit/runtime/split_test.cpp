@@ -22,7 +22,7 @@ using runtime::DeviceSet;
 using runtime::Placement;
 
 DeviceSet& open(int count, const std::string& fault = "") {
-  return support::open_simulated(count, config::SplitMode::always, fault);
+  return test::open_simulated(count, config::SplitMode::always, fault);
 }
 
 struct Outcome {

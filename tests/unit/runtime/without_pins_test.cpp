@@ -21,16 +21,16 @@ namespace {
 using namespace blastoff;
 
 constexpr std::int64_t n = 64;
-const std::size_t pages = support::pages_of_order(n);
+const std::size_t pages = test::pages_of_order(n);
 
 bool is_solve(const operation::Operation& operation) {
   return blas::call_of(operation).routine == blas::Routine::dtrsm;
 }
 
 /// Solves are computed by a library that makes such copies.
-class CopyingQueue final : public support::ForwardingQueue {
+class CopyingQueue final : public test::ForwardingQueue {
  public:
-  CopyingQueue(std::unique_ptr<device::Queue> inner, std::shared_ptr<support::Pinned> pinned)
+  CopyingQueue(std::unique_ptr<device::Queue> inner, std::shared_ptr<test::Pinned> pinned)
       : ForwardingQueue(std::move(inner)), pinned_(std::move(pinned)) {}
 
   bool copies_heap_memory(const operation::Operation& operation) override { return is_solve(operation); }
@@ -44,12 +44,12 @@ class CopyingQueue final : public support::ForwardingQueue {
   }
 
  private:
-  std::shared_ptr<support::Pinned> pinned_;
+  std::shared_ptr<test::Pinned> pinned_;
 };
 
-class CopyingDevice final : public support::ForwardingDevice {
+class CopyingDevice final : public test::ForwardingDevice {
  public:
-  CopyingDevice(std::unique_ptr<device::Device> inner, std::shared_ptr<support::Pinned> pinned)
+  CopyingDevice(std::unique_ptr<device::Device> inner, std::shared_ptr<test::Pinned> pinned)
       : ForwardingDevice(std::move(inner)), pinned_(std::move(pinned)) {}
 
   device::Result<std::unique_ptr<device::Queue>> create_queue() override {
@@ -59,11 +59,11 @@ class CopyingDevice final : public support::ForwardingDevice {
   }
 
  private:
-  std::shared_ptr<support::Pinned> pinned_;
+  std::shared_ptr<test::Pinned> pinned_;
 };
 
 /// Opens a device that is never closed, as in a process.
-runtime::DeviceContext& open(const std::shared_ptr<support::Pinned>& pinned) {
+runtime::DeviceContext& open(const std::shared_ptr<test::Pinned>& pinned) {
   config::Settings settings = config::read_settings();
   settings.policy = config::PolicyName::first_use;
   device::Choice choice;
@@ -73,7 +73,7 @@ runtime::DeviceContext& open(const std::shared_ptr<support::Pinned>& pinned) {
   EXPECT_TRUE(simulated);
   runtime::Parts parts;
   parts.device =
-      std::make_unique<CopyingDevice>(std::make_unique<support::PinningDevice>(std::move(*simulated), pinned), pinned);
+      std::make_unique<CopyingDevice>(std::make_unique<test::PinningDevice>(std::move(*simulated), pinned), pinned);
   auto context = runtime::DeviceContext::assemble(std::move(parts), settings);
   EXPECT_TRUE(context);
   return *context->release();
@@ -86,8 +86,8 @@ void run(runtime::DeviceContext& context, const operation::Operation& operation)
 }
 
 TEST(WithoutPins, NothingIsPageLockedWhileALibraryCopiesMemoryOfItsOwn) {
-  if (!support::PinningDevice::works() || !tracking::open_page_tracker()) GTEST_SKIP() << "nothing can be pinned here";
-  const auto pinned = std::make_shared<support::Pinned>();
+  if (!test::PinningDevice::works() || !tracking::open_page_tracker()) GTEST_SKIP() << "nothing can be pinned here";
+  const auto pinned = std::make_shared<test::Pinned>();
   runtime::DeviceContext& context = open(pinned);
   std::atomic<bool> solving{true};
   std::vector<std::thread> products;
@@ -95,18 +95,18 @@ TEST(WithoutPins, NothingIsPageLockedWhileALibraryCopiesMemoryOfItsOwn) {
     products.emplace_back([&] {
       const test::Memory memory(3 * pages);
       memory.touch();
-      while (solving) run(context, support::square_call(blas::Routine::dgemm, n, memory));
+      while (solving) run(context, test::square_call(blas::Routine::dgemm, n, memory));
     });
   const test::Memory memory(3 * pages);
   memory.touch();
   for (std::int64_t i = 0; i < n; ++i) reinterpret_cast<double*>(memory.page(0))[i * (n + 1)] = 1;
-  for (int round = 0; round < 100; ++round) run(context, support::square_call(blas::Routine::dtrsm, n, memory));
+  for (int round = 0; round < 100; ++round) run(context, test::square_call(blas::Routine::dtrsm, n, memory));
   solving = false;
   for (std::thread& thread : products) thread.join();
   for (int round = 0; round < 2000 && pinned->count() == 0; ++round)
-    run(context, support::square_call(blas::Routine::dgemm, n, memory));
+    run(context, test::square_call(blas::Routine::dgemm, n, memory));
   EXPECT_GT(pinned->count(), 0U) << "afterwards as before";
-  run(context, support::square_call(blas::Routine::dtrsm, n, memory));
+  run(context, test::square_call(blas::Routine::dtrsm, n, memory));
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // Processes that share a segment come to the same answer about each call, and wait for nobody who is dead. Threads
 // stand for the processes; those that die are real ones.
 #include "scalapack/segment.h"
+#include "child.h"
 
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -198,9 +198,7 @@ TEST_F(Segments, DoWithoutARankThatIsDead) {
   EXPECT_EQ(in_all(call_of_all), std::vector<int>(2, -1));
   EXPECT_TRUE(segments_[0]->is_broken());
   EXPECT_EQ(in_all(call_of_all), std::vector<int>(2, -1)) << "without waiting again";
-  int status = 1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
 }
 
 TEST(Segment, DoesWithoutARootThatDiesWhileItSolves) {
@@ -229,9 +227,7 @@ TEST(Segment, DoesWithoutARootThatDiesWhileItSolves) {
   EXPECT_FALSE(segment->is_solved());
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
   segment->leave();
-  int status = 1;
-  ASSERT_EQ(waitpid(root, &status, 0), root);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(root), 0);
   for (const int end : pipe_ends) close(end);
 }
 

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +14,7 @@
 #include <functional>
 #include <thread>
 
+#include "child.h"
 #include "mapped_memory.h"
 #include "platform/process.h"
 #include "span_printing.h"
@@ -258,9 +258,7 @@ TEST_F(AbsentPagesTest, AreFilledBeforeTheyAreSurrendered) {
 bool child_finds(const void* page) {
   const pid_t child = fork();
   if (child == 0) _exit(*static_cast<const volatile char*>(page) == 7 ? 0 : 1);
-  int status = 1;
-  waitpid(child, &status, 0);
-  return status == 0;
+  return test::status_of(child) == 0;
 }
 
 // Whatever the program has done to the memory before it forks.

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <thread>
 
+#include "child.h"
 #include "mapped_memory.h"
 #include "platform/mapping_extents.h"
 #include "tracking/interposed/memory_events.h"
@@ -360,9 +361,7 @@ TEST(UffdMemoryEvents, AChildOfForkIsRefusedAtOnce) {
     for (const int number : userfaultfds()) close(number);
     _exit(refused && !(*opened)->watch(memory.span()) ? 0 : 1);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
 }
 
 /// Where a table of one's own is forbidden the reader notices that its number is gone, and touches no other file.

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <cstring>
 #include <thread>
 
+#include "child.h"
 #include "mapped_memory.h"
 #include "span_printing.h"
 
@@ -357,9 +357,7 @@ TEST_P(PageTrackerTest, AfterForkBothGoOn) {
     munmap(memory.page(6), platform::page_size());  // would hang if it waited for the parent's reader
     _exit(*memory.page(1) == 1 ? 0 : 1);
   }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
   EXPECT_THAT(written(memory.span()), ElementsAre(memory.pages(1, 1)));
   *memory.page(5) = 1;
   EXPECT_THAT(written(memory.span()), ElementsAre(memory.pages(1, 1), memory.pages(5, 1)));
@@ -372,9 +370,7 @@ TEST_P(PageTrackerTest, AChildOfForkCanDestroyItsCopy) {
     tracker_.reset();
     _exit(0);
   }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(test::status_of(child), 0);
   const Memory memory(2);
   memory.touch();
   begin(memory.span());
