@@ -32,6 +32,7 @@ namespace {
 // Arrays of fixed size, since a forked child may not allocate memory.
 using Path = std::array<char, 512>;
 constinit std::array<char, 400> directory{};
+constinit std::atomic<bool> placed{false};  // the directory is complete, for all threads
 constinit std::atomic<CounterFileHeader*> own_file{nullptr};
 constinit std::atomic<std::uint32_t> attempts{0};  // number of attempts to create a file
 constinit std::atomic<bool> unusable{false};
@@ -154,7 +155,7 @@ constinit std::atomic<const CounterFileHeader*> parents_file{nullptr};
 
 /// The file of this process; creates it if it is not there.
 CounterFileHeader* this_file() {
-  if (directory[0] == '\0' || unusable.load(std::memory_order_relaxed)) return nullptr;
+  if (!placed.load(std::memory_order_acquire) || unusable.load(std::memory_order_relaxed)) return nullptr;
   CounterFileHeader* header = own_file.load(std::memory_order_acquire);
   if (header == nullptr) header = create(parents_file.load());
   if (header == nullptr) unusable = true;
@@ -197,23 +198,25 @@ void keep_counters_in(const char* path) {
   const platform::ErrnoGuard errno_stays;
   if (path == nullptr || *path != '/' || std::strlen(path) >= directory.size()) return;
   copy_text(directory, path);
+  placed = true;
   this_file();
 }
 
 void keep_counters_beside(const std::string& report) {
   const platform::ErrnoGuard errno_stays;
-  if (directory[0] != '\0') return;
+  if (placed) return;
   const std::string path = report + counters_beside;
   if (path.size() >= directory.size() || !make_private_directory(path)) return;
   if (keeps_removed_files(path.c_str())) {
     remove_if_left(path);
     copy_text(directory, path.c_str());
     beside = true;
+    placed = true;
     if (this_file() != nullptr) return;
   }
   rmdir(path.c_str());
+  placed = false;
   beside = false;
-  directory[0] = '\0';
 }
 
 void drop_counters_beside() {
@@ -256,7 +259,7 @@ platform::ResultsGauge& results_gauge() {
 }
 
 const char* run_directory() {
-  return beside ? "" : directory.data();
+  return placed && !beside ? directory.data() : "";
 }
 
 void keep_description(const std::string& report) {

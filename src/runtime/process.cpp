@@ -112,7 +112,6 @@ Process* Process::create() {
     const platform::ErrnoGuard errno_stays;
     const platform::ForkGuard guard;
     static Process& process = *new Process;
-    process.keep_counters();
     process.keep_description();
   });
   if (!complete) platform::say_out_of_memory();
@@ -134,7 +133,8 @@ Process::Process()
   report::explain_decisions(static_cast<std::size_t>(settings_.explain));
   if (!settings_.report.empty()) report::keep_timeline(max_timed_calls, loaded_at());
   if (!intercept::hears_of_opening()) device::assume_shared_driver();
-  the_process = this;
+  keep_counters();
+  the_process = this;  // from here on, other threads count
   models_.publish_floor();
 }
 
