@@ -31,4 +31,8 @@ bool others_have_driver() {
   return present.load(std::memory_order_relaxed);
 }
 
+bool is_drivers_thread_for_us(std::string_view name) {
+  return !others_have_driver() && cuda::is_name_of_drivers_thread(name);
+}
+
 }  // namespace blastoff::device

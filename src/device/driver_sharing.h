@@ -42,4 +42,7 @@ bool program_uses_driver();
 /// with it.
 bool others_have_driver();
 
+/// Whether a thread with this name is the driver's, and nobody but Blastoff has the driver.
+bool is_drivers_thread_for_us(std::string_view name);
+
 }  // namespace blastoff::device

@@ -12,8 +12,10 @@
 #include <utility>
 
 #include "platform/background.h"
+#include "platform/last_thread.h"
 #include "platform/process.h"
 #include "platform/race_detector.h"
+#include "platform/thread_ids.h"
 
 namespace blastoff::platform {
 namespace {
@@ -27,6 +29,7 @@ void adopt_remembered_set() {
 }
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool started_here = false;
+constinit ThreadIds own_threads;
 
 /// Signals that the kernel sends to the thread that causes them. They cannot wait.
 constexpr std::array synchronous_signals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
@@ -60,6 +63,7 @@ struct Start {
 };
 
 void* run_detached(void* argument) {
+  own_threads.add(gettid());
   begin_unobserved();
   {
     const std::unique_ptr<Start> start(static_cast<Start*>(argument));
@@ -70,6 +74,7 @@ void* run_detached(void* argument) {
     contained(start->body);
   }
   end_unobserved();
+  own_threads.remove(gettid());
   return nullptr;
 }
 
@@ -119,6 +124,17 @@ bool is_own_thread() {
   return started_here;
 }
 
+bool is_own_thread(pid_t thread) {
+  return own_threads.contains(thread);
+}
+
+void become_thread_of_program(const sigset_t& signals) {
+  started_here = false;
+  own_threads.remove(gettid());
+  end_unobserved();
+  pthread_sigmask(SIG_SETMASK, &signals, nullptr);
+}
+
 void remember_cpu_set() {
   if (sched_getaffinity(0, sizeof remembered_set, &remembered_set) == 0) remembered_count = CPU_COUNT(&remembered_set);
 }
@@ -160,6 +176,7 @@ bool start_thread_for(const char* name, std::function<void()> body) {
   pthread_attr_destroy(&attributes);
   if (error != 0) return false;
   static_cast<void>(start.release());
+  note_own_thread();
   return true;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/types.h>
 
 #include <functional>
 #include <utility>
@@ -83,6 +84,11 @@ template <class Callable>
 
 /// Whether the calling thread is one of Blastoff's.
 bool is_own_thread();
+/// Whether the thread with this id is one of Blastoff's, and has not come to its end.
+bool is_own_thread(pid_t thread);
+
+/// From here on the calling thread, one of Blastoff's, is as one of the program's, with this signal mask.
+void become_thread_of_program(const sigset_t& signals);
 
 /// The part of start_thread() that depends on no template.
 bool start_thread_for(const char* name, std::function<void()> body);

@@ -20,6 +20,7 @@
 #include "platform/contained.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
+#include "platform/last_thread.h"
 #include "platform/log.h"
 #include "platform/process.h"
 #include "platform/threads.h"
@@ -72,6 +73,13 @@ void intercept_calls(intercept::Mode mode) {
   if (!from_the_start) note_libraries_opened_before();
 }
 
+/// In a thread of its own, after the last one of the program. Where exit() is not patched, nothing else waits for an
+/// opening that is under way.
+void end_process() noexcept {
+  Process::before_exit();
+  std::exit(0);
+}
+
 void prepare() {
   variables = config::fingerprint_of_variables();
   platform::remember_cpu_set();
@@ -84,6 +92,7 @@ void prepare() {
     return;
   }
   Opener::guard_main_thread();
+  platform::end_after({.is_for_blastoff = device::is_drivers_thread_for_us, .end = end_process});
   tracking::system_calls::find_next();
   platform::prepare_callers();
   report::keep_counters_in(secure_getenv(config::run_directory_variable));

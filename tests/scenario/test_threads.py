@@ -58,3 +58,21 @@ def test_a_race_detector_of_the_program_finds_none_in_us(device, policy, case):
     assert outcome.status == 0, outcome.stderr
     assert "ThreadSanitizer" not in outcome.stderr
     assert outcome.total("offloaded") > 0
+
+
+MAIN_THREAD_ENDS = ["works-on", "handed-on", "forks", "opened-later", "last"]
+
+
+@pytest.mark.parametrize("results", ["home", "stay"])
+@pytest.mark.parametrize("case", MAIN_THREAD_ENDS)
+def test_the_process_ends_with_its_last_thread_if_the_first_one_has_ended(unharmed, case, results):
+    outcome = unharmed("last_thread", case, settings=[f"--results={results}"], verify="off", timeout=20)
+    assert outcome.status == 0
+    assert outcome.total("offloaded") >= (case != "forks")  # where the child, which is on the CPU, writes the first report
+
+
+@pytest.mark.parametrize("case", MAIN_THREAD_ENDS)
+def test_the_threads_of_the_driver_do_not_keep_it_alive(unharmed, gpu, case):
+    outcome = unharmed("last_thread", case, device="cuda", env=gpu, settings=["--results=stay"], verify="off", timeout=20)
+    assert outcome.total("offloaded") >= (case != "forks")
+    assert outcome.report["device"]["kind"] == "cuda"

@@ -39,4 +39,12 @@ DriverUse cuda_use(const LibraryInProcess& library) {
   return needs_driver ? use_by(library.name) : DriverUse::none;
 }
 
+bool is_name_of_drivers_thread(std::string_view name) {
+  constexpr std::string_view prefix = "cuda";
+  constexpr std::size_t length = 15;
+  if (name == "cuda-EvtHandlr") return true;
+  return name.size() == length && name.starts_with(prefix) &&
+         name.find_first_not_of("0123456789abcdef", prefix.size()) == std::string_view::npos;
+}
+
 }  // namespace blastoff::device::cuda

@@ -11,4 +11,7 @@ namespace blastoff::device::cuda {
 /// the driver by dlopen when it is first used.)
 DriverUse cuda_use(const LibraryInProcess& library);
 
+/// Whether the driver names its own threads so: "cuda-EvtHandlr", or as "cuda00001400006".
+bool is_name_of_drivers_thread(std::string_view name);
+
 }  // namespace blastoff::device::cuda

@@ -1,5 +1,7 @@
 #include "fake_cuda/stream.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -12,7 +14,12 @@ constexpr std::chrono::microseconds delay{30};
 
 }  // namespace
 
-Stream::Stream() : thread_([this] { run(); }) {}
+// The driver's own threads have such names.
+Stream::Stream()
+    : thread_([this] {
+        pthread_setname_np(pthread_self(), "cuda00001400006");
+        run();
+      }) {}
 
 Stream::~Stream() {
   {

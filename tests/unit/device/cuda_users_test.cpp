@@ -50,5 +50,13 @@ TEST(CudaUsers, NamesThatMerelyBeginAlikeAreOthers) {
   EXPECT_EQ(opened("libcudnn.so.9", "a.out"), DriverUse::none);
 }
 
+TEST(CudaUsers, TheDriversThreadsHaveTheirOwnNames) {
+  EXPECT_TRUE(is_name_of_drivers_thread("cuda-EvtHandlr"));
+  EXPECT_TRUE(is_name_of_drivers_thread("cuda00001400006"));
+  for (const char* program : {"cuda", "cuda_solver", "cuda0000140000", "cudaSolver12345", "my-cuda00001400", ""}) {
+    EXPECT_FALSE(is_name_of_drivers_thread(program)) << program;
+  }
+}
+
 }  // namespace
 }  // namespace blastoff::device::cuda

@@ -66,6 +66,21 @@ TEST(Threads, AreUndisturbedByHandlersAndCancellation) {
   EXPECT_EQ(test::status_of(child), 0);
 }
 
+TEST(Threads, AreKnownByTheirIdsUntilTheyEnd) {
+  std::promise<pid_t> id;
+  std::promise<void> end;
+  ASSERT_TRUE(start_thread("blastoff-test", [&] {
+    id.set_value(gettid());
+    end.get_future().wait();
+  }));
+  const pid_t own = id.get_future().get();
+  EXPECT_TRUE(is_own_thread(own));
+  EXPECT_FALSE(is_own_thread(gettid()));
+  EXPECT_FALSE(is_own_thread(getpid()));
+  end.set_value();
+  while (is_own_thread(own)) std::this_thread::yield();
+}
+
 TEST(Threads, StartWithTheirNameAndAsynchronousSignalsBlocked) {
   std::promise<std::string> name;
   std::promise<int> unblocked;
