@@ -9,6 +9,9 @@ function(blastoff_module name)
   add_library(blastoff_${name} STATIC ${sources})
   set_property(GLOBAL APPEND PROPERTY blastoff_modules ${name})
   target_link_libraries(blastoff_${name} PUBLIC blastoff_options)
+  share_headers(blastoff_${name} module_headers blastoff_options <algorithm> <array> <atomic> <chrono> <complex> <condition_variable> <cstring>
+                <functional> <iterator> <list> <map> <memory> <mutex> <optional> <span> <string> <string_view> <type_traits> <unordered_map>
+                <utility> <vector> <fmt/format.h> <tl/expected.hpp>)
   foreach(known IN LISTS MODULE_KNOWS)
     if(TARGET blastoff_${known})
       target_link_libraries(blastoff_${name} PUBLIC blastoff_${known})

@@ -132,8 +132,8 @@ struct KindRow {
   Count flops = nullptr;
   Count sides = &sides::cube;
   /// A problem is judged like a product of this many times the order. Measured by bench/lapack.py on an H200 node
-  /// against OpenBLAS on 16 cores. Packed problems were not measured, and are judged like the others. Nor were
-  /// indefinite ones, whose factorization on a GPU goes on by one or two columns at a time.
+  /// against OpenBLAS on 16 cores. Packed and indefinite problems were not measured, and are judged like the
+  /// others. The factorization of an indefinite one on a GPU goes on by one or two columns at a time.
   double relative_size = 1.25;
 
   /// LAPACK does not change matrices that are only input, not even for a time.

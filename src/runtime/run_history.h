@@ -1,6 +1,6 @@
 // Earlier runs of the same command tell whether the device will gain more than opening it takes. Within one run, nobody
 // knows how much work is still to come: the device is opened when the program has lost about as much time without it
-// (runtime/open_policy.h). Nor does anybody know whether a new matrix will be used again. Most programs of a computing
+// (runtime/open_policy.h). Nobody knows either whether a new matrix will be used again. Most programs of a computing
 // centre run again and again, so the next run can know both.
 #pragma once
 

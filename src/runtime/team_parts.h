@@ -29,7 +29,7 @@ class OwnPart {
     return {.address = address, .leading_dimension = rows_, .columns = own_share(columns_)};
   }
 
-  /// Queue the copies of what the operation reads, and of what it writes. Of a triangle, whole blocks are copied: the
+  /// Queue the copies of what the operation reads, and of what it writes. A triangle is copied by whole blocks: the
   /// shared memory has room for the elements outside it.
   device::Status copy_to_device(device::Queue& queue, device::Address part) const;
   device::Status copy_to_host(device::Queue& queue, device::Address part) const;

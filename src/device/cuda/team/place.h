@@ -75,7 +75,7 @@ class Space {
   }
 
   int* info(std::size_t step = 0) const { return static_cast<int*>(pointer(memory_.address())) + step; }
-  /// Of a word of 64 bits.
+  /// The address of a word of 64 bits.
   Address word() const { return memory_.address() + info_bytes / 2; }
   void* device() const { return pointer(memory_.address() + info_bytes); }
   void* host() { return host_.data(); }

@@ -227,7 +227,7 @@ Status SolverCalls::check_matrices(const Space& space) {
   return tl::unexpected(Error{ErrorKind::failed, "the result holds NaN or infinity"});
 }
 
-/// Of U. A library that has found a zero there need not have said so.
+/// Looks at the diagonal of U. A library that has found a zero there need not have said so.
 Status SolverCalls::check_diagonal() const {
   const operation::Operand& whole = operation_.operands()[0];
   std::vector<std::byte> diagonal(static_cast<std::size_t>(parts_[0].columns) * whole.element_size);

@@ -1,0 +1,28 @@
+# Where nothing keeps what was compiled before, as on a machine for continuous integration, sources share the headers that most of them read,
+# compiled once. (ccache would have to compile all of them again at each change of one.)
+find_program(BLASTOFF_CCACHE ccache)
+if(BLASTOFF_CCACHE OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$" AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES "tools/ccache$")
+  set(BLASTOFF_SHARES_HEADERS OFF)
+else()
+  set(BLASTOFF_SHARES_HEADERS ON)
+endif()
+
+# share_headers(TARGET OWNER LIBRARY HEADER...): the sources of the target share the headers. The first target makes the owner, which compiles
+# them with the options of the library. All targets of an owner are programs, or none is (-fPIE, -fPIC).
+function(share_headers target owner library)
+  if(NOT BLASTOFF_SHARES_HEADERS)
+    return()
+  endif()
+  if(NOT TARGET ${owner})
+    file(WRITE ${PROJECT_BINARY_DIR}/${owner}.cpp "int main() {}\n")
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL EXECUTABLE)
+      add_executable(${owner} ${PROJECT_BINARY_DIR}/${owner}.cpp)
+    else()
+      add_library(${owner} OBJECT ${PROJECT_BINARY_DIR}/${owner}.cpp)
+    endif()
+    target_link_libraries(${owner} PRIVATE ${library})
+    target_precompile_headers(${owner} PRIVATE ${ARGN})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+endfunction()
