@@ -28,6 +28,7 @@ if(NOT BLASTOFF_SANITIZE)
     target_compile_options(${target} PRIVATE -fno-builtin -fno-exceptions -fno-rtti ${blastoff_plain_calls})
     target_compile_definitions(${target} PRIVATE BLASTOFF_C_LIBRARY_VERSION="${BLASTOFF_C_LIBRARY_VERSION}")
   endforeach()
+  set_target_properties(blastoff_allocator PROPERTIES DISABLE_PRECOMPILE_HEADERS ON) # they are compiled with exceptions
   set_target_properties(blastoff-allocator PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${allocator_version_script}
                                                       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_options(blastoff-allocator PRIVATE -Wl,--version-script=${allocator_version_script} -Wl,--exclude-libs,ALL
