@@ -75,9 +75,8 @@ MechanismChoice choose_mechanism(const config::Settings& settings, const device:
   if (settings.policy == config::PolicyName::copy) return {Mechanism::copies, ""};
   if (settings.policy != config::PolicyName::coherent) return choose_for_first_use(settings, device, node_allowed);
   if (device.host_access != HostAccess::none) return {Mechanism::in_place, ""};
-  MechanismChoice choice = choose_for_first_use(settings, device, node_allowed);
-  choice.reason = "the device cannot read the program's own memory (neither a coherent link nor HMM)";
-  return choice;
+  return {choose_for_first_use(settings, device, node_allowed).mechanism,
+          "the device cannot read the program's own memory (neither a coherent link nor HMM)"};
 }
 
 }  // namespace blastoff::runtime
