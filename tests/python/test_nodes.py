@@ -208,13 +208,19 @@ def test_nodes_are_counted(report):
     assert ("processes", "2") in words.facts(in_order(processes[:2]))
 
 
-def test_a_node_that_another_sums_up_while_it_looks(tmp_path, monkeypatch):
-    """The other node finishes, and removes the directory, when this one has seen that all nodes have ended."""
+@pytest.fixture
+def two_nodes(tmp_path):
     directory = tmp_path / "job"
     directory.mkdir()
     first, second = (nodes.Meeting(directory, name, time.time(), True) for name in ("a-1", "b-2"))
     first.enter(0)
     second.enter(2)
+    return first, second
+
+
+def test_a_node_that_another_sums_up_while_it_looks(two_nodes, monkeypatch):
+    """The other node finishes, and removes the directory, when this one has seen that all nodes have ended."""
+    first, second = two_nodes
     claim, found = nodes.Meeting._claim, []
 
     def claim_late(meeting: nodes.Meeting, names: list[str]) -> bool:
@@ -224,4 +230,26 @@ def test_a_node_that_another_sums_up_while_it_looks(tmp_path, monkeypatch):
 
     monkeypatch.setattr(nodes.Meeting, "_claim", claim_late)
     assert second.gather([Process("b", {})]) is None
-    assert [len(each.processes) for each in found] == [2] and not directory.exists()
+    assert [len(each.processes) for each in found] == [2] and not first.directory.exists()
+
+
+def test_a_node_that_another_sums_up_while_it_lists_the_directory(two_nodes, monkeypatch):
+    first, second = two_nodes
+    glob, found = Path.glob, []
+
+    def glob_late(path: Path, pattern: str):
+        monkeypatch.setattr(Path, "glob", glob)
+        found.append(first.gather([Process("a", {})]))
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(Path, "glob", glob_late)
+    assert second.gather([Process("b", {})]) is None
+    assert [len(each.processes) for each in found] == [2] and not first.directory.exists()
+
+
+def test_two_nodes_that_claim_at_once(two_nodes, monkeypatch):
+    """Neither has seen the other's claim."""
+    first, second = two_nodes
+    monkeypatch.setattr(nodes.Meeting, "_summed", lambda meeting: None)
+    assert first._claim(["a-1", "b-2"])
+    assert not second._claim(["a-1", "b-2"])

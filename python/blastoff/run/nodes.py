@@ -87,6 +87,7 @@ class Meeting(NamedTuple):
 
     def enter(self, rank: int) -> None:
         """Enters this node. Each of its launchers calls it before its rank starts."""
+        self._remove_summed_of_another_job()
         if self._present(self.directory / f"{self.node}{PRESENT}") is None:
             self._write(PRESENT, {"began": self.began, "host": os.uname().nodename})
         if rank == 0:
@@ -106,11 +107,18 @@ class Meeting(NamedTuple):
 
     def _hosts(self) -> dict[str, str]:
         """The hosts of this job's nodes, by node."""
-        found = {path.name.removesuffix(PRESENT): self._present(path) for path in self.directory.glob(f"*{PRESENT}")}
+        found = {path.name.removesuffix(PRESENT): self._present(path) for path in self._files(PRESENT)}
         return {node: host for node, host in found.items() if host is not None}
 
     def _ended(self) -> set[str]:
-        return {path.name.removesuffix(ENDED) for path in self.directory.glob(f"*{ENDED}")}
+        return {path.name.removesuffix(ENDED) for path in self._files(ENDED)}
+
+    def _files(self, extension: str) -> list[Path]:
+        """None if another node has removed the directory, maybe while it is listed."""
+        try:
+            return list(self.directory.glob(f"*{extension}"))
+        except FileNotFoundError:
+            return []
 
     def _write(self, extension: str, said: Mapping[str, Any]) -> None:
         """Writes a file of this node in one step."""
@@ -126,11 +134,15 @@ class Meeting(NamedTuple):
         except OSError:
             return None
 
+    def _remove_summed_of_another_job(self) -> None:
+        """Not when a node claims: the file could be that of another node, which claims at the same time."""
+        path = self.directory / SUMMED
+        if path.exists() and self._summed() is None:
+            path.unlink(missing_ok=True)
+
     def _claim(self, nodes: Iterable[str]) -> bool:
         """Claims the summing up of these nodes. Returns False if another node was first."""
         path, unfinished = self.directory / SUMMED, self.directory / f"{self.node}.{os.getpid()}.tmp"
-        if self._summed() is None:
-            path.unlink(missing_ok=True)  # it is left from another job
         try:
             unfinished.write_text("\n".join(nodes), encoding="utf-8")
             os.link(unfinished, path)
