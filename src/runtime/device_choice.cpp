@@ -82,9 +82,9 @@ Status check_address_space(const config::Settings& settings) {
 
 namespace {
 
-/// Who else would wait for the pager while the pager waits for it; "" if nobody does. A tracer, since it also traces
-/// the pager. And an allocator that keeps lists in memory that the program has freed, since it touches that memory
-/// under the lock for which the pager waits when it allocates. Of glibc's allocator we know which memory that is
+/// Who else would wait for the pager while the pager waits for it; "" if nobody does. A tracer does, since it also
+/// traces the pager. An allocator does that keeps lists in memory that the program has freed: it touches that memory
+/// under the lock for which the pager waits when it allocates. For glibc's allocator, we know which memory that is
 /// (platform::in_malloc_arena()).
 std::string who_would_wait() {
   if (tracking::is_traced()) return "the process is traced";
