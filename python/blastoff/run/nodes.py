@@ -114,7 +114,7 @@ class Meeting(NamedTuple):
         return {path.name.removesuffix(ENDED) for path in self._files(ENDED)}
 
     def _files(self, extension: str) -> list[Path]:
-        """None if another node has removed the directory, maybe while it is listed."""
+        """The files with this extension. There are none if another node has removed the directory, maybe while it is listed."""
         try:
             return list(self.directory.glob(f"*{extension}"))
         except FileNotFoundError:
@@ -135,7 +135,7 @@ class Meeting(NamedTuple):
             return None
 
     def _remove_summed_of_another_job(self) -> None:
-        """Not when a node claims: the file could be that of another node, which claims at the same time."""
+        """A node does this when it enters. When it claims, the file could be that of another node, which claims at the same time."""
         path = self.directory / SUMMED
         if path.exists() and self._summed() is None:
             path.unlink(missing_ok=True)
