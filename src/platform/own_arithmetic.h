@@ -2,31 +2,31 @@
 #pragma once
 
 #include <cfenv>
+#include <type_traits>
 
 namespace blastoff::platform {
 
-/// While this lives, this thread's arithmetic is ours: an invalid operation or a division by zero neither reaches a
+/// From here to end(), this thread's arithmetic is ours: an invalid operation or a division by zero neither reaches a
 /// trap of the program nor leaves a flag. For short arithmetic between calls of others, since it costs less than
-/// runtime::CallersEnvironment. Not for a frame above an original (docs/notes.md, "Nothing to clean up").
+/// runtime::CallersEnvironment. Has no destructor, since the thread may be cancelled anywhere in a frame that holds it
+/// (docs/notes.md, "Nothing to clean up").
 class OwnArithmetic {
  public:
 #ifdef __SSE__
   OwnArithmetic() : programs_(__builtin_ia32_stmxcsr()) {
     set(programs_ | masks);
   }
-  ~OwnArithmetic() {
+  void end() const {
     set(programs_);
   }
 #else
   OwnArithmetic() {
     std::feholdexcept(&programs_);
   }
-  ~OwnArithmetic() {
+  void end() const {
     std::fesetenv(&programs_);
   }
 #endif
-  OwnArithmetic(const OwnArithmetic&) = delete;
-  OwnArithmetic& operator=(const OwnArithmetic&) = delete;
 
  private:
 #ifdef __SSE__
@@ -42,5 +42,6 @@ class OwnArithmetic {
   std::fenv_t programs_;
 #endif
 };
+static_assert(std::is_trivially_destructible_v<OwnArithmetic>);
 
 }  // namespace blastoff::platform

@@ -64,11 +64,12 @@ Refusal out_of_memory() {
 // Also of sizes of 0.
 Operation operation_of(const Parsed& parsed) {
   const platform::OwnArithmetic ours;
-  return parsed.make_operation();
+  const Operation operation = parsed.make_operation();
+  ours.end();
+  return operation;
 }
 
 Refusal judge(const Operation& operation, decide::PredictedSeconds& predicted) {
-  const platform::OwnArithmetic ours;
   Process& process = Process::instance();
   if (!process.models().sought()) {
     platform::undisturbed([&] {
@@ -295,7 +296,9 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
     record.flops = parsed->flops;
     record.volume = parsed->volume;
   }
+  const platform::OwnArithmetic before_call;
   record.refusal = refusal_of(intercepted, parsed, operation, frame, predicted);
+  before_call.end();
   const bool judged = understood && parsed->valid && !parsed->trivial && gathered == nullptr;
   TracedCall traced(operation, intercepted.caller, judged && record.refusal != Refusal::below_min_size);
   if (record.refusal == Refusal::none) record.refusal = Process::instance().refusal();
@@ -329,7 +332,7 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
   const CallStopwatch original;
   run_original(intercepted);
   const double made = original.with_lines();
-  const platform::OwnArithmetic ours;
+  const platform::OwnArithmetic after_call;
   agreeing_call = agreeing;
   const double elapsed = original.without_lines(made);
   const report::CallTime time = report::end_call(begin);
@@ -369,6 +372,7 @@ void dispatch_large(const InterceptedCall& intercepted, const Parsed* parsed) {
     report::add_to_call_site(intercepted.caller, intercepted.routine_id(), Refusal::cpu_faster,
                              {stands_for - 1, seconds, operation.work.flops, operation.work.volume});
   if (record.refusal == Refusal::cpu_faster) settle(likeness, operation, record);
+  after_call.end();
 }
 
 // A small call that is followed (--log, or a device's own clock). dispatch_if_small() leaves it to dispatch(), which
