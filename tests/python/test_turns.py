@@ -1,7 +1,9 @@
-"""tools/test: the turns of the long test sets name existing scripts and tests."""
+"""tools/test and tools/check: the turns of the long test sets name existing scripts and tests, and clang-tidy reads the sources as they are."""
 
 import importlib.machinery
 import importlib.util
+import json
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -84,3 +86,22 @@ def test_a_stage_that_failed_without_naming_a_test_is_named(stages, tmp_path):
     assert stages.junit(results, 3).failures == ("pytest: exit status 3",)
     assert stages.summed_up("sh", "-c", "echo 5 passed, 1 failed; exit 1").failures == ("sh: 5 passed, 1 failed",)
     assert stages.summed_up("sh", "-c", "echo 5 passed, 0 failed").failures == ()
+
+
+@pytest.mark.skipif(not shutil.which("clang-tidy"), reason="no clang-tidy here")
+@pytest.mark.parametrize(("source", "status"), [("int answer() { return 42; }", 0), ("int *answer() { return 0; }", 1)])
+def test_clang_tidy_does_not_read_headers_that_gcc_compiled(monkeypatch, tmp_path, source, status):
+    tidy = script(monkeypatch, offload.ROOT / "tools" / "check" / "tidy")
+    for directory in ("src", "build"):
+        (tmp_path / directory).mkdir()
+    shutil.copy(offload.ROOT / ".clang-tidy", tmp_path)
+    file = tmp_path / "src" / "answer.cpp"
+    file.write_text(source + "\n")
+    (tmp_path / "build" / "cmake_pch.hxx").write_text("")
+    (tmp_path / "build" / "cmake_pch.hxx.gch").write_text("gpch.014")
+    command = f"c++ -Winvalid-pch -include {tmp_path}/build/cmake_pch.hxx -o answer.o -c {file}"
+    entry = {"directory": str(tmp_path), "file": str(file), "command": command}
+    (tmp_path / "build" / "compile_commands.json").write_text(json.dumps([entry]))
+    monkeypatch.setattr(tidy, "ROOT", tmp_path)
+    monkeypatch.setattr(tidy, "MARKS", tmp_path / "build" / "tidy")
+    assert tidy.main(only_changed=False) == status
