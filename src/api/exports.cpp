@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -34,7 +35,7 @@ template <class Make>
 const char* lasting_text(Make make) noexcept {
   const blastoff::platform::FromReserve for_json;
   const char* text = nullptr;
-  contained([&] { text = (new std::string(make()))->c_str(); });
+  contained([&] { text = std::make_unique<std::string>(make()).release()->c_str(); });
   return text;
 }
 

@@ -2,6 +2,10 @@
 // function finds its registers and the stack as the caller left them (blas/define_name.h).
 #pragma once
 
+#include <cstddef>
+#include <new>
+#include <type_traits>
+
 #include "intercept/binding.h"
 #include "intercept/patch/forwarding_thunk.h"
 
@@ -37,10 +41,12 @@ struct NameCalled {
 
   template <class... Values>
   [[gnu::always_inline]] auto operator()(Values... values) const {
+    static_assert(std::is_trivially_destructible_v<Original>);
     const Binding* const bound = bindings.find(caller);
-    if (bound != nullptr) [[likely]]
-      return Enter::enter(entry, bound->original, values...);
-    return Enter::enter(entry, original_of_call(entry, caller), values...);
+    alignas(Original) std::byte found[sizeof(Original)];  // made only where it is used
+    const Original* const original =
+        bound != nullptr ? &bound->original : new (found) Original(original_of_call(entry, caller));
+    return Enter::enter(entry, *original, values...);
   }
 };
 

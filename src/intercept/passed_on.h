@@ -16,4 +16,17 @@ struct PassedOn {
   }
 };
 
+namespace detail {
+template <class Tuple>
+struct PassedOnOf;
+template <class... Values>
+struct PassedOnOf<std::tuple<Values...>> {
+  using type = PassedOn<Values...>;
+};
+}  // namespace detail
+
+/// PassedOn for the values of a tuple.
+template <class Tuple>
+using PassedOnTuple = typename detail::PassedOnOf<Tuple>::type;
+
 }  // namespace blastoff::intercept

@@ -1,20 +1,13 @@
 // The common path of all hooks: state the call and pass it to dispatch().
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <new>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 
 #include "abi/arguments.h"
 #include "abi/original_routine.h"
-#include "abi/parse.h"
-#include "abi/reentry.h"
-#include "blas/front_end.h"
-#include "intercept/blas/dispatch_call.h"
-#include "intercept/blas/enter_groups.h"
 #include "intercept/blas/entry_points.h"
 #include "intercept/dispatch.h"
 #include "intercept/original.h"
@@ -28,80 +21,18 @@ abi::OriginalRoutine original_routine(const EntryPoint& entry, const Original& o
 /// InterceptedCall::host of BLAS calls.
 std::unique_ptr<operation::Host> blas_host(const InterceptedCall& intercepted);
 
-template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
-bool parse(blas::Call* call, blas::Routine routine, const PassedOn<Values...>& passed_on) {
-  return std::apply(
-      [&](Values... values) { return abi::parse<style, kind, scalar, Integer>(call, routine, values...); },
-      passed_on.values);
-}
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar>
+using BlasArguments = PassedOnTuple<abi::ParameterTuple<style, kind, scalar>>;
 
-/// Returns the flops and the volume of a call, by the arguments that are enough to recognise a small one. Row-major or
-/// column-major order makes no difference to what is computed from them. The volume is infinite if an option letter is
-/// invalid, or if there is nothing to compute.
-template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer, class... Values>
-[[gnu::always_inline]] inline operation::Work sized_work(const PassedOn<Values...>& passed_on) {
-  using abi::Argument;
-  constexpr abi::Arguments<style, kind> arguments;
-  constexpr operation::Work unknown{.volume = std::numeric_limits<double>::infinity()};
-  const auto size = [&]<Argument argument>() {
-    return abi::size_of<Integer>(std::get<abi::position(argument, arguments)>(passed_on.values));
-  };
-  constexpr bool square = blas::is_rank_update(kind) || kind == blas::Kind::gemmt;
-  blas::Side side = blas::Side::left;
-  const std::int64_t n = size.template operator()<Argument::n>();
-  std::int64_t m = n;
-  std::int64_t k = 1;
-  std::int64_t products = 1;
-  if constexpr (!square && kind != blas::Kind::symv && kind != blas::Kind::hemv)
-    m = size.template operator()<Argument::m>();
-  if constexpr (blas::has_side(kind)) {
-    if (!abi::parse_option(std::get<abi::position(Argument::side, arguments)>(passed_on.values), side)) return unknown;
-    k = side == blas::Side::left ? m : n;
-  } else if constexpr (!blas::is_matrix_vector(kind)) {
-    k = size.template operator()<Argument::k>();
-  }
-  if constexpr (blas::is_batch(kind)) products = size.template operator()<Argument::products>();
-  if (m <= 0 || n <= 0 || k <= 0 || products <= 0) return unknown;
-  const auto times = static_cast<double>(products);
-  return {.flops = times * blas::flops(kind, scalar, side, m, n, k),
-          .volume = times * blas::volume(kind, m, n, k, sizeof(abi::Element<scalar>))};
-}
+/// Shared by the hooks of all routines that have the same parameters. enter_fortran.cpp and enter_cblas.cpp have the
+/// instances.
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar>
+void enter(const EntryPoint& entry, const Original& original, const BlasArguments<style, kind, scalar>& arguments);
 
-/// Shared by the hooks of all routines that have the same parameters.
-template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Arguments>
-[[gnu::noinline]] void enter(const EntryPoint& entry, const Original& original, const Arguments& arguments) {
-  // Calls that the original makes to BLAS names are not intercepted.
-  if (original.function != nullptr && (abi::inside_original() || !original.intercepted))
-    return Arguments::invoke(&arguments, original.function);
-  const std::optional<abi::IntegerWidth> integers = original.integers(scalar);
-  if (!integers) return Arguments::invoke(&arguments, original.function);
-  const bool wide = *integers == abi::IntegerWidth::ilp64;
-  // The smallest calls take no longer than examining all arguments would, so only the sizes are looked at. If another
-  // argument is invalid, the original reports it.
-  operation::Work work;
-  if constexpr (!blas::is_grouped(kind)) {
-    const auto routine = static_cast<operation::RoutineId>(blas::front_end().first_routine() + entry.routine.number);
-    work = wide ? sized_work<style, kind, scalar, std::int64_t>(arguments)
-                : sized_work<style, kind, scalar, std::int32_t>(arguments);
-    if (original.function != nullptr && counted_as_small(routine, work.volume, work.flops))
-      return abi::run_as_original([&] { Arguments::invoke(&arguments, original.function); });
-  }
-  const RawArguments raw{&Arguments::invoke, &arguments};
-  const InterceptedCall intercepted{entry,     original,        raw, blas::front_end(), entry.routine.number,
-                                    blas_host, arguments.caller};
-  if constexpr (blas::is_grouped(kind)) {
-    return wide ? enter_groups<style, kind, scalar, std::int64_t>(intercepted, arguments)
-                : enter_groups<style, kind, scalar, std::int32_t>(intercepted, arguments);
-  } else {
-    if (dispatch_if_small(intercepted, work.volume, work.flops)) return;
-    const blas::Routine routine = blas_routine(entry.routine);
-    alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
-    auto* const place = reinterpret_cast<blas::Call*>(memory);
-    const bool understood = wide ? parse<style, kind, scalar, std::int64_t>(place, routine, arguments)
-                                 : parse<style, kind, scalar, std::int32_t>(place, routine, arguments);
-    dispatch_call<kind, scalar>(intercepted, understood ? std::launder(place) : nullptr);
-  }
-}
+/// Reads the arguments. Returns false if an option letter is invalid, or if the routine is grouped: a call of it is
+/// several calls. The instances stand beside those of enter().
+template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer>
+bool parse(blas::Call* call, blas::Routine routine, const BlasArguments<style, kind, scalar>& arguments);
 
 template <abi::Style style, blas::Routine routine>
 struct EnterBlas {
@@ -109,9 +40,8 @@ struct EnterBlas {
   [[gnu::always_inline]] static void enter(const EntryPoint& entry, const Original& original, Values... values) {
     constexpr blas::Kind kind = row(routine).kind;
     constexpr blas::Scalar scalar = row(routine).scalar;
-    static_assert(std::is_same_v<std::tuple<Values...>, abi::ParameterTuple<style, kind, scalar>>);
-    const PassedOn<Values...> passed_on{{values...}, __builtin_return_address(0)};
-    intercept::enter<style, kind, scalar>(entry, original, passed_on);
+    static_assert(std::is_same_v<PassedOn<Values...>, BlasArguments<style, kind, scalar>>);
+    intercept::enter<style, kind, scalar>(entry, original, {{values...}, __builtin_return_address(0)});
   }
 };
 

@@ -15,32 +15,25 @@ Value value_of(void* word) {
     return reinterpret_cast<Value>(word);
 }
 
-template <class... Values, std::size_t... positions>
-PassedOn<Values...> passed_on(void* const* words, const void* caller, std::type_identity<std::tuple<Values...>>,
-                              std::index_sequence<positions...>) {
-  return {{value_of<Values>(words[positions])...}, caller};
-}
-
 template <blas::Kind kind, blas::Scalar scalar>
-auto passed_on(void* const* words, const void* caller) {
+auto arguments_of(void* const* words, const void* caller) {
   using Parameters = abi::ParameterTuple<abi::Style::fortran, kind, scalar>;
-  return passed_on(words, caller, std::type_identity<Parameters>{},
-                   std::make_index_sequence<std::tuple_size_v<Parameters>>{});
+  const auto read = [&]<std::size_t... positions>(std::index_sequence<positions...>) {
+    return PassedOnTuple<Parameters>{{value_of<std::tuple_element_t<positions, Parameters>>(words[positions])...},
+                                     caller};
+  };
+  return read(std::make_index_sequence<std::tuple_size_v<Parameters>>{});
 }
 
 template <blas::Kind kind, blas::Scalar scalar>
 void enter_by_words(const EntryPoint& entry, const Original& original, void* const* words, const void* caller) {
-  enter<abi::Style::fortran, kind, scalar>(entry, original, passed_on<kind, scalar>(words, caller));
+  enter<abi::Style::fortran, kind, scalar>(entry, original, arguments_of<kind, scalar>(words, caller));
 }
 
 template <blas::Kind kind, blas::Scalar scalar>
 bool parse_words(blas::Call& call, blas::Routine routine, void* const* words) {
-  if constexpr (blas::is_grouped(kind)) {
-    return false;  // several calls
-  } else {
-    return parse<abi::Style::fortran, kind, scalar, std::int32_t>(&call, routine,
-                                                                  passed_on<kind, scalar>(words, nullptr));
-  }
+  return parse<abi::Style::fortran, kind, scalar, std::int32_t>(&call, routine,
+                                                                arguments_of<kind, scalar>(words, nullptr));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "intercept/blas/enter.h"
+#include "intercept/blas/enter_definition.h"
 #include "intercept/lookup.h"
 #include "intercept/patch/patched_function.h"
 #include "platform/caller.h"
@@ -59,12 +59,11 @@ std::atomic<Loop>& original_of(blas::Scalar scalar) {
   return originals[static_cast<std::size_t>(scalar)];
 }
 
-template <class Tuple>
-struct BatchOf;
+constexpr auto kind = blas::Kind::gemm_batch_strided;
 
 /// The arguments of a loop, which are also read as those of cblas_?gemm_batch_strided.
-template <class... Values>
-struct BatchOf<std::tuple<Values...>> : PassedOn<Values...> {
+template <blas::Scalar scalar>
+struct Batch : BlasArguments<abi::Style::cblas, kind, scalar> {
   struct {
     char** arrays;
     const std::intptr_t* sizes;
@@ -73,14 +72,10 @@ struct BatchOf<std::tuple<Values...>> : PassedOn<Values...> {
   } of_loop;
 
   static void invoke(const void* self, void* original) {
-    const auto& [arrays, sizes, steps, data] = static_cast<const BatchOf*>(self)->of_loop;
+    const auto& [arrays, sizes, steps, data] = static_cast<const Batch*>(self)->of_loop;
     reinterpret_cast<Loop>(original)(arrays, sizes, steps, data);
   }
 };
-
-constexpr auto kind = blas::Kind::gemm_batch_strided;
-template <blas::Scalar scalar>
-using Batch = BatchOf<abi::ParameterTuple<abi::Style::cblas, kind, scalar>>;
 
 /// How a matrix lies in memory.
 struct Layout {
