@@ -7,7 +7,7 @@ import pytest
 
 elffile = pytest.importorskip("elftools.elf.elffile")
 
-AROUND_ORIGINALS = ("dispatch_large", "run_original", "dispatch_if_small", "dispatch_call")
+AROUND_ORIGINALS = ("make_large_call", "run_on_cpu", "run_original", "dispatch_if_small", "dispatch_call")
 
 
 @functools.cache
