@@ -9,6 +9,7 @@
 #include "allocator/device_node.h"
 #include "allocator/next.h"
 #include "platform/log.h"
+#include "platform/valgrind.h"
 
 namespace blastoff::allocator {
 
@@ -52,13 +53,8 @@ class NoCancellation {
   int before_ = 0;
 };
 
-bool under_valgrind() {
-  const char* const preloaded = secure_getenv("LD_PRELOAD");
-  return preloaded != nullptr && strstr(preloaded, "/vgpreload_") != nullptr;
-}
-
 const char* other_owner() {
-  return under_valgrind() ? "valgrind" : other_allocator();
+  return platform::under_valgrind() ? "valgrind" : other_allocator();
 }
 
 /// Returns the size from which allocations are placed.
@@ -112,7 +108,7 @@ void prepare_placement() {
   if (asked_for()) owner = other_owner();
   const std::size_t speak_from = settings.bad_variable == nullptr ? never : large_enough_to_speak;
   large_from.store(std::min(speak_from, settings.smallest()), std::memory_order_relaxed);
-  if (owner != nullptr && (under_valgrind() || !comes_first())) decide();
+  if (owner != nullptr && (platform::under_valgrind() || !comes_first())) decide();
 }
 
 void give_up_binding(int error) {
