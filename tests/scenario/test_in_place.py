@@ -96,7 +96,7 @@ def test_every_byte_is_right_at_random(form, device, verify):
     if device != "simulated":
         pytest.skip("the simulated device takes these forms")
     command = offload.program("random_coherence", "--seed", 7, "--steps", 300, "--threads", 4)
-    outcome = offload.offloaded(command, policy="auto", verify=verify, settings=FORMS[form], timeout=600)
+    outcome = offload.offloaded(command, policy="auto", verify=verify, settings=FORMS[form], timeout=600, launched=False)
     assert outcome.status == 0, outcome.stderr
     assert "calls right" in outcome.stdout
     assert outcome.total("offloaded") > 0
@@ -112,7 +112,7 @@ def test_a_device_lost_while_it_overwrites_what_it_reads(device, form, operation
     if device != "simulated":
         pytest.skip("faults are injected into the simulated device")
     command = offload.program("products")
-    outcome = offload.offloaded(command, policy="auto", verify="off", settings=[*FORMS[form], f"--simulated-fault={operation}"])
+    outcome = offload.offloaded(command, policy="auto", verify="off", settings=[*FORMS[form], f"--simulated-fault={operation}"], launched=False)
     plain = offload.plain(command)
     lost = [line for line in outcome.lines if "lost" in line]
     assert lost, outcome.stderr
@@ -172,7 +172,7 @@ def test_a_coherent_device_without_a_node_is_refused(unharmed, device):
 
 def test_at_malloc_stands_aside_where_no_memory_is_a_devices(unharmed):
     """On an ordinary machine all nodes have CPUs: one line says so, and the program runs as without the option."""
-    outcome = unharmed("products", 200, 4, policy="auto", settings=["--place=at-malloc=64K"])
+    outcome = unharmed("products", 200, 4, policy="auto", settings=["--place=at-malloc=64K"], launched=True)
     if outcome.report["allocation"]["node"] is not None:
         pytest.skip("this machine has such a node")
     assert [line for line in outcome.lines if "no NUMA node has memory but no CPUs" in line] == outcome.lines != []

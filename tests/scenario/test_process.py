@@ -1,5 +1,6 @@
 """A process that has offloaded calls may fork, start other programs, and end in every possible way."""
 
+import functools
 import shutil
 import signal
 
@@ -15,6 +16,11 @@ UNREPORTED = {
     "term": -signal.SIGTERM,
     "kill": -signal.SIGKILL,
 }
+
+
+@pytest.fixture
+def unharmed(unharmed):
+    return functools.partial(unharmed, launched=True)
 
 
 @pytest.mark.parametrize("case", ["fork", "fork-beside-threads", "start-others"])
@@ -39,7 +45,7 @@ def test_an_unseen_child_computes_on_the_cpu(policy, device, how, tmp_path):
 
 @pytest.mark.parametrize("how", FORKS)
 def test_an_unseen_child_takes_nothing_from_its_parent(unharmed, policy, how):
-    unharmed("process", "compete-unseen", how, policy=policy, verify="off")
+    unharmed("process", "compete-unseen", how, policy=policy, verify="off", launched=False)
 
 
 def test_a_child_of_a_process_without_calls_offloads(unharmed, policy):

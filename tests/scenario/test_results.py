@@ -41,7 +41,8 @@ def test_whoever_looks_finds_what_was_computed(unharmed, tmp_path, case):
     + [("results_life", case) for case in LIVES + ENDS],
 )
 def test_what_was_computed_is_there_whatever_happens(unharmed, tmp_path, program, case):
-    outcome = unharmed(program, case, tmp_path / "result", settings=["--results=stay"], verify="off", timeout=20)
+    launched = program == "results_life"
+    outcome = unharmed(program, case, tmp_path / "result", settings=["--results=stay"], verify="off", timeout=20, launched=launched)
     if outcome.report:
         skip_where_none_stays(outcome)
         assert outcome.total("bytes_left") > 0

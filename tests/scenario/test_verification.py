@@ -24,7 +24,7 @@ def run(device):
         environment = offload.environment(beside=[offload.REFERENCE_LAPACK, offload.FFTW])
         command = offload.program("one_of_each", what)
         settings = [f"--simulated-fault={fault}"] if fault else []
-        outcome = offload.offloaded(command, verify=verify, settings=settings, env=environment)
+        outcome = offload.offloaded(command, verify=verify, settings=settings, env=environment, launched=False)
         if "not built" in outcome.stdout:
             pytest.skip("the library is not installed")
         return outcome

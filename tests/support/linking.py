@@ -97,7 +97,7 @@ def intercepted(command: Sequence[str | Path], mode: str, *, env: dict[str, str]
     """Runs a command with every call offloaded to the simulated device and verified."""
     env = environment() if env is None else env
     if not EMULATOR:
-        return offload.offloaded(command, settings=[f"--intercept={mode}"], env=env, **options)
+        return offload.offloaded(command, settings=[f"--intercept={mode}"], env=env, launched=False, **options)
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.json"
         # On other architectures no code shows that the toy BLAS's functions are BLAS routines.

@@ -8,6 +8,9 @@ import offload
 import pytest
 from linking import CALLS, EVERYWHERE, PATCHED_ONLY, Reach
 
+MODES = ["patch", "auto"]
+"""The third mode, preload, does nothing that auto does not do."""
+
 native = pytest.mark.skipif(bool(linking.EMULATOR), reason="a tool for this machine's programs")
 
 
@@ -59,7 +62,7 @@ def test_sanitizers(workshop, flags):
 
 
 @native
-@pytest.mark.parametrize("mode", ["patch", "auto", "preload"])
+@pytest.mark.parametrize("mode", MODES)
 def test_valgrind(program, mode):
     """Operands are copied: first-use would wait for ever in munmap, and memcheck would report reads of bytes beside a matrix."""
     valgrind = tool("valgrind", "--error-exitcode=9", "/bin/true")
@@ -77,7 +80,7 @@ def gdb(*commands, program, mode):
 
 
 @native
-@pytest.mark.parametrize("mode", ["patch", "auto", "preload"])
+@pytest.mark.parametrize("mode", MODES)
 def test_gdb_breakpoint_in_a_blas_function(program, mode):
     """The breakpoint is set when the library is loaded, before we patch. A function with a breakpoint is not patched."""
     outcome = gdb("break dgemm_", "run", "bt", *["continue"] * 20, program=program, mode=mode)
@@ -95,7 +98,7 @@ def test_gdb_breakpoint_in_a_patched_function(program):
 
 
 @native
-@pytest.mark.parametrize("mode", ["patch", "auto", "preload"])
+@pytest.mark.parametrize("mode", MODES)
 def test_gdb_backtrace_from_a_hook(program, mode):
     outcome = gdb("break blastoff::intercept::dispatch", "run", "bt", "delete", "continue", program=program, mode=mode)
     assert "blastoff::intercept::dispatch" in outcome.stdout
@@ -105,7 +108,7 @@ def test_gdb_backtrace_from_a_hook(program, mode):
 
 
 @native
-@pytest.mark.parametrize("mode", ["patch", "auto", "preload"])
+@pytest.mark.parametrize("mode", MODES)
 def test_perf_record(program, mode, tmp_path):
     perf = tool("perf", "record", "-q", "-o", str(tmp_path / "trial"), "/bin/true")
     outcome = linking.intercepted([perf, "record", "-q", "-g", "-o", str(tmp_path / "data"), program], mode)
