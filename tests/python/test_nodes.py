@@ -229,6 +229,7 @@ def test_a_node_that_another_sums_up_while_it_looks(two_nodes, monkeypatch):
         return claim(meeting, names)
 
     monkeypatch.setattr(nodes.Meeting, "_claim", claim_late)
+    monkeypatch.setattr(nodes, "LONGEST_WAIT", 0)
     assert second.gather([Process("b", {})]) is None
     assert [len(each.processes) for each in found] == [2] and not first.directory.exists()
 

@@ -12,7 +12,7 @@ NOT_OPEN = "the device was not ready yet"
 ENDS = ["return", "exit", "_exit", "thread"]
 
 
-UNTIL_OFFLOADED = {"OPENING_OFFLOADED": "20"}
+UNTIL_OFFLOADED = {"OPENING_OFFLOADED": "6"}
 """The program computes until this number of products has run on the device, however long the machine takes."""
 
 
@@ -110,7 +110,7 @@ class Ahead:
 
     def run(self, before: str, **settings: str) -> offload.Outcome:
         env = self.env | {"OPENING_BEFORE": before} | settings
-        return offload.offloaded(offload.program("opening", 1, "return"), device="cuda", verify="off", env=env)
+        return offload.offloaded(offload.program("opening", 0.3, "return"), device="cuda", verify="off", env=env)
 
     def is_next(self) -> bool:
         """Whether the next run opens the device before its first call. That call waits until the device is open."""
@@ -130,7 +130,7 @@ def ahead(gpu, tmp_path):
 def test_the_next_run_opens_it_beside_what_comes_before_the_first_call(ahead):
     assert ahead.kept["lead_seconds"] > 0.3
     whole = [ahead.kept[f"{how}_device"][1] for how in ("with", "without")]
-    assert max(whole) > 1.3, "the pause and the products"
+    assert max(whole) > 0.6, "the pause and the products"
     outcome = ahead.run("wait")
     assert set(outcome.refused()) <= {NOT_OPEN}
     assert opening_of(outcome)["foreseen"]

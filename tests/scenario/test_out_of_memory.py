@@ -62,20 +62,20 @@ def test_during_a_later_call(failing, policy, kind):
 
 @pytest.mark.parametrize("kind", ["gemm", "large"])
 def test_without_verification(failing, kind):
-    failing(kind, "warm", 3 if kind == "large" else 1, BLASTOFF_VERIFY="off")
+    failing(kind, "warm", each(7) if kind == "large" else 1, BLASTOFF_VERIFY="off")
 
 
 def test_during_a_call_on_several_devices(failing):
-    failing("large", "warm", 5, BLASTOFF_VERIFY="off", **SEVERAL)
+    failing("large", "warm", each(11), BLASTOFF_VERIFY="off", **SEVERAL)
 
 
 @pytest.mark.parametrize("kind", ["gemm", "potrf", "dft"])
 def test_during_the_first_call(failing, kind):
-    failing(kind, "first", each(127))
+    failing(kind, "first", each(257))
 
 
 def test_while_several_devices_are_opened(failing):
-    failing("large", "first", each(499), BLASTOFF_VERIFY="off", **SEVERAL)
+    failing("large", "first", each(997), BLASTOFF_VERIFY="off", **SEVERAL)
 
 
 def test_while_a_process_begins_to_count(device):
@@ -91,7 +91,7 @@ def test_while_it_is_switched_off_and_on(failing):
 @pytest.mark.parametrize("intercept", ["auto", "patch"])
 def test_while_a_library_is_loaded_and_patched(failing, intercept):
     """A jump that was written still leads to its record, and an object that stays loaded is still known."""
-    failing("library", "warm", each(41), BLASTOFF_INTERCEPT=intercept)
+    failing("library", "warm", each(83), BLASTOFF_INTERCEPT=intercept)
 
 
 @pytest.mark.parametrize("when", ["warm", "first"])
@@ -104,5 +104,5 @@ def test_no_thread_can_be_started(failing, when):
 @pytest.mark.parametrize("kind", ["gemm", "potrf", "dft", "library"])
 def test_with_little_address_space_left(failing, kind):
     """Address space is limited as by `ulimit -v`, to between nothing and 600 MB."""
-    failing(kind, "warm", each(97), "space")
-    failing(kind, "first", each(97), "space")
+    failing(kind, "warm", each(193), "space")
+    failing(kind, "first", each(193), "space")

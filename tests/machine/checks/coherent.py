@@ -113,7 +113,7 @@ def checks() -> Sequence[Check]:
 
 def mirrors(tracker: str) -> Check:
     """A check of mirrors with this tracker, on a device with its own memory. This kernel has both kinds of write tracking."""
-    play = program("random_coherence", "--seed", 4, "--steps", 60, "--threads", 3, "--max-size", 60)
+    play = program("random_coherence", "--seed", 4, "--steps", 40, "--threads", 3, "--max-size", 60)
     return Check(f"random coherence, mirrors by {tracker}", play, under("first-use", tracker), offloaded(tracker=tracker), kernel())
 
 

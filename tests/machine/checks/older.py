@@ -43,7 +43,7 @@ def factorise(**policy) -> Check:
 
 
 def random_coherence(seed: int, device_memory: str, **policy) -> Check:
-    play = program("random_coherence", "--seed", seed, "--steps", 60, "--threads", 3, "--max-size", 60)
+    play = program("random_coherence", "--seed", seed, "--steps", 40, "--threads", 3, "--max-size", 60)
     name = f"random coherence, {device_memory} of device memory"
     return Check(name, play, under(**policy), offloaded(device_memory=device_memory))
 
