@@ -91,7 +91,7 @@ def test_every_routine(name, intercept, binding, device):
     command = [PROGRAM, binding, library.path, library.prefix, library.suffix, library.style]
     settings = [f"--intercept={intercept}"]
     env = offload.environment(library.path.parent, **library.variables)
-    outcome = offload.offloaded(command, device=device, settings=settings, env=env, timeout=300)
+    outcome = offload.offloaded(command, device=device, settings=settings, env=env, timeout=300, launched=False)
     assert outcome.status == 0, outcome.stdout + outcome.stderr
     calls = counted(outcome.stdout)
     assert len(calls) >= EVERY_ROUTINE
@@ -112,7 +112,8 @@ def larger_than_the_device(library: Library, policy: str, *settings: str) -> off
     command = [PROGRAM, "default", library.path, library.prefix, library.suffix, library.style, "120"]
     options = ["--simulated-memory=256K", *settings]
     env = offload.environment(library.path.parent)
-    return offload.offloaded(command, policy=policy, settings=options, env=env, timeout=300, verify="off" if settings else "abort")
+    verify = "off" if settings else "abort"
+    return offload.offloaded(command, policy=policy, settings=options, env=env, timeout=300, verify=verify, launched=False)
 
 
 @pytest.mark.parametrize(("name", "policy"), [("reference-fortran", "first-use"), ("numpy-cblas", "copy")])

@@ -15,15 +15,19 @@ import pytest
 
 NUMPY = [
     "numpy.linalg",
-    "numpy._core.tests.test_multiarray",
+    *(f"numpy._core.tests.test_multiarray::Test{name}" for name in ("Dot", "Matmul", "MatmulInplace", "MatmulOperator")),
     "-k",
-    "(linalg or TestMatmul or TestDot) and not test_openblas_threading and not test_huge",
+    "not test_openblas_threading and not test_huge",
 ]
-SCIPY = ["scipy.linalg.tests.test_blas", "scipy.linalg.tests.test_basic", "scipy.linalg.tests.test_decomp_lu",
-         "scipy.linalg.tests.test_decomp_cholesky", "-k", "not TestLstsq"]  # fmt: skip
+SCIPY = [f"scipy.linalg.tests.test_{name}" for name in ("blas", "decomp_lu", "decomp_cholesky")]
 EXACT = {"TestDot::test_dot_3args"}
 """Tests that need two results of the same product to agree in every bit. A GPU's kernels differ with the alignment of matrices."""
-RUNS = [("numpy", "first-use", NUMPY, 8), ("scipy", "first-use", SCIPY, 2), ("scipy", "copy", SCIPY, 2)]
+RUNS = [
+    ("numpy", "first-use", NUMPY, 8, 700),
+    ("scipy", "first-use", [*SCIPY, "scipy.linalg.tests.test_basic", "-k", "not TestLstsq"], 2, 2000),
+    ("scipy", "copy", SCIPY, 2, 300),
+]
+"""Package, policy, tests, threshold, and the number of tests of which more must pass."""
 
 
 def command(selection: list[str], results: Path) -> list[str]:
@@ -43,8 +47,8 @@ def verdicts(results: Path) -> tuple[set[str], set[str]]:
     return passed, failed
 
 
-@pytest.mark.parametrize(("package", "policy", "selection", "min_size"), RUNS)
-def test_own_tests_of(package, policy, selection, min_size, device, tmp_path):
+@pytest.mark.parametrize(("package", "policy", "selection", "min_size", "enough"), RUNS)
+def test_own_tests_of(package, policy, selection, min_size, enough, device, tmp_path):
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
     results = tmp_path / "with.xml"
@@ -54,7 +58,7 @@ def test_own_tests_of(package, policy, selection, min_size, device, tmp_path):
     )
     assert results.exists(), outcome.stdout + outcome.stderr
     passed, failed = verdicts(results)
-    assert len(passed) > 400
+    assert len(passed) > enough
     assert outcome.total("offloaded") > 100
     assert outcome.report["verification"]["stale_pages"] == 0
     violations = [line for line in outcome.lines if "verif" in line]

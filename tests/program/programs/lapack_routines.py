@@ -1,6 +1,6 @@
 """Calls every offloaded LAPACK routine through SciPy, and checks each result against its definition.
 
-Prints a line for each check: "ok dpotrf lower", or "WRONG ..." with the error in units of n epsilon. Usage: lapack_routines.py [N]
+Prints a line for each check: "ok dpotrf lower", or "WRONG ..." with the error in units of n epsilon. Usage: lapack_routines.py [N [TYPES]]
 """
 
 import ctypes
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg import cython_lapack, get_lapack_funcs
 
+TYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
 MOST = 60.0  # accepted error in units of n epsilon; LAPACK's own testers accept 30
 
 
@@ -562,8 +563,8 @@ def families() -> Iterator:
 def main() -> int:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 60
     wrong = 0
-    for dtype in (np.float32, np.float64, np.complex64, np.complex128):
-        check = Checks(dtype, n)
+    for letter in sys.argv[2] if len(sys.argv) > 2 else "sdcz":
+        check = Checks(TYPES[letter], n)
         for family in families():
             family(check)
         wrong += check.wrong
