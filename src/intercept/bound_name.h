@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "intercept/binding.h"
+#include "intercept/function_of.h"
 #include "intercept/patch/forwarding_thunk.h"
 
 /// The bindings of `symbol`, for the routine that BLASTOFF_BIND_NAME names.
@@ -32,16 +33,19 @@ namespace blastoff::intercept {
   return bound != nullptr ? bound->original : original_of_call(entry, caller);
 }
 
-/// A call of an exported name, which Enter::enter() passes to the routine. `caller`: the return address of the call.
-template <class Enter>
+// Each file has its own, so that its functions need no names.
+namespace {
+
+/// A call of an exported name, which Enter::enter() passes to the routine. `entries[index]`: the entry point.
+template <class Enter, const auto& entries, auto index, const NameBindings& bindings>
 struct NameCalled {
-  const EntryPoint& entry;
-  const NameBindings& bindings;
-  const void* caller;
+  using Parameters = typename Enter::Parameters;
 
   template <class... Values>
-  [[gnu::always_inline]] auto operator()(Values... values) const {
+  [[gnu::always_inline]] static auto call(Values... values) {
     static_assert(std::is_trivially_destructible_v<Original>);
+    constexpr const EntryPoint& entry = entries[static_cast<std::size_t>(index)];
+    const void* const caller = __builtin_return_address(0);
     const Binding* const bound = bindings.find(caller);
     alignas(Original) std::byte found[sizeof(Original)];  // made only where it is used
     const Original* const original =
@@ -50,8 +54,12 @@ struct NameCalled {
   }
 };
 
+}  // namespace
 }  // namespace blastoff::intercept
 
-/// The call of `symbol` in the function that stands for it.
-#define BLASTOFF_NAME_CALLED(symbol, entry, ...) \
-  (blastoff::intercept::NameCalled<__VA_ARGS__>{entry, blastoff_bindings_##symbol, __builtin_return_address(0)})
+/// Defines `symbol`. The last argument is its Enter; the other arguments are as for NameCalled.
+#define BLASTOFF_DEFINE_NAME_OF(symbol, entries, index, ...)           \
+  BLASTOFF_DEFINE_BINDINGS(symbol)                                     \
+  BLASTOFF_BIND_NAME(symbol, entries[static_cast<std::size_t>(index)], \
+                     (blastoff::intercept::function_of<                \
+                         blastoff::intercept::NameCalled<__VA_ARGS__, entries, index, blastoff_bindings_##symbol>>))

@@ -7,21 +7,11 @@
 // other threads are writing. A suffix with 64 is no exception: dgemm_64 may be a product of matrices of that order.
 #pragma once
 
-#include "intercept/blas/define_hook.h"
+#include "intercept/blas/enter.h"
 #include "intercept/blas/entry_points.h"
 #include "intercept/bound_name.h"
 
-#define BLASTOFF_BLAS_ENTRY(symbol) \
-  blastoff::intercept::blas_entry_points[static_cast<std::size_t>(blastoff::intercept::BlasEntryIndex::symbol)]
-
-#define BLASTOFF_DEFINE_SYMBOL(symbol, name, style, kind)                                              \
-  BLASTOFF_DEFINE_BINDINGS(symbol)                                                                     \
-  BLASTOFF_DEFINE_HOOK(                                                                                \
-      static, blas_##symbol, name, style, kind,                                                        \
-      BLASTOFF_NAME_CALLED(                                                                            \
-          symbol, BLASTOFF_BLAS_ENTRY(symbol),                                                         \
-          blastoff::intercept::EnterBlas<blastoff::abi::Style::style, blastoff::blas::Routine::name>)) \
-  BLASTOFF_BIND_NAME(symbol, BLASTOFF_BLAS_ENTRY(symbol), &blas_##symbol)
-
 #define BLASTOFF_DEFINE_NAME(prefix, name, suffix, style, integers, decoration, kind, scalar) \
-  BLASTOFF_DEFINE_SYMBOL(prefix##name##suffix, name, style, kind)
+  BLASTOFF_DEFINE_NAME_OF(prefix##name##suffix, blastoff::intercept::blas_entry_points,       \
+                          blastoff::intercept::BlasEntryIndex::prefix##name##suffix,          \
+                          blastoff::intercept::EnterBlas<blastoff::abi::Style::style, blastoff::blas::Routine::name>)

@@ -36,6 +36,8 @@ bool parse(blas::Call* call, blas::Routine routine, const BlasArguments<style, k
 
 template <abi::Style style, blas::Routine routine>
 struct EnterBlas {
+  using Parameters = abi::ParameterTuple<style, row(routine).kind, row(routine).scalar>;
+
   template <class... Values>
   [[gnu::always_inline]] static void enter(const EntryPoint& entry, const Original& original, Values... values) {
     constexpr blas::Kind kind = row(routine).kind;

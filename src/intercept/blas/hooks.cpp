@@ -1,18 +1,12 @@
 // The hooks that replace patched functions.
 #include "intercept/patch/hooks.h"
-#include "intercept/blas/define_hook.h"
+#include "intercept/blas/enter.h"
 
 namespace blastoff::intercept {
 namespace {
 
-#define BLASTOFF_FUNCTION_CALLED(name, style) (FunctionCalled<EnterBlas<abi::Style::style, blas::Routine::name>>{})
-#define BLASTOFF_DEFINE_HOOKS(name, kind, scalar)                                                      \
-  BLASTOFF_DEFINE_HOOK(, fortran_##name, name, fortran, kind, BLASTOFF_FUNCTION_CALLED(name, fortran)) \
-  BLASTOFF_DEFINE_HOOK(, cblas_##name, name, cblas, kind, BLASTOFF_FUNCTION_CALLED(name, cblas))
-BLASTOFF_ROUTINES(BLASTOFF_DEFINE_HOOKS)
-
-#define BLASTOFF_FORTRAN_HOOK(name, kind, scalar) reinterpret_cast<Hook>(&fortran_##name),
-#define BLASTOFF_CBLAS_HOOK(name, kind, scalar) reinterpret_cast<Hook>(&cblas_##name),
+#define BLASTOFF_FORTRAN_HOOK(name, kind, scalar) hook_of<EnterBlas<abi::Style::fortran, blas::Routine::name>>(),
+#define BLASTOFF_CBLAS_HOOK(name, kind, scalar) hook_of<EnterBlas<abi::Style::cblas, blas::Routine::name>>(),
 const Hook fortran_hooks[] = {BLASTOFF_ROUTINES(BLASTOFF_FORTRAN_HOOK)};
 const Hook cblas_hooks[] = {BLASTOFF_ROUTINES(BLASTOFF_CBLAS_HOOK)};
 

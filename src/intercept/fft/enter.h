@@ -7,6 +7,7 @@
 
 #include "intercept/dispatch.h"
 #include "intercept/fft/entry_points.h"
+#include "intercept/function_of.h"
 #include "intercept/original.h"
 
 namespace blastoff::intercept {
@@ -60,13 +61,14 @@ void enter_transform(const FftCall& call);
 
 template <fft::Routine routine>
 struct EnterFft {
-  template <class... Words>
-  [[gnu::always_inline]] static long enter(const EntryPoint& entry, const Original& original, Words... words) {
+  using Parameters = Words<fft::row(routine).words>;
+
+  template <class... Each>
+  [[gnu::always_inline]] static long enter(const EntryPoint& entry, const Original& original, Each... words) {
     constexpr const fft::RoutineRow& row = fft::row(routine);
-    static_assert(sizeof...(Words) == row.words);
-    const FftWordsPassedOn<Words...> passed_on{{words...}};
-    const RawArguments raw{&FftWordsPassedOn<Words...>::invoke, &passed_on};
-    const std::array<void*, sizeof...(Words)> array{words...};
+    const FftWordsPassedOn<Each...> passed_on{{words...}};
+    const RawArguments raw{&FftWordsPassedOn<Each...>::invoke, &passed_on};
+    const std::array<void*, sizeof...(Each)> array{words...};
     const FftCall call{entry, original, raw, row, array, __builtin_return_address(0)};
     if constexpr (row.function == fft::Function::plan) {
       enter_planner(call, passed_on.returned);

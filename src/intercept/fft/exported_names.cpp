@@ -1,19 +1,17 @@
 // fftw_plan_dft_3d, fftwf_execute, dfftw_plan_dft_3d_, ... of all routines.
 #include "intercept/bound_name.h"
 #include "intercept/fft/enter.h"
-#include "intercept/words.h"
 
 namespace blastoff::intercept {
 namespace {
 
-/// A call of an exported name by `caller`, a return address.
-template <fft::Routine routine>
+template <fft::Routine routine, const NameBindings& bindings>
 struct FftNameCalled {
-  const void* caller;
-  const NameBindings& bindings;
+  using Parameters = typename EnterFft<routine>::Parameters;
 
   template <class... Words>
-  [[gnu::always_inline]] long operator()(Words... words) const {
+  [[gnu::always_inline]] static long call(Words... words) {
+    const void* const caller = __builtin_return_address(0);
     const EntryPoint& entry = fft_entry_points[static_cast<std::size_t>(routine)];
     Original original = original_of(bindings, entry, caller);
     if constexpr (fft::row(routine).function == fft::Function::plan) {
@@ -30,11 +28,9 @@ struct FftNameCalled {
 
 #define BLASTOFF_DEFINE_NAME(name, style, function, kind, precision, form, words)                                   \
   BLASTOFF_DEFINE_BINDINGS(name)                                                                                    \
-  BLASTOFF_DEFINE_WORDS_FUNCTION(static, fft_##name, words,                                                         \
-                                 (blastoff::intercept::FftNameCalled<blastoff::fft::Routine::name>{                 \
-                                     __builtin_return_address(0), blastoff_bindings_##name}))                       \
   BLASTOFF_BIND_NAME(name,                                                                                          \
                      blastoff::intercept::fft_entry_points[static_cast<std::size_t>(blastoff::fft::Routine::name)], \
-                     &fft_##name)
+                     (blastoff::intercept::function_of<                                                             \
+                         blastoff::intercept::FftNameCalled<blastoff::fft::Routine::name, blastoff_bindings_##name>>))
 
 BLASTOFF_FFT_ROUTINES(BLASTOFF_DEFINE_NAME)

@@ -1,16 +1,11 @@
 // The hooks that replace patched functions.
 #include "intercept/patch/hooks.h"
 #include "intercept/fft/enter.h"
-#include "intercept/words.h"
 
 namespace blastoff::intercept {
 namespace {
 
-#define BLASTOFF_DEFINE_HOOK(name, style, function, kind, precision, form, words) \
-  BLASTOFF_DEFINE_WORDS_FUNCTION(, name##_hook, words, FunctionCalled<EnterFft<fft::Routine::name>>{})
-BLASTOFF_FFT_ROUTINES(BLASTOFF_DEFINE_HOOK)
-
-#define BLASTOFF_HOOK(name, style, function, kind, precision, form, words) reinterpret_cast<Hook>(&name##_hook),
+#define BLASTOFF_HOOK(name, style, function, kind, precision, form, words) hook_of<EnterFft<fft::Routine::name>>(),
 const Hook hooks[] = {BLASTOFF_FFT_ROUTINES(BLASTOFF_HOOK)};
 
 }  // namespace

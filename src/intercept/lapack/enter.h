@@ -5,6 +5,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "intercept/function_of.h"
 #include "intercept/lapack/entry_points.h"
 #include "intercept/original.h"
 #include "lapack/kinds.h"
@@ -23,11 +24,12 @@ long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Rou
 
 template <lapack::Routine routine>
 struct EnterLapack {
-  template <class... Words>
+  using Parameters = Words<lapack::argument_list(routine).words()>;
+
+  template <class... Each>
   [[gnu::always_inline]] static LapackReturned<routine> enter(const EntryPoint& entry, const Original& original,
-                                                              Words... words) {
-    static_assert(sizeof...(Words) == lapack::argument_list(routine).words());
-    const std::array<void*, sizeof...(Words)> array{words...};
+                                                              Each... words) {
+    const std::array<void*, sizeof...(Each)> array{words...};
     return std::bit_cast<LapackReturned<routine>>(
         enter_lapack(entry, original, routine, array.data(), __builtin_return_address(0)));
   }

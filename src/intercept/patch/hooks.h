@@ -2,6 +2,7 @@
 // front end.
 #pragma once
 
+#include "intercept/function_of.h"
 #include "intercept/patch/patched_function.h"
 
 // A hook has exactly the parameters of the function that it replaces. The entry stub passes the PatchedFunction in a
@@ -25,11 +26,19 @@ namespace blastoff::intercept {
 /// A call of a patched function, which Enter::enter() passes to the routine.
 template <class Enter>
 struct FunctionCalled {
+  using Parameters = typename Enter::Parameters;
+
   template <class... Values>
-  [[gnu::always_inline]] auto operator()(Values... values) const {
+  [[gnu::always_inline]] static auto call(Values... values) {
     const PatchedFunction& function = *blastoff_called;
     return Enter::enter(function.entry, function.original, values...);
   }
 };
+
+/// The hook that passes calls of a patched function to Enter::enter().
+template <class Enter>
+Hook hook_of() {
+  return reinterpret_cast<Hook>(function_of<FunctionCalled<Enter>>);
+}
 
 }  // namespace blastoff::intercept

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "intercept/function_of.h"
 #include "intercept/original.h"
 #include "intercept/scalapack/entry_points.h"
 
@@ -14,10 +15,11 @@ void enter_scalapack(const EntryPoint& entry, const Original& original, scalapac
 
 template <scalapack::Routine routine>
 struct EnterScalapack {
-  template <class... Words>
-  [[gnu::always_inline]] static long enter(const EntryPoint& entry, const Original& original, Words... words) {
-    static_assert(sizeof...(Words) == scalapack::row(routine).words);
-    const std::array<void*, sizeof...(Words)> array{words...};
+  using Parameters = Words<scalapack::row(routine).words>;
+
+  template <class... Each>
+  [[gnu::always_inline]] static long enter(const EntryPoint& entry, const Original& original, Each... words) {
+    const std::array<void*, sizeof...(Each)> array{words...};
     enter_scalapack(entry, original, routine, array.data(), __builtin_return_address(0));
     return 0;
   }
