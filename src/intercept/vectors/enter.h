@@ -93,8 +93,8 @@ struct Callee {
 /// The function for a call of a name that is not bound.
 Original look_up(const EntryPoint& entry, const void* caller);
 
-/// Programs in C may read what libraries in C return (intercept/function_of.h), so these functions return what originals do.
-/// `Called::find(caller)` tells the callee.
+/// Programs in C may read what libraries in C return (intercept/function_of.h), so these functions return what
+/// originals do. `Called::find(caller)` tells the callee.
 template <class Called, Style style, blas::VectorRoutine routine, class Size = abi::VectorSize<style>>
 long two_vectors(Size n, void* x, Size incx, void* y, Size incy) {
   using Function = long(Size, void*, Size, void*, Size);
