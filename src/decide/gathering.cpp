@@ -53,9 +53,9 @@ int TimesTogether::count(const operation::Operation& solve, int ranks) const {
   return known == measured_.end() ? 0 : known->second.count;
 }
 
-double gathered_seconds(const MachineModel& model, const operation::Operation& solve, double moving) {
-  double gathered = moving + model.max_device_seconds_of(solve);
-  for (const operation::Operand& operand : solve.operands()) {
+double gathered_seconds(const MachineModel& model, const WholeCall& call) {
+  double gathered = call.moving + model.max_device_seconds_of(call.solve);
+  for (const operation::Operand& operand : call.solve.operands()) {
     const auto bytes = static_cast<double>(operand.part_bytes());
     if (operation::reads(operand.intent)) gathered += bytes / model.to_device;
     if (operation::writes(operand.intent)) gathered += bytes / model.from_device;
@@ -67,9 +67,29 @@ double min_seconds_together(const MachineModel& model, const operation::Operatio
   return model.min_cpu_seconds_of(solve) / ranks;
 }
 
-bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moving, double together) {
+bool gathering_pays(const MachineModel& model, const WholeCall& call, double together) {
   constexpr double margin = 2;
-  return knows_device(model, solve) && margin * gathered_seconds(model, solve, moving) < together;
+  return knows_device(model, call.solve) && margin * gathered_seconds(model, call) < together;
+}
+
+double GatheringRule::moving_seconds(double bytes, int ranks, bool through_memory) const {
+  return bytes / (through_memory ? rate_.bytes_per_second(ranks) : rate_of_messages);
+}
+
+double GatheringRule::seconds_together(const MachineModel& model, const WholeCall& call) const {
+  const double measured = together_.min_seconds(call.solve, call.ranks);
+  return measured > 0 ? measured : min_seconds_together(model, call.solve, call.ranks);
+}
+
+bool GatheringRule::pays(const MachineModel& model, const WholeCall& call) const {
+  const double together = seconds_together(model, call);
+  if (gathered_.count(call.solve, call.ranks) > 1) return gathered_.min_seconds(call.solve, call.ranks) < together;
+  return gathering_pays(model, call, together);
+}
+
+bool GatheringRule::may_pay(const MachineModel& model, const WholeCall& call) const {
+  if (together_.min_seconds(call.solve, call.ranks) > 0) return false;
+  return gathering_pays(model, call, slowest_ranks * seconds_together(model, call));
 }
 
 }  // namespace blastoff::decide

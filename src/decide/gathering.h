@@ -63,9 +63,15 @@ class TimesTogether {
   std::map<Problem, Measured> measured_;
 };
 
-/// Expected seconds of a gathered call, if the model knows the device. `solve`: the whole problem on one device.
-/// `moving`: seconds in which the matrices go from rank to rank, there and back.
-double gathered_seconds(const MachineModel& model, const operation::Operation& solve, double moving);
+/// A call that all ranks of a grid make, as one rank would make it for all.
+struct WholeCall {
+  const operation::Operation& solve;  ///< the whole problem on one device
+  int ranks = 1;                      ///< of the grid
+  double moving = 0;                  ///< seconds in which the matrices go from rank to rank, there and back
+};
+
+/// Expected seconds of a gathered call, if the model knows the device.
+double gathered_seconds(const MachineModel& model, const WholeCall& call);
 
 /// The least time that all ranks may take together, each as fast as MachineModel::min_cpu_seconds_of() says.
 double min_seconds_together(const MachineModel& model, const operation::Operation& solve, int ranks);
@@ -75,6 +81,32 @@ inline constexpr double slowest_ranks = 16;
 
 /// Whether gathering is expected to take less than half of the time of all ranks together, which is `together` seconds.
 /// False if the model does not know the device.
-bool gathering_pays(const MachineModel& model, const operation::Operation& solve, double moving, double together);
+bool gathering_pays(const MachineModel& model, const WholeCall& call, double together);
+
+/// What a process has learned of distributed calls, and how it decides about them. Thread-safe.
+class GatheringRule {
+ public:
+  /// Seconds in which so many bytes go from rank to rank.
+  double moving_seconds(double bytes, int ranks, bool through_memory) const;
+  /// What all ranks are expected to take together: as measured, or else at least.
+  double seconds_together(const MachineModel& model, const WholeCall& call) const;
+  /// Whether gathering pays by the times that were measured, once the gathered problem has been solved more than once:
+  /// the first time, the memory and the device's kernels are new. If the ranks have never solved it together, the
+  /// shortest time that they may take counts; if that is too little, they solve it together the next time.
+  bool pays(const MachineModel& model, const WholeCall& call) const;
+  /// Whether it would pay if the ranks were slow: until they have made such a call together, nobody knows.
+  bool may_pay(const MachineModel& model, const WholeCall& call) const;
+
+  bool has_gathered(const WholeCall& call) const { return gathered_.count(call.solve, call.ranks) > 0; }
+  void learn_together(const WholeCall& call, double seconds) { together_.learn(call.solve, call.ranks, seconds); }
+  void learn_gathered(const WholeCall& call, double seconds) { gathered_.learn(call.solve, call.ranks, seconds); }
+  /// As SharedMemoryRate::learn().
+  void learn_copy(int ranks, double bytes, double seconds) { rate_.learn(ranks, bytes, seconds); }
+
+ private:
+  TimesTogether together_;
+  TimesTogether gathered_;
+  SharedMemoryRate rate_;
+};
 
 }  // namespace blastoff::decide

@@ -5,11 +5,11 @@
 
 namespace blastoff::prediction {
 
-double Course::begin_of(const TracedCall& call) const {
-  const auto after = shifts_.upper_bound(call.start);
+double Course::at(double traced, int number) const {
+  const auto after = shifts_.upper_bound(traced);
   const double shift = after == shifts_.begin() ? 0 : std::prev(after)->second;
-  const auto thread = busy_until_.find(call.thread);
-  return std::max(call.start + shift, thread == busy_until_.end() ? 0 : thread->second);
+  const auto thread = busy_until_.find(number);
+  return std::max(traced + shift, thread == busy_until_.end() ? 0 : thread->second);
 }
 
 void Course::finish(const TracedCall& call, double traced_end, double end) {

@@ -13,7 +13,9 @@ namespace blastoff::prediction {
 class Course {
  public:
   /// In seconds.
-  double begin_of(const TracedCall& call) const;
+  double begin_of(const TracedCall& call) const { return at(call.start, call.thread); }
+  /// When the thread comes to what it did at this time of the trace.
+  double at(double traced, int thread) const;
 
   /// The call ends at `end`. `traced_end`: its end as traced, without calls inside it unless they are part of it.
   void finish(const TracedCall& call, double traced_end, double end);

@@ -22,20 +22,21 @@ CpuTimes::CpuTimes(const Machine& machine, const decide::ModelFile* source, cons
   std::map<operation::RoutineId, Sum> sums;
   Sum all;
   for (const TracedCall& call : trace.calls) {
-    if (!call.seconds) continue;
+    has_calls_ = has_calls_ || !call.distributed;
+    if (!call.seconds || call.distributed) continue;
     for (Sum* const sum : {&sums[call.operation.routine()], &all}) {
       sum->seconds += *call.seconds;
       sum->flops += call.operation.work.flops;
     }
   }
   for (const auto& [routine, sum] : sums) seconds_per_flop_[routine] = sum.ratio();
-  has_calls_ = !trace.calls.empty();
   fallback_ = all.ratio();
-  if (source == nullptr || machine.simulated || source->cpu_rates.empty() || machine.file.cpu_rates.empty()) return;
+  if (machine.simulated || machine.file.cpu_rates.empty()) return;
   // A process that left cores idle would leave cores idle on the machine, too.
   const int threads = trace.threads < trace.cores ? trace.threads : machine.file.cores;
-  here_ = cpu_of(*source, trace.threads);
   there_ = cpu_of(machine.file, threads);
+  if (source == nullptr || source->cpu_rates.empty()) return;
+  here_ = cpu_of(*source, trace.threads);
   scaled_ = true;
 }
 

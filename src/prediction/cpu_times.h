@@ -23,6 +23,9 @@ class CpuTimes {
   /// Whether predicted times differ from the traced ones.
   bool scaled() const { return scaled_; }
 
+  /// Rates of the predicted machine's CPU; empty if they are not known.
+  const decide::RateTable& rates() const { return there_.cpu_rates; }
+
   /// Seconds on the machine of the trace: as measured, or by the rate of the routine's other calls.
   double traced(const TracedCall& call) const;
 

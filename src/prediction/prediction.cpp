@@ -9,7 +9,7 @@
 #include "prediction/process.h"
 #include "prediction/replay.h"
 #include "runtime/routine_choice.h"
-#include "scalapack/routine.h"
+#include "scalapack/trace_text.h"
 
 namespace blastoff::prediction {
 namespace {
@@ -53,6 +53,19 @@ Json min_size(const config::Settings& settings, const Machine& machine) {
   return decide_by(settings, machine) == config::DecideBy::size ? Json(decide::usual_min_size) : Json();
 }
 
+Json json_of(const DistributedPrediction& sums) {
+  const scalapack::Grid& grid = sums.call->grid();
+  return {{"name", scalapack::row(sums.call->call().routine()).name},
+          {"arguments", scalapack::call_text(sums.call->call())},
+          {"grid", {grid.rows, grid.columns}},
+          {"calls", sums.calls},
+          {"gathered", sums.gathered},
+          {"by_several", sums.by_several},
+          {"gpus", sums.gpus},
+          {"traced_seconds", sums.traced_seconds},
+          {"predicted_seconds", sums.predicted_seconds}};
+}
+
 Json json_of(const Prediction& prediction, const Machine& machine, const config::Settings& settings) {
   Json routines = Json::array();
   for (const auto& [name, routine] : prediction.routines) {
@@ -60,6 +73,8 @@ Json json_of(const Prediction& prediction, const Machine& machine, const config:
     row.update(json_of(routine));
     routines.push_back(std::move(row));
   }
+  Json distributed = Json::array();
+  for (const auto& [call, sums] : prediction.distributed) distributed.push_back(json_of(sums));
   Json refusals = Json::array();
   for (const auto& [reason, calls] : prediction.refusals) refusals.push_back({{"reason", reason}, {"calls", calls}});
   Json copied = Json::array();
@@ -77,14 +92,21 @@ Json json_of(const Prediction& prediction, const Machine& machine, const config:
           {"peak_memory", prediction.peak_memory},
           {"totals", json_of(total_of(prediction))},
           {"routines", std::move(routines)},
+          {"distributed", std::move(distributed)},
           {"refusals", std::move(refusals)},
           {"copied", std::move(copied)}};
 }
 
-/// Whether all ranks of a grid call the routine together. A trace only counts such calls.
+/// Whether all ranks of a grid call the routine together.
 bool is_distributed(const std::string& routine) {
   return std::any_of(std::begin(scalapack::routine_table), std::end(scalapack::routine_table),
                      [&](const auto& row) { return routine == row.name; });
+}
+
+/// Adds the calls that were made but not recorded.
+void add_unrecorded(RoutineCount& sums, const RoutineCount& all, const RoutineCount& recorded) {
+  if (all.calls > recorded.calls) sums.calls += all.calls - recorded.calls;
+  sums.seconds += std::max(0.0, all.seconds - recorded.seconds);
 }
 
 /// Facts about the traces besides the replayed calls.
@@ -93,32 +115,35 @@ Json remarks_of(const std::vector<Trace>& traces) {
   std::uint64_t unread = 0;
   bool complete = true;
   RoutineCount small;
-  RoutineCount distributed;
+  RoutineCount counted;  // distributed calls
   for (const Trace& trace : traces) {
     unasked += trace.unasked;
     unread += trace.unread;
     complete = complete && trace.complete;
     RoutineCount all;
+    RoutineCount distributed;
     for (const auto& [name, routine] : trace.routines) {
       RoutineCount& sums = is_distributed(name) ? distributed : all;
       sums.calls += routine.calls;
       sums.seconds += routine.seconds;
     }
     RoutineCount recorded;
+    RoutineCount recorded_distributed;
     for (const TracedCall& call : trace.calls) {
-      recorded.calls += static_cast<std::uint64_t>(call.weight);
-      recorded.seconds += call.weight * call.seconds.value_or(0);
+      RoutineCount& sums = call.distributed ? recorded_distributed : recorded;
+      sums.calls += static_cast<std::uint64_t>(call.weight);
+      sums.seconds += call.weight * call.seconds.value_or(0);
     }
-    if (all.calls > recorded.calls) small.calls += all.calls - recorded.calls;
-    small.seconds += std::max(0.0, all.seconds - recorded.seconds);
+    add_unrecorded(small, all, recorded);
+    add_unrecorded(counted, distributed, recorded_distributed);
   }
   return {{"unknown_writes", unasked},
           {"unread_calls", unread},
           {"complete", complete},
           {"small_calls", small.calls},
           {"small_seconds", small.calls > 0 ? small.seconds : 0},
-          {"distributed_calls", distributed.calls},
-          {"distributed_seconds", distributed.seconds}};
+          {"distributed_calls", counted.calls},
+          {"distributed_seconds", counted.calls > 0 ? counted.seconds : 0}};
 }
 
 tl::expected<Json, std::string> predict(const config::Settings& settings, const Json& request) {

@@ -71,16 +71,20 @@ config::DecideBy decide_by(const config::Settings& settings, const Machine& mach
 }
 
 Process::Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source,
-                 const config::Settings& settings, History history, std::size_t ranks)
+                 const config::Settings& settings, History history, const Job& job, Verdicts& verdicts)
     : trace_(trace),
       machine_(machine),
       settings_(settings),
       routines_(runtime::chosen_routines(settings.routines)),
-      has_other_ranks_(trace.is_rank && ranks > 1),
+      job_(job),
+      verdicts_(verdicts),
       cpu_times_(machine, source, trace),
       model_(start_of(machine, trace)),
       decider_(decider_of(settings, machine, model_)),
-      open_policy_(start_mode(settings, machine)) {
+      open_policy_(start_mode(settings, machine)),
+      shared_(trace.memory, job.one_node),
+      model_of_job_(model_) {
+  model_of_job_.cpu_rates = cpu_times_.rates();
   open_policy_.expect(machine.open_seconds() + machine.close_seconds());
   if (history == History::gains) open_policy_.foresee(runtime::OpenPolicy::Foresight::gains, 0);
 }
@@ -166,21 +170,24 @@ void Process::choose_gpu(const Operation& operation) {
 }
 
 /// Whether the device is open; as Opener::open_for() decides.
-bool Process::open(const Operation& operation) {
+bool Process::open(double cpu_seconds) {
   if (lead_seconds_ == 0) lead_seconds_ = clock_.now;
   // A later run opens the device ahead of a first call that comes soon (runtime/run_history.h).
   if (!open_at_ && open_policy_.foresees_gain() && clock_.now <= runtime::longest_lead)
     open_at_ = opening_seconds_ = machine_.open_seconds();
   if (open_at_ && *open_at_ <= clock_.now) return true;
-  const auto answer = open_policy_.answer(expected_cpu_seconds(operation), [] { return true; });
+  const auto answer = open_policy_.answer(cpu_seconds, [] { return true; });
   if (answer == runtime::OpenPolicy::Answer::not_yet) return false;
-  if (!open_at_) {
-    opening_seconds_ = machine_.open_seconds();
-    open_at_ = clock_.now + opening_seconds_;
-  }
+  begin_opening();
   if (answer == runtime::OpenPolicy::Answer::in_background) return false;
   clock_.wait_until(*open_at_);
   return true;
+}
+
+void Process::begin_opening() {
+  if (open_at_) return;
+  opening_seconds_ = machine_.open_seconds();
+  open_at_ = clock_.now + opening_seconds_;
 }
 
 /// As Opener::expected_cpu_seconds().
@@ -190,11 +197,11 @@ double Process::expected_cpu_seconds(const Operation& operation) const {
 }
 
 /// Whether the kernels of the operation's routine are loaded; as Opener::ready_for() decides.
-bool Process::ready(const Operation& operation) {
+bool Process::ready(const Operation& operation, double cpu_seconds) {
   if (machine_.simulated) return true;
   std::optional<double>& at = ready_at_[operation.routine()];
   if (at) return *at <= clock_.now;
-  const bool waits = open_policy_.waits_for_kernels(expected_cpu_seconds(operation));
+  const bool waits = open_policy_.waits_for_kernels(cpu_seconds);
   const double loads = seconds_to_load(operation);
   if (waits) loading_ = loads;
   if (!std::exchange(begun_, true)) loading_ += runtime::OpenPolicy::seconds_to_begin;
@@ -205,12 +212,13 @@ bool Process::ready(const Operation& operation) {
 Refusal Process::judge(const Operation& operation) {
   if (operation.work.volume < decider_->floor_volume()) return Refusal::below_min_size;
   if (!routines_.contains(operation.routine())) return Refusal::left_out;
-  if (operation.has_several_results && has_other_ranks_ && !routines_.names(operation.routine()))
+  if (operation.has_several_results && trace_.is_rank && job_.ranks > 1 && !routines_.names(operation.routine()))
     return Refusal::several_results;
   choose_gpu(operation);
   const Refusal refusal = decider_->judge(operation, *this);
   if (refusal != Refusal::none) return refusal;
-  return open(operation) && ready(operation) ? Refusal::none : Refusal::not_open;
+  const double cpu_seconds = expected_cpu_seconds(operation);
+  return open(cpu_seconds) && ready(operation, cpu_seconds) ? Refusal::none : Refusal::not_open;
 }
 
 /// The trace holds the program's own writes only. So this marks the result of a call as written for all other GPUs,
@@ -256,9 +264,10 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
 void Process::make_on_cpu(const TracedCall& call, Refusal why, RoutinePrediction& sums) {
   const double seconds = cpu_times_.predicted(call);
   const double elapsed = cpu_times_.predicted_elapsed(call);
-  at_end_.emplace(clock_.now + elapsed, [this, &call, why, seconds, elapsed] {
+  const bool counts = why == Refusal::not_open && call.start >= postponed_until_;
+  at_end_.emplace(clock_.now + elapsed, [this, &call, why, counts, seconds, elapsed] {
     if (why != Refusal::below_min_size) decider_->observe(call.operation, {.seconds = elapsed});
-    if (why == Refusal::not_open)  // calls inside add their own
+    if (counts)  // calls inside add their own
       open_policy_.add_spent({.seconds = seconds}, runtime::OpenPolicy::added_by_this_thread());
   });
   clock_.now += seconds;
@@ -277,7 +286,11 @@ void Process::step(Prediction& prediction) {
   const TracedCall& call = trace_.calls[next_++];
   const double more = call.weight - 1;  // calls for which this one stands too; their times change as much
   const bool inside = call.start < inside_until_[call.thread];
+  end_together(call.start, prediction);
   tell(call, inside);
+  if (call.distributed) return make_distributed(call, prediction);
+  std::optional<runtime::OpenPolicy::PostponedCall> postponed;
+  if (call.start < postponed_until_) postponed.emplace();
   RoutinePrediction& sums = prediction.routines[call.operation.name()];
   const double traced = cpu_times_.traced(call);
   const double on_cpu = call.start + call.seconds.value_or(call.elapsed);

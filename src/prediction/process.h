@@ -1,7 +1,9 @@
-// One process of a trace on the predicted machine: its devices, its decisions, its threads.
+// One process of a trace on the predicted machine: its devices, its decisions, its threads. distributed_calls.cpp has
+// the calls that all ranks of a grid make.
 #pragma once
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,12 +13,15 @@
 
 #include "config/routine_choice.h"
 #include "decide/decider.h"
+#include "decide/gathering.h"
 #include "operation/front_end.h"
 #include "prediction/course.h"
 #include "prediction/cpu_times.h"
 #include "prediction/replay.h"
 #include "prediction/replayed_tracker.h"
 #include "prediction/timeline.h"
+#include "prediction/verdicts.h"
+#include "prediction/whole_call.h"
 #include "runtime/device_context.h"
 #include "runtime/open_policy.h"
 
@@ -25,11 +30,18 @@ namespace blastoff::prediction {
 /// How calls are decided on the machine; never `automatic`.
 config::DecideBy decide_by(const config::Settings& settings, const Machine& machine);
 
+/// What the processes of a job know of each other.
+struct Job {
+  std::size_t ranks = 1;
+  bool one_node = true;
+  int gpus = 1;  ///< of a node
+};
+
 /// Never destroyed, like the devices that it owns.
 class Process final : public operation::Estimator {
  public:
   Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source, const config::Settings& settings,
-          History history, std::size_t ranks);
+          History history, const Job& job, Verdicts& verdicts);
 
   /// Adds a GPU that the process may use. `memory`: the process's share, in bytes. The error is one line.
   tl::expected<void, std::string> add_gpu(Engines& engines, std::size_t memory);
@@ -37,8 +49,12 @@ class Process final : public operation::Estimator {
   bool over() const { return next_ == trace_.calls.size(); }
   /// When the next call begins, in seconds.
   double next_start() const;
+  /// Whether the next call is one about which another rank decides, and has not decided yet.
+  bool waits_for_verdict() const;
   /// Makes the next call, and adds it to the sums.
   void step(Prediction& prediction);
+  /// Ends distributed calls that all ranks have made together until this time of the trace.
+  void end_together(double traced, Prediction& prediction);
 
   /// When the program has ended, after the last call.
   double end() const { return course_.end_of(trace_.elapsed) + (open_at_ ? machine_.close_seconds() : 0); }
@@ -62,19 +78,39 @@ class Process final : public operation::Estimator {
   void tell(const TracedCall& call, bool inside);
   void choose_gpu(const operation::Operation& operation);
   report::Refusal judge(const operation::Operation& operation);
-  bool open(const operation::Operation& operation);
+  bool open(double cpu_seconds);
+  void begin_opening();
   double expected_cpu_seconds(const operation::Operation& operation) const;
-  bool ready(const operation::Operation& operation);
+  bool ready(const operation::Operation& operation, double cpu_seconds);
   bool make_on_device(const TracedCall& call, RoutinePrediction& sums, report::Refusal& why);
   void make_on_cpu(const TracedCall& call, report::Refusal why, RoutinePrediction& sums);
   void learn_until(double time);
+  /// A distributed call of which this process is the first rank.
+  struct Whole {
+    const TracedCall* call;
+    std::unique_ptr<WholeCall> whole;  ///< nullptr: one rank cannot make it for all
+    int ranks = 1;
+    double moving = 0;       ///< seconds in which the matrices go from rank to rank, there and back
+    int members = 1;         ///< that make it with a GPU each
+    bool postponed = false;  ///< the device would gain if it were open
+    double begin = 0;
+
+    decide::WholeCall judged() const { return {.solve = whole->solve, .ranks = ranks, .moving = moving}; }
+  };
+  void make_distributed(const TracedCall& call, Prediction& prediction);
+  Verdict lead(const TracedCall& call, Prediction& prediction);
+  report::Refusal judge_whole(Whole& whole);
+  bool pays(const Whole& whole) const;
+  void open_beside();
+  report::Refusal solve(Whole& whole, RoutinePrediction& sums);
   void results_written(const operation::Operation& operation, const Gpu* by);
 
   const Trace& trace_;
   const Machine& machine_;
   const config::Settings& settings_;
   const config::RoutineChoice routines_;
-  const bool has_other_ranks_;
+  const Job job_;
+  Verdicts& verdicts_;
   const CpuTimes cpu_times_;
   decide::MachineModel model_;  ///< the model from which decisions start
   std::unique_ptr<decide::Decider> decider_;
@@ -88,6 +124,13 @@ class Process final : public operation::Estimator {
   std::vector<Gpu> gpus_;
   Gpu* chosen_ = nullptr;
   std::size_t next_ = 0;
+  SharedPlaces shared_;
+  decide::GatheringRule rule_;
+  decide::MachineModel model_of_job_;  ///< the same, with the CPU's rates if they are known: of distributed calls
+  std::map<std::uint32_t, std::size_t> earlier_;  ///< calls of other ranks' grids, by their numbers
+  std::deque<TracedCall> solutions_;              ///< of gathered problems
+  std::deque<Whole> together_;                    ///< that all ranks are making
+  double postponed_until_ = 0;          ///< in traced time: calls until then do not open the device, nor count for that
   std::map<int, double> inside_until_;  ///< by thread, in traced time: a device makes a call with all calls inside it
   Course course_;
   Course traced_course_;  ///< times of a simulated CPU differ from the trace's

@@ -16,7 +16,7 @@ struct Description {
   operation::Work work;
   std::uint64_t shape = 0;
   bool may_fail = false;
-  std::vector<operation::Operand> operands;
+  std::vector<operation::Operand> operands{};
 };
 
 /// nullopt if this version does not know the routine or the form of its operands. A call of BLAS can be cut as in the

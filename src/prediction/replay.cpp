@@ -1,7 +1,9 @@
 #include "prediction/replay.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <utility>
 
 #include "prediction/process.h"
 #include "runtime/run_history.h"
@@ -20,6 +22,10 @@ void scale(Prediction& prediction, double factor) {
     for (double* const sum : {&routine.calls, &routine.on_device, &routine.traced_seconds, &routine.cpu_seconds,
                               &routine.device_seconds, &routine.moving_seconds, &routine.replaced_seconds,
                               &routine.bytes_to_device, &routine.bytes_from_device, &routine.bytes_reused})
+      *sum *= factor;
+  for (auto& [call, sums] : prediction.distributed)
+    for (double* const sum :
+         {&sums.calls, &sums.gathered, &sums.by_several, &sums.traced_seconds, &sums.predicted_seconds})
       *sum *= factor;
   for (auto& [reason, calls] : prediction.refusals) calls *= factor;
 }
@@ -47,9 +53,14 @@ tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, c
   // Each group of ranks has its own GPUs; the last group is filled up with more ranks.
   const auto share = static_cast<std::size_t>(layout.ranks_per_gpu);
   const std::size_t ranks = (traces.size() + share - 1) / share * share;
+  const Job job{.ranks = ranks,
+                .one_node = std::ranges::all_of(traces, [&](const Trace& each) { return each.host == traces[0].host; }),
+                .gpus = static_cast<int>(ranks / share) * layout.gpus};
+  auto& verdicts = *new std::vector<Verdicts>((ranks + traces.size() - 1) / traces.size());
   std::vector<Process*> processes;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    processes.push_back(new Process(trace_of(traces, rank), machine, source, settings, history, ranks));
+    processes.push_back(
+        new Process(trace_of(traces, rank), machine, source, settings, history, job, verdicts[rank / traces.size()]));
     if (!processes.back()->cpu_times().known())
       return tl::unexpected(std::string("the trace holds no seconds of the CPU: take it with --device none"));
   }
@@ -62,12 +73,17 @@ tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, c
     }
   Prediction prediction;
   for (;;) {
+    // A rank that waits for another one's decision comes last.
+    const auto order = [](const Process& process) {
+      return std::pair(process.waits_for_verdict(), process.next_start());
+    };
     Process* next = nullptr;
     for (Process* const process : processes)
-      if (!process->over() && (next == nullptr || process->next_start() < next->next_start())) next = process;
+      if (!process->over() && (next == nullptr || order(*process) < order(*next))) next = process;
     if (next == nullptr) break;
     next->step(prediction);
   }
+  for (Process* const process : processes) process->end_together(std::numeric_limits<double>::infinity(), prediction);
   scale(prediction, static_cast<double>(traces.size()) / static_cast<double>(ranks));
   add_up(prediction, processes, traces.size());
   return prediction;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,17 @@ struct RoutinePrediction {
   double min_size = 0;  ///< average size of the smallest call on the device; 0: none
 };
 
+/// Sums over the calls that all ranks of a grid made together, if they are alike.
+struct DistributedPrediction {
+  std::shared_ptr<const RecordedCall> call;  ///< one of them
+  double calls = 0;                          ///< once a job
+  double gathered = 0;                       ///< that one rank makes for all, or several
+  double by_several = 0;                     ///< of these, that several ranks make with a GPU each
+  int gpus = 1;                              ///< of these
+  double traced_seconds = 0;                 ///< with the calls inside them, on the first rank of the grid
+  double predicted_seconds = 0;
+};
+
 struct Prediction {
   double traced_seconds = 0;     ///< of the longest process, as it was traced
   double predicted_seconds = 0;  ///< of the longest process, on this machine
@@ -42,9 +54,10 @@ struct Prediction {
   std::string policy;            ///< in force: "first-use"
   bool cpu_scaled = false;       ///< the CPU's seconds are scaled to the machine's own CPU
   std::map<std::string, RoutinePrediction> routines;
-  std::map<std::string, double> refusals;  ///< why calls stay on the CPU -> calls
-  std::map<std::string, double> copied;    ///< why operands do not stay on the device -> calls
-  std::vector<std::uint64_t> peak_memory;  ///< bytes that mirrors and copies took, by process and GPU
+  std::map<std::string, DistributedPrediction> distributed;  ///< by routine, arguments and grid
+  std::map<std::string, double> refusals;                    ///< why calls stay on the CPU -> calls
+  std::map<std::string, double> copied;                      ///< why operands do not stay on the device -> calls
+  std::vector<std::uint64_t> peak_memory;                    ///< bytes that mirrors and copies took, by process and GPU
 };
 
 /// What the program's run history tells (runtime/run_history.h).

@@ -15,8 +15,8 @@ namespace {
 using Json = nlohmann::json;
 using platform::Span;
 
-/// Version of the trace's format that can be read.
-constexpr int version = 1;
+/// The latest version of the trace's format that can be read. Version 1 has no distributed calls.
+constexpr int latest_version = 2;
 
 std::vector<Span> spans_of(const Json& line, const char* key) {
   std::vector<Span> spans;
@@ -42,6 +42,12 @@ operation::Operand operand_of(const Json& fields) {
   return operand;
 }
 
+DistributedCall distributed_of(const std::string& routine, const Json& fields) {
+  DistributedCall call{.number = fields.at("call"), .failed = fields.contains("failed")};
+  if (fields.contains("words")) call.whole = RecordedCall::read(routine, fields);
+  return call;
+}
+
 std::optional<TracedCall> call_of(const Json& line) {
   Description description;
   description.routine = line.at("routine");
@@ -54,6 +60,8 @@ std::optional<TracedCall> call_of(const Json& line) {
   if (!operation) return std::nullopt;
   TracedCall call;
   call.operation = *operation;
+  if (const auto distributed = line.find("distributed"); distributed != line.end())
+    call.distributed = distributed_of(description.routine, *distributed);
   call.start = line.at("start");
   if (!line.at("seconds").is_null()) call.seconds = line.at("seconds").get<double>();
   call.elapsed = line.at("elapsed");
@@ -79,6 +87,7 @@ void read_header(const Json& header, Trace& trace) {
   trace.writes = header.value("writes", "");
   trace.cores = std::max(1, header.value("cores", 1));
   trace.threads = std::max(1, header.value("threads", 1));
+  trace.memory = header.value("memory", std::size_t{0});
   trace.min_size = header.value("min_size", std::int64_t{0});
 }
 
@@ -136,7 +145,9 @@ tl::expected<Trace, std::string> read_trace(const std::string& path) {
   if (!file || !std::getline(file, text)) return tl::unexpected(path + " cannot be read");
   const Json header = Json::parse(text, nullptr, false);
   if (!header.is_object() || !header.contains("blastoff_trace")) return tl::unexpected(path + " is no trace");
-  if (header["blastoff_trace"] != version) return tl::unexpected(path + " is a trace of another version of Blastoff");
+  const Json& version = header["blastoff_trace"];
+  if (!version.is_number_integer() || version < 1 || version > latest_version)
+    return tl::unexpected(path + " is a trace of another version of Blastoff");
   Trace trace;
   try {
     read_header(header, trace);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,21 +13,30 @@
 
 #include "operation/operation.h"
 #include "platform/span.h"
+#include "prediction/recorded_call.h"
 
 namespace blastoff::prediction {
 
+/// What a trace tells of a call that all ranks of a grid make.
+struct DistributedCall {
+  std::uint32_t number = 0;  ///< the same on all ranks; other calls may have it, too
+  bool failed = false;
+  std::shared_ptr<const RecordedCall> whole{};  ///< on the first rank of the grid
+};
+
 struct TracedCall {
   operation::Operation operation;
-  double start = 0;               ///< seconds since the start of the process
+  std::optional<DistributedCall> distributed{};  ///< the operation is then what this rank holds, without work
+  double start = 0;                              ///< seconds since the start of the process
   std::optional<double> seconds;  ///< on the CPU, without calls inside the call; nullopt: a device made it
   double elapsed = 0;             ///< seconds with the calls inside it
   int thread = 0;
   double weight = 1;     ///< number of calls for which it stands
   std::size_t site = 0;  ///< number of the place in the program that makes it
   bool asked = true;     ///< tracing looked for writes before it; else `written` is filled in later
-  std::vector<platform::Span> gone;
-  std::vector<platform::Span> written;
-  std::vector<std::pair<platform::Span, std::string>> untracked;
+  std::vector<platform::Span> gone{};
+  std::vector<platform::Span> written{};
+  std::vector<std::pair<platform::Span, std::string>> untracked{};
 };
 
 /// Calls of one routine, small ones included.
@@ -39,6 +49,7 @@ struct Trace {
   std::string program, command_line, host, cpu, writes;
   int cores = 1;
   int threads = 1;
+  std::size_t memory = 0;  ///< bytes of main memory
   std::int64_t min_size = 0;
   double elapsed = 0;
   bool is_rank = false;                          ///< of MPI, as a batch system or mpirun has said

@@ -28,7 +28,9 @@
 #include "runtime/callers_environment.h"
 #include "runtime/grid_root.h"
 #include "runtime/process.h"
+#include "runtime/traced_call.h"
 #include "scalapack/gathering.h"
+#include "scalapack/trace_text.h"
 
 namespace blastoff::runtime {
 
@@ -115,10 +117,14 @@ bool may_be_gathered(const scalapack::Call& call, GatherMode mode) {
   return mode == GatherMode::always || call.is_worth_asking();
 }
 
-Outcome gather(const InterceptedCall& intercepted, const scalapack::Call& call, GridRoot& root) {
-  const Functions* const functions = functions_for(intercepted, call.scalar());
+/// Whether a trace can tell of the call: wrong arguments say nothing about matrices.
+bool may_be_traced(const scalapack::Call& call, const Grid& grid) {
+  return grid.has_this_process() && call.may_be_gathered(grid) && call.is_right_here(grid);
+}
+
+Outcome gather(const InterceptedCall& intercepted, const scalapack::Call& call, const Functions* functions,
+               const Grid& grid, GridRoot& root) {
   if (functions == nullptr) return Outcome::distributed;
-  const Grid grid = scalapack::grid_of(*functions, call.context());
   if (grid.has_this_process() && !grid.is_root()) root.follow();
   const GatherMode mode = Process::instance().settings().gather;
   if (!grid.has_this_process() || (grid.is_root() && mode == GatherMode::never)) return Outcome::distributed;
@@ -191,9 +197,14 @@ void make_distributed(const InterceptedCall& intercepted, const scalapack::Call&
   if (!asks && process.settings().device == "none") return make_counted(intercepted);
   if (!asks) return intercepted.raw(intercepted.original.function);
   const report::CallBegin begin = report::begin_call(__builtin_frame_address(0));
+  const Functions* const functions = functions_for(intercepted, call.scalar());
+  const Grid grid = functions == nullptr ? Grid{} : scalapack::grid_of(*functions, call.context());
+  const bool is_traced = process.traces() && may_be_traced(call, grid);
+  const operation::Operation part = is_traced ? scalapack::own_part(call, grid) : operation::Operation{};
+  TracedCall traced(part, intercepted.caller, is_traced);
   const CallStopwatch stopwatch;
   GridRoot root(intercepted.caller);
-  const Outcome outcome = gather(intercepted, call, root);
+  const Outcome outcome = gather(intercepted, call, functions, grid, root);
   const Refusal refusal = refusal_of(outcome, root);
   const bool together = outcome == Outcome::distributed || outcome == Outcome::postponed;
   if (together) {
@@ -202,6 +213,9 @@ void make_distributed(const InterceptedCall& intercepted, const scalapack::Call&
     if (!call.failed()) root.learn_together(original.seconds());
   }
   if (outcome == Outcome::gathered || outcome == Outcome::gathered_by_several) root.learn_gathered(stopwatch.seconds());
+  traced.set_distributed([&] { return scalapack::trace_text(call, grid); });
+  const double elapsed = stopwatch.seconds();
+  traced.end(together ? std::optional(stopwatch.own(elapsed)) : std::nullopt, elapsed);
   const report::CallTime time = report::end_call(begin);
   count(intercepted, refusal, stopwatch.own(stopwatch.seconds()), time, together, root.follows());
 }

@@ -43,39 +43,9 @@ const intercept::EntryPoint& fortran_name(scalapack::LocalRoutine routine) {
                                       intercept::blas_routines.spellings.size()];
 }
 
-/// The local call as an operation; nullopt if a device cannot make it, or if there is nothing to compute.
-std::optional<operation::Operation> operation_of(const scalapack::GatheredProblem& problem) {
-  if (problem.routine().is_lapack()) {
-    const lapack::Call call(problem.routine().of_lapack(), problem.words(), 4);
-    if (!call.valid() || call.trivial() || !call.supported()) return std::nullopt;
-    return call.operation();
-  }
-  blas::Call call;
-  if (!intercept::parse_blas(call, problem.routine().of_blas(), problem.words().data())) return std::nullopt;
-  if (!blas::valid(call) || blas::trivial(call)) return std::nullopt;
-  return blas::operation_of(call);
-}
-
-/// Whether a device with so much room also makes the call if it does not fit.
-bool runs_in_blocks(const operation::Operation& operation, std::size_t room) {
-  if (operation.cutting != operation::Cutting::none) return true;
-  const auto series = operation::blocks(operation, room);
-  return series.size() > 1 || series.front().size() > 1;
-}
-
-decide::TimesTogether& times_together() {
-  static auto& times = *new decide::TimesTogether;
-  return times;
-}
-
-decide::TimesTogether& times_gathered() {
-  static auto& times = *new decide::TimesTogether;
-  return times;
-}
-
-decide::SharedMemoryRate& shared_memory_rate() {
-  static auto& rate = *new decide::SharedMemoryRate;
-  return rate;
+decide::GatheringRule& rule() {
+  static auto& rule = *new decide::GatheringRule;
+  return rule;
 }
 
 /// Whether the same reason is expected at later calls.
@@ -98,6 +68,25 @@ platform::Span span_of(const scalapack::Segment* segment) {
 }
 
 }  // namespace
+
+std::optional<operation::Operation> operation_of(const scalapack::GatheredProblem& problem) {
+  if (problem.routine().is_lapack()) {
+    const lapack::Call call(problem.routine().of_lapack(), problem.words(), 4);
+    if (!call.valid() || call.trivial() || !call.supported()) return std::nullopt;
+    return call.operation();
+  }
+  blas::Call call;
+  if (!intercept::parse_blas(call, problem.routine().of_blas(), problem.words().data())) return std::nullopt;
+  if (!blas::valid(call) || blas::trivial(call)) return std::nullopt;
+  return blas::operation_of(call);
+}
+
+bool fits_device(const scalapack::GatheredProblem& problem, const operation::Operation& operation,
+                 const DeviceContext& context) {
+  if (problem.device_bytes() <= context.budget() || operation.cutting != operation::Cutting::none) return true;
+  const auto series = operation::blocks(operation, context.room_for_copies());
+  return series.size() > 1 || series.front().size() > 1;
+}
 
 bool GridRoot::insists() const {
   return Process::instance().settings().gather == GatherMode::always;
@@ -143,7 +132,7 @@ std::unique_ptr<platform::WorkerPool> GridRoot::workers_to_copy(std::size_t byte
 }
 
 void GridRoot::copied(double bytes, double seconds) {
-  shared_memory_rate().learn(ranks_, bytes, seconds);
+  rule().learn_copy(ranks_, bytes, seconds);
 }
 
 void GridRoot::changed(std::byte* begin, std::size_t bytes) {
@@ -166,7 +155,7 @@ bool GridRoot::solve(const scalapack::GatheredProblem& problem, scalapack::Segme
   else
     intercept::enter_blas(entry, original, routine.of_blas(), problem.words().data(), caller_);
   refusal_ = solve.refusal();
-  if (refusal_ == Refusal::none && memory_.bytes() > 0 && times_gathered().count(*judged_, ranks_) == 0)
+  if (refusal_ == Refusal::none && memory_.bytes() > 0 && !rule().has_gathered(whole()))
     platform::undisturbed([&] { Process::instance().opener().lock_beside(memory_); });
   return refusal_ == Refusal::none;
 }
@@ -193,10 +182,10 @@ void GridRoot::learn_together(double elapsed) {
   const double seconds = process.seconds_on_cpu(judged_->work.flops / ranks_, elapsed);
   platform::undisturbed([&] {
     const CallersEnvironment environment;
-    times_together().learn(*judged_, ranks_, seconds);
+    rule().learn_together(whole(), seconds);
     if (!postpones() || !pays()) return;
     process.opener().add_made_for_all(judged_->work.flops);
-    const double waiting = decide::gathered_seconds(process.model(), *judged_, moving_);  // of all, for this process
+    const double waiting = decide::gathered_seconds(process.model(), whole());  // of all, for this process
     process.open_policy().add_spent({.seconds = seconds, .flops = judged_->work.flops, .on_device = waiting},
                                     OpenPolicy::added_by_this_thread());
     process.opener().open_beside_for_all(*judged_, memory_);
@@ -206,7 +195,7 @@ void GridRoot::learn_together(double elapsed) {
 void GridRoot::learn_gathered(double seconds) {
   if (!judged_) return;
   Process::instance().opener().add_made_for_all(judged_->work.flops);
-  platform::undisturbed([&] { times_gathered().learn(*judged_, ranks_, seconds); });
+  platform::undisturbed([&] { rule().learn_gathered(whole(), seconds); });
 }
 
 /// The pages of the segment may be locked from now on (runtime/gathered_locks.h).
@@ -235,9 +224,7 @@ Refusal GridRoot::judge(const scalapack::GatheredProblem& problem, const Grid& g
   Refusal refusal = Refusal::distributed;
   judged_ = operation;
   ranks_ = grid.size();
-  const double moved = problem.call().moved_bytes();
-  moving_ = moved /
-            (transport == Transport::memory ? shared_memory_rate().bytes_per_second(ranks_) : decide::rate_of_messages);
+  moving_ = rule().moving_seconds(problem.call().moved_bytes(), ranks_, transport == Transport::memory);
   platform::undisturbed([&] {
     const CallersEnvironment environment;
     if (!process.models().sought()) process.models().seek();
@@ -245,32 +232,18 @@ Refusal GridRoot::judge(const scalapack::GatheredProblem& problem, const Grid& g
     knows_device_ = decide::knows_device(process.model(), *operation);
     const bool unknown = process.devices_in_use() == nullptr && !knows_device_;
     if (unknown || pays()) refusal = Refusal::none;
-    may_pay_ = refusal != Refusal::none && may_pay();
+    may_pay_ = refusal != Refusal::none && rule().may_pay(process.model(), whole());
   });
   return refusal;
 }
 
-/// By the times that were measured, once the gathered problem has been solved more than once: the first time, the
-/// memory and the device's kernels are new. If the ranks have never solved it together, the shortest time that they
-/// may take counts; if that is too little, they solve it together the next time.
 bool GridRoot::pays() const {
   const Process& process = Process::instance();
-  if (process.settings().gather == GatherMode::always) return true;
-  if (times_gathered().count(*judged_, ranks_) > 1)
-    return times_gathered().min_seconds(*judged_, ranks_) < seconds_together();
-  return decide::gathering_pays(process.model(), *judged_, moving_, seconds_together());
-}
-
-/// Whether it would pay if the ranks were slow: until they have made such a call together, nobody knows.
-bool GridRoot::may_pay() const {
-  if (times_together().min_seconds(*judged_, ranks_) > 0) return false;
-  return decide::gathering_pays(Process::instance().model(), *judged_, moving_,
-                                decide::slowest_ranks * seconds_together());
+  return process.settings().gather == GatherMode::always || rule().pays(process.model(), whole());
 }
 
 double GridRoot::seconds_together() const {
-  const double measured = times_together().min_seconds(*judged_, ranks_);
-  return measured > 0 ? measured : decide::min_seconds_together(Process::instance().model(), *judged_, ranks_);
+  return rule().seconds_together(Process::instance().model(), whole());
 }
 
 TeamOutcome GridRoot::solve_together(scalapack::Segment& segment, int member) {
@@ -291,15 +264,11 @@ Refusal GridRoot::room_for(const scalapack::GatheredProblem& problem, const Grid
   Refusal refusal = Refusal::none;
   const Placement placement = process.place(*judged_, refusal, seconds_together());
   if (placement.context == nullptr) return refusal;
-  const std::size_t work_space =
-      scalapack::is_eigensolver(problem.call().kind()) || problem.call().kind() == scalapack::Kind::gesvd
-          ? 3 * problem.matrix_bytes()
-          : problem.matrix_bytes() / 4;
+  fits_ = fits_device(problem, *judged_, *placement.context);
   const std::size_t room = placement.context->budget();
-  fits_ = problem.bytes() + work_space <= room || runs_in_blocks(*judged_, placement.context->room_for_copies());
   if (segment != nullptr)
-    team_ = choose_team(*judged_,
-                        {.bytes = problem.bytes() + work_space, .fits_one = fits_, .room = room, .ranks = grid.size()});
+    team_ =
+        choose_team(*judged_, {.bytes = problem.device_bytes(), .fits_one = fits_, .room = room, .ranks = grid.size()});
   if (!fits_ && team_.is_root_alone()) refusal = Refusal::out_of_memory;
   process.give_back(placement, *judged_);
   return refusal;

@@ -5,13 +5,22 @@
 #include <memory>
 #include <optional>
 
+#include "decide/gathering.h"
 #include "operation/operation.h"
 #include "platform/span.h"
 #include "report/refusal.h"
+#include "runtime/device_context.h"
 #include "runtime/team_solve.h"
 #include "scalapack/gathering.h"
 
 namespace blastoff::runtime {
+
+/// The local call as an operation; nullopt if a device cannot make it, or if there is nothing to compute.
+std::optional<operation::Operation> operation_of(const scalapack::GatheredProblem& problem);
+
+/// Whether the device can make the call, block by block if it does not fit.
+bool fits_device(const scalapack::GatheredProblem& problem, const operation::Operation& operation,
+                 const DeviceContext& context);
 
 /// One call. The other processes of the grid have such an object, too: they may be members of the team that makes it.
 class GridRoot final : public scalapack::Root {
@@ -50,8 +59,9 @@ class GridRoot final : public scalapack::Root {
   void use(scalapack::Segment& segment, const scalapack::GatheredProblem& problem);
   report::Refusal judge(const scalapack::GatheredProblem& problem, const scalapack::Grid& grid,
                         scalapack::Transport transport);
+  /// Only while it is judged.
+  decide::WholeCall whole() const { return {.solve = *judged_, .ranks = ranks_, .moving = moving_}; }
   bool pays() const;
-  bool may_pay() const;
   double seconds_together() const;
   TeamOutcome solve_together(scalapack::Segment& segment, int member);
   report::Refusal room_for(const scalapack::GatheredProblem& problem, const scalapack::Grid& grid,

@@ -322,16 +322,24 @@ int devices_for_teams() {
 
 }  // namespace
 
-scalapack::Team choose_team(const operation::Operation& operation, const TeamProblem& problem) {
-  Process& process = Process::instance();
-  const config::GatherGpus wanted = process.settings().gather_gpus;
+bool asks_for_team(config::GatherGpus wanted, const operation::Operation& operation, const TeamProblem& problem) {
   const bool asked =
       wanted == config::GatherGpus::all || (wanted == config::GatherGpus::automatic && !problem.fits_one);
-  const bool verifies = process.settings().verify.mode != config::VerifyMode::off;  // as only one process can
-  if (!asked || verifies || any_failure || !device::may_run_in_team(operation)) return {};
-  const int devices = devices_for_teams();
+  return asked && device::may_run_in_team(operation);
+}
+
+int team_members(const TeamProblem& problem, int devices) {
   const int members = std::min(devices, problem.ranks);
-  if (members == 1 || problem.bytes / static_cast<std::size_t>(members) > problem.room) return {};
+  return members <= 1 || problem.bytes / static_cast<std::size_t>(members) > problem.room ? 1 : members;
+}
+
+scalapack::Team choose_team(const operation::Operation& operation, const TeamProblem& problem) {
+  Process& process = Process::instance();
+  const bool verifies = process.settings().verify.mode != config::VerifyMode::off;  // as only one process can
+  if (verifies || any_failure || !asks_for_team(process.settings().gather_gpus, operation, problem)) return {};
+  const int devices = devices_for_teams();
+  const int members = team_members(problem, devices);
+  if (members == 1) return {};
   return {.members = members,
           .devices = devices,
           .first_device = process.devices_in_use()->front().device().properties().index};

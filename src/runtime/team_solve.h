@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "config/settings.h"
 #include "operation/operation.h"
 #include "platform/span.h"
 #include "scalapack/segment.h"
@@ -30,6 +31,11 @@ struct TeamProblem {
   std::size_t room = 0;  ///< bytes on one device
   int ranks = 1;         ///< of the grid
 };
+/// Whether several devices are to make the call, if there are several.
+bool asks_for_team(config::GatherGpus wanted, const operation::Operation& operation, const TeamProblem& problem);
+/// How many processes make the call with a device each, if it asks for a team and the root sees `devices`; 1: the root
+/// alone.
+int team_members(const TeamProblem& problem, int devices);
 /// On the root, whose device is open: who makes the call. Once a team of this process has failed, the root alone makes
 /// all calls.
 scalapack::Team choose_team(const operation::Operation& operation, const TeamProblem& problem);

@@ -30,6 +30,13 @@ class TracedCall {
     if (call_ != nullptr) call_->places = std::move(places);
   }
 
+  /// Tells that all ranks of a grid make the call. `text`: returns Call::distributed.
+  template <class Text>
+  void set_distributed(const Text& text) {
+    if (call_ == nullptr) return;
+    apart([&] { call_->distributed = text(); });
+  }
+
   /// `seconds` and `elapsed` as in Tracer::end().
   void end(std::optional<double> seconds, double elapsed) {
     if (tracer_ == nullptr) return;

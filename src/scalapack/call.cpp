@@ -103,8 +103,8 @@ DistributedMatrix Call::matrix(const MatrixRule& rule) const {
   void* const* const words = words_ + arguments().position(rule.matrix);
   DistributedMatrix matrix{.address = static_cast<std::byte*>(words[0]),
                            .layout = layout_of(words[3]),
-                           .row = *static_cast<const int*>(words[1]) - 1,
-                           .column = *static_cast<const int*>(words[2]) - 1,
+                           .row = place(rule.matrix).row - 1,
+                           .column = place(rule.matrix).column - 1,
                            .rows = extent(rule.rows),
                            .columns = extent(rule.columns),
                            .element_bytes = element_bytes(),

@@ -50,6 +50,15 @@ class Call {
 
   /// BLACS's number of the grid.
   int context() const { return static_cast<const Descriptor*>(descriptor(rules()[0].matrix))->context; }
+  /// Row and column of the sub-matrix, from 1.
+  struct Place {
+    int row = 1;
+    int column = 1;
+  };
+  Place place(Argument matrix) const {
+    const std::size_t first = arguments().position(matrix);
+    return {*static_cast<const int*>(words_[first + 1]), *static_cast<const int*>(words_[first + 2])};
+  }
   const void* descriptor(Argument matrix) const { return words_[arguments().position(matrix) + 3]; }
 
   /// The sub-matrices in the order of the arguments.
@@ -106,6 +115,8 @@ class Call {
   /// Whether this process's own arguments, which the others do not know, are right.
   bool is_right_here(const Grid& grid) const;
 
+  /// Whether the argument is the same on all processes, and means something.
+  bool is_common(Argument argument) const;
   /// A hash of the arguments that must be the same on all processes; without the numbers (alpha, beta) it is the same
   /// for calls that take the same time.
   std::uint32_t fingerprint(bool with_numbers = true) const;
@@ -121,7 +132,6 @@ class Call {
   bool letters_accepted() const;
   bool blocks_match(const Grid& grid) const;
   bool zero(Argument coefficient) const;
-  bool is_common(Argument argument) const;
   double work_space(Argument work) const;
 
   Routine routine_;

@@ -1,4 +1,4 @@
-#include "scalapack/routine.h"
+#include "scalapack/trace_text.h"
 
 namespace blastoff::scalapack {
 namespace {
@@ -9,7 +9,9 @@ class ScalapackFrontEnd final : public operation::FrontEnd {
 
   std::size_t routine_count() const override { return scalapack::routine_count; }
   const char* routine_name(std::size_t routine) const override { return routine_table[routine].name; }
-  std::string arguments(const operation::Operation&) const override { return {}; }
+  std::string arguments(const operation::Operation& operation) const override {
+    return operation.has_payload<const Call*>() ? call_text(*operation.payload<const Call*>()) : std::string();
+  }
   std::vector<operation::Operation> pieces(const operation::Operation& operation, std::size_t) const override {
     return {operation};
   }

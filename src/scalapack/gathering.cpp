@@ -145,23 +145,17 @@ class ThroughMemory {
   }
 
  private:
-  /// The memory that is in use is enough for what earlier calls have left there, unless this call needs more.
   bool say(std::uint32_t call_class) {
     FoundPlaces found;
     bool wanted = all_.places.bytes() <= segment_.capacity();
     if (wanted) {
-      found = meeting_.places.find(all_.call, all_.places, room());
+      found = meeting_.places.find(all_.call, all_.places,
+                                   PlaceBook::room(all_.places, segment_.bytes_taken(), segment_.capacity()));
       all_.places.move(found.begins);
       wanted = all_.wanted(&segment_);
       if (wanted) found.team = all_.root.team();
     }
     return segment_.say(call_class, all_.word(wanted), found);
-  }
-
-  /// Vectors are small: no matrix loses its place to them.
-  std::size_t room() const {
-    const std::size_t in_use = segment_.bytes_taken() + all_.places.vector_bytes();
-    return std::min(segment_.capacity(), std::max(all_.places.bytes(), in_use));
   }
 
   bool copied_and_solved(bool in_doubt) {

@@ -3,6 +3,7 @@
 // own elements with what is there. So a wrong guess costs time, but no result.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,6 +35,11 @@ struct FoundPlaces {
 /// Where the matrices of gathered calls lie. The root has one.
 class PlaceBook {
  public:
+  /// Bytes in which to find places. The memory that is in use is enough for what earlier calls have left there, unless
+  /// this call needs more. Vectors are small: no matrix loses its place to them.
+  static std::size_t room(const Places& sizes, std::size_t taken, std::size_t capacity) {
+    return std::min(capacity, std::max(sizes.bytes(), taken + sizes.vector_bytes()));
+  }
   /// Finds places within the first `most` bytes, which are enough for the call's matrices and vectors. If there is no
   /// room, the matrices that were used least recently lose their places.
   FoundPlaces find(const Call& call, const Places& sizes, std::size_t most);

@@ -70,6 +70,12 @@ bool GatheredProblem::has_work_space() const {
   return routine().is_lapack() && lapack::argument_list(routine().of_lapack()).has(lapack::Argument::lwork);
 }
 
+std::size_t GatheredProblem::device_bytes() const {
+  const bool many_vectors = is_eigensolver(call_.kind()) || call_.kind() == Kind::gesvd;
+  return bytes() + (many_vectors ? 3 * matrix_bytes() : matrix_bytes() / 4);
+}
+
+/// Bytes of the largest matrix.
 std::size_t GatheredProblem::matrix_bytes() const {
   double most = 0;
   for (const MatrixRule& rule : call_.rules()) {

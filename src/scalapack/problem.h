@@ -76,8 +76,8 @@ class GatheredProblem {
   std::size_t bytes() const { return places_.bytes(); }
   /// From base(): behind all matrices and vectors.
   std::size_t end() const { return places_.end(); }
-  /// Bytes of the largest matrix.
-  std::size_t matrix_bytes() const;
+  /// Bytes of device memory that it takes, with work space.
+  std::size_t device_bytes() const;
   int info() const { return info_; }
   /// Number of vectors that were found.
   int found() const;
@@ -87,6 +87,7 @@ class GatheredProblem {
     void operator()(void* memory) const { std::free(memory); }
   };
 
+  std::size_t matrix_bytes() const;
   void* take(std::size_t elements, std::size_t element_bytes);
   void add(const void* word) { words_.push_back(const_cast<void*>(word)); }
   void call_blas();

@@ -91,7 +91,7 @@ constexpr const RoutineRow& row(Routine routine) {
   return routine_table[static_cast<std::size_t>(routine)];
 }
 
-/// A front end for the names only: distributed calls are not operations.
+/// A front end for names and arguments only: nothing makes a distributed call as an operation.
 operation::FrontEnd& scalapack();
 
 }  // namespace blastoff::scalapack

@@ -103,6 +103,7 @@ std::string call_line(const Tracer::Call& call, const operation::Operation& oper
   if (operation.may_fail) fmt::format_to(line, ",\"may_fail\":1");
   if (call.weight > 1) fmt::format_to(line, ",\"weight\":{}", call.weight);
   write_operands(line, operation);
+  if (!call.distributed.empty()) fmt::format_to(line, ",\"distributed\":{}", call.distributed);
   if (!call.places.empty()) fmt::format_to(line, ",\"places\":{}", quoted(call.places));
   write_runs(line, "gone", call.found.gone);
   if (!call.found.asked && call.found.written.empty()) fmt::format_to(line, ",\"written\":null");

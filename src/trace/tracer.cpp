@@ -71,6 +71,8 @@ void Tracer::end(Call* call, const operation::Operation& operation, std::optiona
   const std::lock_guard lock(mutex_);
   try {
     writes_->after(operation, ended->found.asked);
+    // It is one call on all ranks, whose files may have grown differently, so it cannot stand for others.
+    if (!ended->distributed.empty() && ended->weight > 1) return;
     file_->append(call_line(*ended, operation, thread_number(), seconds, elapsed));
   } catch (const std::bad_alloc&) {
     give_up();

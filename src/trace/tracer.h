@@ -20,7 +20,7 @@
 namespace blastoff::trace {
 
 /// The version of the format.
-inline constexpr int version = 1;
+inline constexpr int version = 2;
 
 /// Settings of a trace, and the data of its first line.
 struct Setup {
@@ -46,6 +46,7 @@ class Tracer {
     std::uint64_t weight = 1;      ///< number of calls that it stands for
     const void* caller = nullptr;  ///< return address of the call
     std::string places;            ///< where its matrices were, before > after; "" if the CPU made the call
+    std::string distributed;       ///< a JSON object about a call of all ranks of a grid; else ""
     Found found;
   };
   /// The result is to be passed to end(); nullptr for a call that is not recorded.

@@ -289,8 +289,8 @@ def test_small_or_unwanted_problems_are_not_gathered(folder, tmp_path):
     assert not set(unwanted.routines(0)) & {"dsyevd", "zheevd", "zhegvx"}
 
 
-def model_of(path, family, cpu_rate):
-    """The model of a machine with a fast device, and a CPU of this rate, for the routines of a family."""
+def model_of(path, family, cpu_rate, device_rate=1e12):
+    """The model of a machine with a device and a CPU of these rates, for the routines of a family."""
     cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     if cpu is None:
         pytest.skip("the processor has no name")
@@ -300,7 +300,7 @@ def model_of(path, family, cpu_rate):
             {
                 "blastoff_machine": 1,
                 "name": "a fast device",
-                "gpu": {"names": ["simulated*"], "rates": [rate | {"points": [[1, 1e12]]} for rate in rates.values()]},
+                "gpu": {"names": ["simulated*"], "rates": [rate | {"points": [[1, device_rate]]} for rate in rates.values()]},
                 "link": {"to_device": 1e10, "from_device": 1e10},
                 "host": {
                     "name": socket.gethostname(),
@@ -350,6 +350,80 @@ def test_gathered_where_the_model_says_that_it_pays(folder, tmp_path):
     gathered = ranks.because(0, GATHERED)
     assert gathered >= 3, ranks.reports[0]["refusals"]
     assert all(ranks.because(rank, GATHERED) == gathered for rank in range(4))
+
+
+def traces_of(library, folder, path, words, *settings) -> list[Path]:
+    """The traces of four ranks that solve a generalized eigenproblem on the CPU, for each of the last words."""
+    program = library.compiled("distributed_problem", folder, f"scalapack-{library.name}")
+    launcher = [offload.COMMAND, "run", "--device=none", "--min-size=0", "--summary=never", *settings, f"--trace={path}/"]
+    done = mpi.run([*library.ranks(4), *launcher, program, 2, 2, *words], library.environment(folder))
+    assert (done.stdout, done.returncode) == ("right\n", 0), done.stdout + done.stderr
+    return sorted(path.glob("*.trace"))
+
+
+def predicted(traces, *settings) -> dict:
+    done = mpi.run([offload.COMMAND, "predict", *traces, "--json", "--min-size=0", "--start=now", *settings], {})
+    assert done.returncode == 0, done.stderr
+    (machine,) = json.loads(done.stdout)["machines"]
+    return machine
+
+
+def first_rank(path) -> dict:
+    return next(report for report in reports(path) if report["process"]["rank"] == 0)
+
+
+@pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
+def test_a_prediction_moves_what_a_run_moves(library, folder, tmp_path):
+    """Each matrix of a generalized problem stays with the first rank between calls, unless the program changes it."""
+    words = (256, 32, "nothing", "again", "nothing")
+    traces = traces_of(library, folder, tmp_path / "traces", words, "--gather=always")
+    told = [json.loads(line)["distributed"] for trace in traces for line in trace.read_text().splitlines() if '"distributed"' in line]
+    assert (len(told), sum("words" in call for call in told)) == (4 * 12, 12), "the arguments once a job"
+    machine = predicted(traces, "--machine=h200", "--gather=always", "--ranks-per-gpu=4")
+    program = library.compiled("distributed_problem", folder, f"scalapack-{library.name}")
+    command = [*library.ranks(4), *LAUNCHER, "--gather=always", f"--report={tmp_path}/reports/", program, 2, 2, *words]
+    assert mpi.run(command, library.environment(folder)).returncode == 0
+    run = {routine["name"]: routine for routine in first_rank(tmp_path / "reports")["routines"]}
+    wholes = {routine["name"]: routine for routine in machine["routines"] if routine["name"].startswith("p")}
+    assert set(wholes) == {"pdpotrf", "pdsygst", "pdsyevd", "pdtrsm"}
+    for name, whole in wholes.items():
+        moved = ("bytes_to_device", "bytes_from_device", "bytes_reused")
+        assert (whole["calls"], whole["on_device"]) == (3, 3)
+        assert [whole[key] for key in moved] == [run[name[1:]][key] for key in moved], name
+    assert (machine["distributed_calls"], sum(call["calls"] for call in machine["distributed"])) == (0, 12)
+
+
+@pytest.mark.parametrize(("device_rate", "gathers"), [(1e12, True), (1e6, False)], ids=["fast-device", "slow-device"])
+def test_a_prediction_decides_as_the_run(device_rate, gathers, folder, tmp_path):
+    """With the model that the run has, which knows Cholesky factorizations alone. Their seconds are those of the model."""
+    library, order, rounds = mpi.OPENMPI, 512, 4
+    model = model_of(tmp_path / "model.json", "potrf", 1e6, device_rate)
+    words = (order, 32, *["nothing"] * rounds)
+    program = library.compiled("distributed_problem", folder, f"scalapack-{library.name}")
+    launched = [*LAUNCHER, "--decide=time", f"--model={model}", "--verify=off", f"--report={tmp_path}/reports/", program, 2, 2, *words]
+    done = mpi.run([*library.ranks(4), *launched], library.environment(folder))
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stdout + done.stderr
+    report = first_rank(tmp_path / "reports")
+    run = {routine["name"]: routine["offloaded"] for routine in report["routines"]}
+    traces = traces_of(library, folder, tmp_path / "traces", words)
+    machine = predicted(traces, f"--machine={model}", "--decide=time", "--ranks-per-gpu=4")
+    wholes = {call["name"]: call for call in machine["distributed"]}
+    assert {name: call["calls"] for name, call in wholes.items()} == dict.fromkeys(("pdpotrf", "pdsygst", "pdsyevd", "pdtrsm"), rounds)
+    assert {name for name, call in wholes.items() if call["gathered"]} == ({"pdpotrf"} if gathers else set())
+    gathered = sum(entry["calls"] for entry in report["refusals"] if entry["reason"] == GATHERED)
+    # The ranks of the run know each other once all have answered at one call.
+    assert (gathered, run.get("dpotrf", 0)) == ((gathered, gathered) if gathers else (0, 0)) and (gathered > 0) == gathers, report["refusals"]
+    if not gathers:
+        return
+    assert wholes["pdpotrf"]["gathered"] == rounds
+    whole = next(routine for routine in machine["routines"] if routine["name"] == "pdpotrf")
+    matrix, triangle = 8 * order**2, 4 * order * (order + 1)
+    assert (whole["bytes_to_device"], whole["bytes_from_device"]) == (rounds * matrix, rounds * triangle)
+    between_ranks = matrix / 8e9  # a triangle there and back; each of four ranks copies 2 GB/s
+    link = (matrix + triangle) / 1e10
+    launches, kernels = 60e-6, 0.06 + 0.03  # what any call takes; the first one loads kernels (src/runtime/open_policy.h)
+    expected = rounds * (between_ranks + order**3 / 3 / device_rate + link + launches) + kernels
+    assert whole["device_seconds"] == pytest.approx(expected, rel=0.1)
 
 
 def test_a_device_that_is_too_small_solves_nothing(folder, tmp_path):

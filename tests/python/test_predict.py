@@ -180,7 +180,7 @@ def test_small_calls_stay_as_they_were(tmp_path):
     assert machine["totals"]["calls"] > 0 and machine["small_calls"] > 0
 
 
-def test_distributed_calls_are_not_predicted_as_wholes(tmp_path, products):
+def test_distributed_calls_that_are_only_counted_are_not_predicted_as_wholes(tmp_path, products):
     *calls, end = products.read_text().splitlines()
     ended = json.loads(end)
     ended["routines"]["pdpotrf"] = {"calls": 3, "seconds": 2.5, "flops": 0.0}
@@ -189,7 +189,8 @@ def test_distributed_calls_are_not_predicted_as_wholes(tmp_path, products):
     (machine,) = predicted(path, f"--machine=simulated:{RATES}", *SETTINGS)["machines"]
     assert (machine["distributed_calls"], machine["distributed_seconds"], machine["small_calls"]) == (3, 2.5, 0)
     said = " ".join(blastoff("predict", path, f"--machine=simulated:{RATES}").stdout.split())
-    assert "distributed calls as wholes is not predicted" in said and "3 calls of ScaLAPACK or the PBLAS: replayed as" in said
+    assert "the distributed calls as wholes that a trace only counts is not predicted" in said
+    assert "3 calls of ScaLAPACK or the PBLAS, which the traces only count: replayed as" in said
 
 
 def test_what_the_trace_does_not_tell(tmp_path, products):
@@ -345,7 +346,7 @@ def test_files_that_are_no_traces(tmp_path):
     (tmp_path / "report.json").write_text("{}")
     assert "is not a trace" in blastoff("predict", tmp_path / "report.json", status=2).stderr
     assert "cannot be read" in blastoff("predict", tmp_path / "missing", status=2).stderr
-    (tmp_path / "later.trace").write_text('{"blastoff_trace": 2}\n')
+    (tmp_path / "later.trace").write_text('{"blastoff_trace": 3}\n')
     assert "another version" in blastoff("predict", tmp_path / "later.trace", "--machine=h200", status=1).stderr
     (tmp_path / "wrong.trace").write_text('{"blastoff_trace": 1}\n{"routine": "dgemm"}\n')
     assert "not understood" in blastoff("predict", tmp_path / "wrong.trace", "--machine=h200", status=1).stderr

@@ -34,7 +34,7 @@ def test_a_trace(tmp_path):
     path = tmp_path / "new" / "products.trace"
     trace(path, PRODUCTS, 200, 4)
     header, *calls, end = lines_of(path)
-    assert (header["blastoff_trace"], header["program"], header["min_size"]) == (1, "products", 64)
+    assert (header["blastoff_trace"], header["program"], header["min_size"]) == (2, "products", 64)
     assert header["writes"] in ("uffd", "soft-dirty", "samples") and header["cores"] >= 1
     assert len(calls) == 6 == end["routines"]["dgemm"]["calls"]
     for call in calls:
@@ -62,7 +62,7 @@ def test_small_calls_are_counted_only(tmp_path):
     path = tmp_path / "small.trace"
     trace(path, PRODUCTS, 32, 4)
     header, end = map(json.loads, path.read_text().splitlines())
-    assert header["blastoff_trace"] == 1 and end["routines"]["dgemm"]["calls"] == 6
+    assert header["blastoff_trace"] == 2 and end["routines"]["dgemm"]["calls"] == 6
 
 
 def test_a_process_that_is_killed(tmp_path):
@@ -140,7 +140,7 @@ call(1)
     assert (tmp_path / "job.trace").exists() and parent[-1]["routines"]["dgemm"]["calls"] == 6
     for lines in found.values():
         header, *calls = [line for line in lines if "end" not in line]
-        assert header["blastoff_trace"] == 1 and header["program"] and all(line["seconds"] > 0 for line in calls)
+        assert header["blastoff_trace"] == 2 and header["program"] and all(line["seconds"] > 0 for line in calls)
         ended = summed(lines) not in (3, 4)
         assert ("end" in lines[-1]) == ended, "a process that ends by exit says so"
         if ended:

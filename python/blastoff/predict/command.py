@@ -15,7 +15,7 @@ from blastoff.predict import nodes, ranks, trial
 from blastoff.predict.scale import Nodes
 from blastoff.replay import machines, prediction, traces
 
-SETTINGS = ("policy", "routines", "min-size", "decide", "start", "device-memory", "simulated-memory")
+SETTINGS = ("policy", "routines", "min-size", "decide", "start", "device-memory", "simulated-memory", "gather", "gather-gpus")
 """Options of a run that change a prediction."""
 NODES_ONLY = ("--ranks-per-node", "--gpus-per-node", "--units", "--scaling", "--job")
 

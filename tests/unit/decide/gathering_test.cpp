@@ -32,7 +32,7 @@ class Gathering : public testing::Test {
   }
   bool pays(double moving, int ranks, double together = 0) const {
     if (together == 0) together = min_seconds_together(model_, problem(), ranks);
-    return gathering_pays(model_, problem(), moving, together);
+    return gathering_pays(model_, {.solve = problem(), .ranks = ranks, .moving = moving}, together);
   }
 
   const RateKey key_{Family::gemm, Precision::d};
@@ -105,6 +105,34 @@ TEST(TimesTogether, AreEstimatedFromTheNearestSize) {
   EXPECT_EQ(times.min_seconds(of_work(2), 3), 0);
   times.learn(of_work(4), 4, 10);
   EXPECT_EQ(times.min_seconds(of_work(3), 4), 7.5);
+}
+
+TEST_F(Gathering, GoesByWhatItHasTakenOnceItWasMeasuredTwice) {
+  const operation::Operation solve = problem();
+  const WholeCall call{.solve = solve, .ranks = 4, .moving = 1};
+  GatheringRule rule;
+  EXPECT_NEAR(rule.seconds_together(model_, call), 20, 1e-5);
+  EXPECT_TRUE(rule.pays(model_, call)) << "2 x 3 seconds, and 20";
+  rule.learn_gathered(call, 30);
+  EXPECT_TRUE(rule.pays(model_, call)) << "the first time, everything is new";
+  rule.learn_gathered(call, 21);
+  EXPECT_FALSE(rule.pays(model_, call)) << "21 seconds, and 20";
+  rule.learn_together(call, 22);
+  EXPECT_TRUE(rule.pays(model_, call)) << "21 seconds, and 22, without the factor";
+}
+
+TEST_F(Gathering, MayPayUntilTheRanksHaveShownTheirTime) {
+  const operation::Operation solve = problem();
+  const WholeCall call{.solve = solve, .ranks = 20, .moving = 1};
+  GatheringRule rule;
+  EXPECT_FALSE(rule.pays(model_, call)) << "2 x 3 seconds, and 4";
+  EXPECT_TRUE(rule.may_pay(model_, call)) << "2 x 3 seconds, and 64 at most";
+  rule.learn_together(call, 5);
+  EXPECT_FALSE(rule.may_pay(model_, call));
+  EXPECT_FALSE(rule.pays(model_, call));
+  rule.learn_copy(20, 8e9, 1);
+  EXPECT_EQ(rule.moving_seconds(8e9, 20, true), 1);
+  EXPECT_EQ(rule.moving_seconds(8e9, 20, false), 8);
 }
 
 TEST_F(Gathering, DoesNotPayOnAnUnknownDevice) {

@@ -21,6 +21,8 @@ def render(prediction: Mapping[str, Any]) -> str:
         machine_rows=[words.machine_cells(machine) for machine in prediction["machines"]],
         routine_columns=words.ROUTINE_COLUMNS,
         routine_rows=[words.routine_cells(routine) for routine in best["routines"]],
+        distributed_columns=words.DISTRIBUTED_COLUMNS,
+        distributed_rows=[words.distributed_cells(call) for call in best["distributed"]],
         machine_plot=plots.machines(prediction),
         routine_plot=plots.routines(best),
     )

@@ -28,6 +28,10 @@ def show(prediction: Mapping[str, Any]) -> None:
     if best["routines"]:
         lines += ["", f"on {best['label']} ({best['name']}):"]
         lines += table(words.ROUTINE_COLUMNS, [words.routine_cells(routine) for routine in best["routines"]], words.DROPPED_ROUTINE_COLUMNS)
+    if best["distributed"]:
+        lines += ["", f"calls of all ranks, on {best['label']}, once a job:"]
+        cells = [words.distributed_cells(call) for call in best["distributed"]]
+        lines += table(words.DISTRIBUTED_COLUMNS, cells, words.DROPPED_DISTRIBUTED_COLUMNS)
     terminal.show(lines)
 
 

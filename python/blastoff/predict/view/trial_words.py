@@ -45,7 +45,7 @@ def obstacles(machine: Mapping[str, Any], processes: int) -> list[str]:
         share = f"{quantities.duration(outside)} ({100 * outside / whole:.0f} %)"
         lines.append(f"{share} are outside the calls of BLAS, LAPACK and FFTW: no GPU changes that")
     if machine["distributed_calls"]:
-        lines.append(f"what GPUs gain by making {words.distributed(machine)} as wholes is not predicted")
+        lines.append(f"what GPUs gain by making {words.distributed(machine)} as wholes, which the traces only count, is not predicted")
     if moving := totals["moving_seconds"]:
         lines.append(f"calls on the GPU wait {quantities.duration(moving)} for data")
     refused = sorted(machine["refusals"], key=lambda row: -row["calls"])

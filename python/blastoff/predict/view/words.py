@@ -8,6 +8,8 @@ from blastoff.replay.prediction import WORTH_NAMING, helps
 
 MACHINE_COLUMNS = ("machine", "model", "first run", "gain", "later", "gain", "CPU s", "device s", "moving s", "offloaded", "policy", "least size")
 ROUTINE_COLUMNS = ("routine", "calls", "traced s", "CPU s", "device s", "moving s", "offloaded", "to device", "from device", "least size")
+DISTRIBUTED_COLUMNS = ("call of all ranks", "grid", "calls", "made for all", "on GPUs", "traced s", "predicted s")
+DROPPED_DISTRIBUTED_COLUMNS = ("on GPUs", "grid")
 DROPPED_MACHINE_COLUMNS = ("least size", "moving s", "policy", "device s", "CPU s")
 DROPPED_ROUTINE_COLUMNS = ("from device", "to device", "least size", "moving s", "traced s")
 """Columns that are left out on a narrow terminal, the first one first."""
@@ -20,7 +22,7 @@ def times(ratio: float) -> str:
 def answer(prediction: Mapping[str, Any]) -> str:
     """Whether a GPU node would help, which one, how much, and what is left out."""
     calls = prediction["machines"][0]["distributed_calls"]
-    left_out = "; what GPUs gain by making distributed calls as wholes is not predicted" if calls else ""
+    left_out = "; what GPUs gain by making the distributed calls as wholes that a trace only counts is not predicted" if calls else ""
     return node(prediction) + left_out
 
 
@@ -96,6 +98,18 @@ def routine_cells(routine: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def distributed_cells(call: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{call['name']} {call['arguments']}",
+        "x".join(map(str, call["grid"])),
+        quantities.count(round(call["calls"])),
+        quantities.count(round(call["gathered"])),
+        str(call["gpus"] if call["gathered"] else 0),
+        quantities.seconds(call["traced_seconds"]),
+        quantities.seconds(call["predicted_seconds"]),
+    ]
+
+
 def cpu_words(machine: Mapping[str, Any], trace: Mapping[str, Any]) -> str:
     threads = f"{trace['threads']} thread{'s' * (trace['threads'] != 1)}"
     match machine["cpu"]:
@@ -137,7 +151,10 @@ def remarks(machine: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("small", f"{small} below the threshold of the trace: counted as traced"))
     if machine["distributed_calls"]:
         own = f"{quantities.duration(machine['distributed_seconds'])} of their own counted as traced"
-        lines.append(("distributed", f"{distributed(machine)}: replayed as the calls that each rank makes inside them; {own}"))
+        inside = "replayed as the calls that each rank makes inside them"
+        lines.append(("distributed", f"{distributed(machine)}, which the traces only count: {inside}; {own}"))
+    if any(call["by_several"] for call in machine["distributed"]):
+        lines.append(("distributed", "calls on several GPUs are computed by a formula from the rates of one GPU and its link: not measured"))
     if machine["unread_calls"]:
         lines.append(("trace", f"{quantities.counted(machine['unread_calls'], 'call')} of unknown routines left out"))
     if not machine["complete"]:

@@ -1,0 +1,56 @@
+#include "decide/distributed_library.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace blastoff::decide {
+namespace {
+
+/// Columns of a panel that goes from GPU to GPU at once.
+constexpr double panel = 256;
+
+/// The nearest to a square.
+int rows_of(int gpus) {
+  int rows = static_cast<int>(std::sqrt(gpus));
+  while (gpus % rows != 0) --rows;
+  return rows;
+}
+
+/// Bytes of all matrices that are read, or that are written.
+double bytes(const operation::Operation& operation, bool (*moves)(operation::Intent)) {
+  double sum = 0;
+  for (const operation::Operand& operand : operation.operands())
+    if (moves(operand.intent)) sum += static_cast<double>(operand.part_bytes());
+  return sum;
+}
+
+double longest_side(const operation::Operation& operation) {
+  std::int64_t longest = 0;
+  for (const operation::Operand& operand : operation.operands())
+    longest = std::max({longest, operand.rows, operand.columns});
+  return static_cast<double>(longest);
+}
+
+}  // namespace
+
+LibrarySeconds library_seconds(const MachineModel& model, const WholeCall& call, const GpuGrid& grid) {
+  const int gpus = grid.size();
+  const double read = bytes(call.solve, operation::reads);
+  operation::Operation share = call.solve;
+  share.work.flops /= gpus;
+  share.work.volume /= gpus;
+  for (operation::Operand& operand : share.operands()) operand.columns = (operand.columns + gpus - 1) / gpus;
+  LibrarySeconds seconds{
+      .computing = model.max_device_seconds_of(share),
+      .moving = call.moving / grid.nodes +
+                (read / model.to_device + bytes(call.solve, operation::writes) / model.from_device) / gpus};
+  if (gpus == 1) return seconds;
+  const int rows = rows_of(gpus);
+  const double received = read * (1.0 / rows + static_cast<double>(rows) / gpus);
+  const double rate = grid.nodes == 1 ? model.to_device : grid.bandwidth / grid.gpus_per_node;
+  seconds.exchanging =
+      received / rate + longest_side(call.solve) / panel * 2 * std::ceil(std::log2(gpus)) * grid.latency;
+  return seconds;
+}
+
+}  // namespace blastoff::decide
