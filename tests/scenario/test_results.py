@@ -200,6 +200,13 @@ def test_norms_are_computed_where_their_matrix_is(unharmed):
     assert (never_there["calls"], never_there["offloaded"]) == (1, 0)
 
 
+@pytest.mark.parametrize(("routine", "results"), [("slange_", "home"), ("slange_", "stay"), ("slansy_", "stay")])
+def test_a_norm_of_a_library_that_returns_doubles(unharmed, routine, results):
+    """f2c lets REAL functions return a double, and only the library can compute what its caller expects."""
+    outcome = unharmed("results_f2c", routine, settings=[f"--results={results}", f"--trust={routine}"], verify="off")
+    assert outcome.total("offloaded") == 2
+
+
 def test_transforms_stay(unharmed):
     if not pathlib.Path(offload.program("transforms_stay")[0]).exists():
         pytest.skip("FFTW is not installed")

@@ -1,6 +1,9 @@
 #include "intercept/lapack/enter.h"
 
+#include <array>
+#include <atomic>
 #include <bit>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -79,6 +82,41 @@ struct WordsPassedOn {
   }
 };
 
+/// The largest element of a matrix of one element, 1, as the function returns it.
+long norm_of_one(lapack::Routine routine, void* function) {
+  const lapack::ArgumentList& arguments = lapack::argument_list(routine);
+  std::array<float, 2> matrix{1, 0}, work{};
+  std::int64_t one = 1;
+  char largest = 'M', triangle = 'U';
+  std::array<void*, lapack::max_words> words{};
+  std::size_t count = 0;
+  for (const lapack::Argument argument : arguments) switch (argument) {
+      case lapack::Argument::job: words[count++] = &largest; break;
+      case lapack::Argument::uplo: words[count++] = &triangle; break;
+      case lapack::Argument::a: words[count++] = matrix.data(); break;
+      case lapack::Argument::work: words[count++] = work.data(); break;
+      default: words[count++] = &one; break;
+    }
+  for (; count < arguments.words(); ++count) words[count] = reinterpret_cast<void*>(1);
+  const WordsPassedOn asked{routine, words.data(), arguments};
+  abi::run_as_original([&] { asked.pass(function); });
+  return asked.returned;
+}
+
+/// Whether a function in single precision returns a double. f2c translates the REAL functions of Fortran so, as does
+/// gfortran -ff2c. Nothing but an answer shows it. What returns floats is not asked again.
+bool returns_doubles(lapack::Routine routine, void* function) {
+  static constinit std::array<std::atomic<void*>, lapack::routine_count> returns_floats{};
+  const lapack::RoutineRow& row = lapack::row(routine);
+  const bool single = row.scalar == blas::Scalar::s || row.scalar == blas::Scalar::c;
+  if (!lapack::row(row.kind).returns_value || !single || function == nullptr) return false;
+  std::atomic<void*>& known = returns_floats[static_cast<std::size_t>(routine)];
+  if (known.load(std::memory_order_relaxed) == function) return false;
+  if (norm_of_one(routine, function) == std::bit_cast<long>(1.0)) return true;
+  known.store(function, std::memory_order_relaxed);
+  return false;
+}
+
 /// The original, and for the blocks of a factorization the BLAS of its caller, under names of the same spelling.
 class LapackHost final : public operation::Host {
  public:
@@ -140,7 +178,7 @@ long enter_lapack(const EntryPoint& entry, const Original& original, lapack::Rou
     return passed_on.returned;
   }
   const std::optional<abi::IntegerWidth> integers = original.integers(lapack::row(routine).scalar);
-  if (!integers) {
+  if (!integers || returns_doubles(routine, original.function)) {
     passed_on.pass(original.function);
     return passed_on.returned;
   }
