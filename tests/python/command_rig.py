@@ -1,6 +1,7 @@
-"""The environment in which the command is tested."""
+"""How the command is run in tests."""
 
 import os
+import sys
 from pathlib import Path
 
 import offload
@@ -12,6 +13,11 @@ def clean_environment() -> dict[str, str]:
     environment["BLASTOFF_LIBRARY"] = str(offload.LIBRARY)
     environment["PYTHONPATH"] = str(offload.ROOT / "python")
     return environment
+
+
+def command_line(*words: object) -> list[str]:
+    """The words that run this command of Blastoff. The launcher does `run` itself, so that Python need not start before it."""
+    return [*([str(offload.COMMAND)] if words[:1] == ("run",) else [sys.executable, "-m", "blastoff"]), *map(str, words)]
 
 
 def changed_helper(folder: Path, code: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(offload.ROOT / "python"))
 os.environ.pop("COLUMNS", None)  # pytest-xdist sets it, and our text would be as narrow
 
-from command_rig import clean_environment
+from command_rig import clean_environment, command_line
 
 REPORT = {
     "blastoff": "1.2.3",
@@ -96,9 +96,8 @@ def blastoff(tmp_path):
     """Runs the command and returns the finished process."""
 
     def run(*arguments: object, env: dict[str, str] | None = None, **options) -> subprocess.CompletedProcess:
-        command = [sys.executable, "-m", "blastoff", *map(str, arguments)]
         options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120} | options
-        return subprocess.run(command, env=clean_environment() | (env or {}), **options)
+        return subprocess.run(command_line(*arguments), env=clean_environment() | (env or {}), **options)
 
     return run
 

@@ -10,7 +10,7 @@ import offload
 import pytest
 from blastoff.predict.view import trial_words, words
 from blastoff.replay import machines
-from command_rig import clean_environment
+from command_rig import clean_environment, command_line
 
 SCHEMA = json.loads((offload.ROOT / "share" / "prediction.schema.json").read_text())
 RATES = "link=2e9,device=1e12,cpu=1e10,launch=1e-5,start=0.1"
@@ -32,7 +32,7 @@ def environment():
 
 
 def blastoff(*arguments, status=0):
-    done = subprocess.run([sys.executable, "-m", "blastoff", *map(str, arguments)], env=environment(), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command_line(*arguments), env=environment(), capture_output=True, text=True, timeout=120)
     assert done.returncode == status, done.stderr
     return done
 

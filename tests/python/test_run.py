@@ -17,7 +17,7 @@ from blastoff.doctor.probe import PROBE
 from blastoff.errors import CommandError
 from blastoff.options import Option, check
 from blastoff.printable import printable
-from command_rig import changed_helper, clean_environment
+from command_rig import clean_environment
 
 PRINT_ENVIRONMENT = ["/usr/bin/env"]
 
@@ -340,22 +340,6 @@ def test_a_rank_that_does_not_report_needs_no_python(tmp_path):
         waiting.stdin.close()
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
     assert list(tmp_path.iterdir()) == [] and waiting.returncode == 0
-
-
-def test_what_the_report_needs_is_imported_while_the_program_runs(tmp_path):
-    code = """
-import sys
-from blastoff.run.helper import Helper
-inner = Helper.report
-def report(*arguments):
-    before = set(sys.modules)
-    inner(*arguments)
-    print([name for name in set(sys.modules) - before if name.startswith("blastoff")], file=sys.stderr, flush=True)
-Helper.report = report
-"""
-    env = clean_environment() | changed_helper(tmp_path / "changes", code)
-    done = subprocess.run([sys.executable, "-m", "blastoff", "run", "sleep", "0.5"], env=env, capture_output=True, text=True)
-    assert done.returncode == 0 and lines(done.stderr)[-1] == "[]", done.stderr
 
 
 @pytest.mark.parametrize("closed", [0, 1, 2])
