@@ -5,6 +5,7 @@ from pathlib import Path
 
 import offload
 import pytest
+from interposer import ALLOCATOR
 from sandbox import refusing
 
 CASES = ["free", "free-mmap", "munmap", "map-over", "realloc", "mremap", "heap", "madvise", "huge"]
@@ -12,13 +13,18 @@ AT_MALLOC = ["--place=at-malloc=64K", "--device-node=0"]  # node 0 stands for a 
 
 
 def offloaded(directory: Path, case: str, *settings: str, sandbox: Sequence[Path] = ()) -> offload.Outcome:
+    """Runs the program; in the first case by the launcher, which chooses the libraries that it preloads."""
     command = offload.program("memory", case)
     plain = offload.plain(command)
-    # The launcher runs in the sandbox too, so that it sees the same limits as the program.
-    launcher = [*sandbox, offload.COMMAND, "run", "--device=simulated", "--min-size=0", "--verify=abort", "--summary=never"]
     report = directory / "report.json"
+    settings = ("--device=simulated", "--min-size=0", "--verify=abort", "--summary=never", f"--report={report}", *settings)
     env = offload.environment(BLASTOFF_LIBRARY=str(offload.LIBRARY))
-    outcome = offload.run([*launcher, f"--report={report}", *settings, "--", *command], env=env)
+    if case == CASES[0]:
+        # The launcher runs in the sandbox too, so that it sees the same limits as the program.
+        command = [str(offload.COMMAND), "run", *settings, "--", *command]
+    else:
+        env |= offload.preloading(env, settings) | {"LD_PRELOAD": f"{offload.LIBRARY}:{ALLOCATOR}"}
+    outcome = offload.run([*sandbox, *command], env=env)
     assert (outcome.status, outcome.stdout) == (0, plain.stdout), outcome.stderr
     outcome.report = offload.read_report(report)
     assert outcome.report["verification"]["stale_pages"] == 0
