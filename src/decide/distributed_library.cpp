@@ -47,9 +47,12 @@ LibrarySeconds library_seconds(const MachineModel& model, const WholeCall& call,
   if (gpus == 1) return seconds;
   const int rows = rows_of(gpus);
   const double received = read * (1.0 / rows + static_cast<double>(rows) / gpus);
-  const double rate = grid.nodes == 1 ? model.to_device : grid.bandwidth / grid.gpus_per_node;
-  seconds.exchanging =
-      received / rate + longest_side(call.solve) / panel * 2 * std::ceil(std::log2(gpus)) * grid.latency;
+  if (grid.nodes == 1) {
+    seconds.exchanging = received / model.to_device;
+  } else {
+    const double messages = longest_side(call.solve) / panel * 2 * std::ceil(std::log2(gpus));
+    seconds.exchanging = received / (grid.bandwidth / grid.gpus_per_node) + messages * grid.latency;
+  }
   return seconds;
 }
 

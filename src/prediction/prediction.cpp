@@ -6,6 +6,8 @@
 
 #include "config/options.h"
 #include "decide/decider.h"
+#include "decide/distributed_library.h"
+#include "device/team.h"
 #include "prediction/process.h"
 #include "prediction/replay.h"
 #include "runtime/routine_choice.h"
@@ -146,6 +148,60 @@ Json remarks_of(const std::vector<Trace>& traces) {
           {"distributed_seconds", counted.calls > 0 ? counted.seconds : 0}};
 }
 
+/// Sums over the distributed calls of a job, as NVIDIA's libraries on these GPUs would make them.
+Json on_gpus(const std::vector<Trace>& traces, const Machine& machine, const decide::GpuGrid& grid) {
+  double calls = 0, left_out = 0, traced = 0;
+  decide::LibrarySeconds sum;
+  for (const Trace& trace : traces) {
+    constexpr bool one_node = false;  // nothing stays between calls
+    SharedPlaces places(4 * trace.memory, one_node);
+    const decide::GatheringRule rule;
+    for (const TracedCall& call : trace.calls) {
+      if (!call.distributed || !call.distributed->whole) continue;
+      const auto whole = call.distributed->failed ? nullptr : places.place(call);
+      const double gpus = grid.size();
+      const bool fits =
+          whole && static_cast<double>(whole->problem.device_bytes()) / gpus <= static_cast<double>(machine.memory);
+      const bool able =
+          fits && device::may_run_in_team(whole->operation) && decide::knows_device(machine.model(), whole->solve);
+      if (!able) {
+        ++left_out;
+        continue;
+      }
+      const int ranks = call.distributed->whole->grid().size();
+      const double moving = rule.moving_seconds(whole->problem.call().moved_bytes(), ranks, true);
+      const auto seconds =
+          decide::library_seconds(machine.model(), {.solve = whole->solve, .ranks = ranks, .moving = moving}, grid);
+      ++calls;
+      traced += call.elapsed;
+      sum.computing += seconds.computing;
+      sum.exchanging += seconds.exchanging;
+      sum.moving += seconds.moving;
+    }
+  }
+  return {{"nodes", grid.nodes},
+          {"gpus", grid.size()},
+          {"calls", calls},
+          {"left_out", left_out},
+          {"traced_seconds", traced},
+          {"seconds", sum.all()},
+          {"computing_seconds", sum.computing},
+          {"exchanging_seconds", sum.exchanging},
+          {"moving_seconds", sum.moving}};
+}
+
+/// For each number of nodes in `asked`: nodes, gpus_per_node, bandwidth, latency.
+Json on_nodes(const std::vector<Trace>& traces, const Machine& machine, const Json& asked) {
+  Json rows = Json::array();
+  for (const Json& nodes : asked.at("nodes"))
+    rows.push_back(on_gpus(traces, machine,
+                           {.nodes = nodes,
+                            .gpus_per_node = asked.at("gpus_per_node"),
+                            .bandwidth = asked.at("bandwidth"),
+                            .latency = asked.at("latency")}));
+  return rows;
+}
+
 tl::expected<Json, std::string> predict(const config::Settings& settings, const Json& request) {
   auto machine = request.contains("simulated")
                      ? simulated_machine(request["simulated"], settings.simulated_memory.bytes)
@@ -175,6 +231,7 @@ tl::expected<Json, std::string> predict(const config::Settings& settings, const 
   Json result = json_of(*first, lasting, settled);
   result["later_seconds"] = (at_once ? *later : *first).predicted_seconds;
   result["opens_at_once"] = at_once;
+  if (request.contains("on_nodes")) result["on_nodes"] = on_nodes(traces, lasting, request["on_nodes"]);
   result.update(remarks_of(traces));
   return result;
 }

@@ -426,6 +426,34 @@ def test_a_prediction_decides_as_the_run(device_rate, gathers, folder, tmp_path)
     assert whole["device_seconds"] == pytest.approx(expected, rel=0.1)
 
 
+def test_what_the_gpus_of_many_nodes_would_take_is_computed(folder, tmp_path):
+    """By the formula of src/decide/distributed_library.h, here once more; with the network that the user gives."""
+    order, rate, bandwidth, latency = 512, 1e12, 5e10, 1e-6
+    traces = traces_of(mpi.OPENMPI, folder, tmp_path / "traces", (order, 32, "nothing"))
+    model = model_of(tmp_path / "model.json", "potrf", 1e6, rate)
+    asked = [offload.COMMAND, "predict", *traces, f"--machine={model}", "--nodes=1,200", "--gpus-per-node=4"]
+    refused = mpi.run(asked, {})
+    assert refused.returncode == 2 and "a --job with `communication`: latency and bandwidth between nodes" in refused.stderr, refused.stderr
+    network = {"collectives": 0, "bytes": 0, "latency": latency, "bandwidth": bandwidth, "source": "a guess"}
+    (tmp_path / "job.json").write_text(json.dumps({"blastoff_job": 1, "name": "a problem", "communication": network}))
+    done = mpi.run([*asked, f"--job={tmp_path}/job.json", "--json"], {})
+    assert done.returncode == 0, done.stderr
+    (machine,) = json.loads(done.stdout)["machines"]
+    triangle = 4 * order * (order + 1)
+    for row in machine["distributed"]:
+        nodes, gpus = row["nodes"], 4 * row["nodes"]
+        side = {4: 2, 800: 25}[gpus]  # 2 x 2, 25 x 32
+        received = triangle * (1 / side + side / gpus)
+        exchange = received / 1e10 if nodes == 1 else received / (bandwidth / 4) + order / 256 * 2 * 10 * latency
+        copies = 8 * order**2 / 8e9 / nodes + 2 * triangle / 1e10 / gpus
+        assert (row["calls"], row["left_out"]) == (1, 3), "the model knows Cholesky factorizations alone"
+        assert row["exchanging_seconds"] == pytest.approx(exchange, rel=0.01)
+        assert row["moving_seconds"] == pytest.approx(copies, rel=0.01)
+        assert row["computing_seconds"] == pytest.approx(60e-6 + order**3 / 3 / gpus / rate, rel=0.02)
+    said = " ".join(mpi.run([*asked, f"--job={tmp_path}/job.json"], {}).stdout.split())
+    assert "computed: all calls of ScaLAPACK and the PBLAS" in said and "Blastoff does not do that on several nodes" in said
+
+
 def test_a_device_that_is_too_small_solves_nothing(folder, tmp_path):
     settings = ("--decide=time", f"--model={slow_cpu(tmp_path / 'model.json')}", "--device-memory=100K")
     ranks = Eigensolvers(mpi.OPENMPI, folder, tmp_path / "reports", (150, 50, 2, 2, "L"), settings)

@@ -7,7 +7,7 @@ from typing import Any
 from blastoff import library
 from blastoff.errors import CommandError
 from blastoff.predict import scale
-from blastoff.predict.job import Job
+from blastoff.predict.job import Communication, Job
 from blastoff.predict.scale import Basis, Nodes
 from blastoff.replay import prediction, traces
 from blastoff.replay.machines import Machine
@@ -77,12 +77,24 @@ def layout_of(ranks: int, gpus: int) -> Layout:
     return layout
 
 
+def network(job: Job, asked: Nodes) -> dict[str, Any] | None:
+    """What calls of all ranks on the GPUs of several nodes need to know; None if the network is not known."""
+    if job.communication is None and max(asked.counts) > 1:
+        return None
+    rates = job.communication or Communication(bandwidth=0)
+    return {"nodes": list(asked.counts), "gpus_per_node": asked.gpus, "bandwidth": rates.bandwidth, "latency": rates.latency}
+
+
 def of_traces(paths: Sequence[str], chosen: Sequence[Machine], job: Job, asked: Nodes, settings: Mapping[str, str]) -> dict[str, Any]:
     """A prediction in the form of share/scale.schema.json."""
     basis = basis_of([traces.header(path) for path in paths], job)
     ranks = asked.ranks or basis.ranks // basis.nodes
     layout = layout_of(ranks, asked.gpus)
-    whole = prediction.predict(paths, chosen, layout, settings)
+    rates = network(job, asked)
+    whole = prediction.predict(paths, chosen, layout, settings, rates)
+    if rates is None and any(machine["distributed"] for machine in whole["machines"]):
+        needed = "a --job with `communication`: latency and bandwidth between nodes"
+        raise CommandError(f"predict: the traces hold calls of all ranks, whose time on several nodes depends on the network; accepted: {needed}")
     alone = {}
     if any(machine["cpu"] == "scaled" for machine in whole["machines"]):
         without = prediction.predict(paths, chosen, layout, {**settings, **ALL_ON_CPU})
@@ -92,6 +104,7 @@ def of_traces(paths: Sequence[str], chosen: Sequence[Machine], job: Job, asked: 
         {key: machine[key] for key in ("label", "name", "policy", "cpu")}
         | {"replayed_seconds": machine["predicted_seconds"], "opening_seconds": machine["opening_seconds"]}
         | {"rows": scale.replayed(basis, machine | alone.get(machine["label"], {}), asked, len(paths))}
+        | ({"distributed": machine["on_nodes"]} if machine["distributed"] else {})
         for machine in whole["machines"]
     ]
     measured = {

@@ -27,8 +27,12 @@ def speedup(machine: Mapping[str, Any], seconds: str) -> float:
     return machine["traced_seconds"] / machine[seconds] if machine[seconds] > 0 else 1.0
 
 
-def predict(paths: Sequence[str], asked: Sequence[Machine], layout: Layout, settings: Mapping[str, str]) -> dict[str, Any]:
-    """A prediction in the form of share/prediction.schema.json. `settings`: BLASTOFF_ variables of a run."""
+def predict(
+    paths: Sequence[str], asked: Sequence[Machine], layout: Layout, settings: Mapping[str, str], on_nodes: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A prediction in the form of share/prediction.schema.json. `settings`: BLASTOFF_ variables of a run. `on_nodes`: the nodes on which NVIDIA's
+    distributed libraries are to make the calls of all ranks, and their network; each machine then has `on_nodes`.
+    """
     headers = [traces.header(path) for path in paths]
     source = machines.source(headers[0].get("cpu", ""))
 
@@ -36,6 +40,8 @@ def predict(paths: Sequence[str], asked: Sequence[Machine], layout: Layout, sett
         request = {"traces": readable, "gpus": layout.gpus, "ranks_per_gpu": layout.ranks_per_gpu} | machine.request()
         if source:
             request["source"] = source
+        if on_nodes:
+            request["on_nodes"] = on_nodes
         answer = child.ask(request, settings)
         if "error" in answer:
             raise CommandError(f"predict: {machine.label}: {answer['error']}", 1)

@@ -9,6 +9,9 @@ from blastoff.predict.view.words import times
 from blastoff.replay.prediction import WORTH_NAMING
 
 COMPARISON_COLUMNS = ("nodes", "with", "published", "computed", "off by", "source")
+DISTRIBUTED_COLUMNS = ("nodes", "GPUs", "calls", "left out", "traced s", "computed s", "on GPUs s", "exchange s", "copies s")
+DROPPED_DISTRIBUTED_COLUMNS = ("copies s", "exchange s", "on GPUs s")
+DISTRIBUTED = "computed: all calls of ScaLAPACK and the PBLAS, if NVIDIA's libraries made them on all GPUs. Blastoff does not do that on several nodes"
 DROPPED_COLUMNS = ("moving s", "device s", "efficiency", "program s", "comm. s", "serial s", "ranks")
 """Columns that are left out on a narrow terminal, the first one first."""
 FIXED = (("serial_seconds", "serial s"), ("communication_seconds", "comm. s"))
@@ -67,6 +70,21 @@ def cells(result: Mapping[str, Any], machine: Mapping[str, Any]) -> list[list[st
     ]
 
 
+def distributed(machine: Mapping[str, Any]) -> list[list[str]]:
+    """A line for each number of nodes: calls of all ranks on all GPUs."""
+    seconds = ("traced_seconds", "seconds", "computing_seconds", "exchanging_seconds", "moving_seconds")
+    return [
+        [
+            str(each["nodes"]),
+            quantities.count(each["gpus"]),
+            quantities.count(round(each["calls"])),
+            quantities.count(round(each["left_out"])),
+            *(quantities.seconds(each[key]) for key in seconds),
+        ]
+        for each in machine.get("distributed", [])
+    ]
+
+
 def comparison(result: Mapping[str, Any]) -> list[list[str]]:
     return [
         [
@@ -110,6 +128,8 @@ def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append(("assumed", "no serial part"))
     if "communication" not in given:
         lines.append(("assumed", "communication that shrinks like the work: --job can tell what it takes"))
+    if any(line["left_out"] for machine in result["machines"] for line in machine.get("distributed", [])):
+        lines.append(("left out", "calls of all ranks that these libraries do not offer, that do not fit the GPUs, or whose rate is not known"))
     lines += [("derived", machine["derived"]) for machine in result["machines"] if "derived" in machine]
     if result["measured"]["from"] == "published" and result["gpus_per_node"] != result["measured"]["gpus_per_node"]:
         lines.append(("assumed", "the GPUs are what calls wait for: with more of them, seconds on the device are shared out"))

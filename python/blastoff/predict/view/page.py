@@ -41,9 +41,12 @@ def render_nodes(result: Mapping[str, Any]) -> str:
                 "title": nodes_words.title(result, machine),
                 "rows": nodes_words.cells(result, machine),
                 "plot": plots.nodes(machine, result.get("comparison", [])),
+                "distributed": nodes_words.distributed(machine),
             }
             for machine in result["machines"]
         ],
+        distributed_title=nodes_words.DISTRIBUTED,
+        distributed_columns=nodes_words.DISTRIBUTED_COLUMNS,
         comparison_columns=nodes_words.COMPARISON_COLUMNS,
         comparison=nodes_words.comparison(result),
         facts=nodes_words.facts(result),

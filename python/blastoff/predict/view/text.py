@@ -41,6 +41,9 @@ def show_nodes(result: Mapping[str, Any]) -> None:
     for machine in result["machines"]:
         lines += ["", *(terminal.styled(line, "bold") for line in wrapped(f"computed: {nodes_words.title(result, machine)}"))]
         lines += table(nodes_words.columns(result), nodes_words.cells(result, machine), nodes_words.DROPPED_COLUMNS)
+        if rows := nodes_words.distributed(machine):
+            lines += ["", *(terminal.styled(line, "bold") for line in wrapped(nodes_words.DISTRIBUTED))]
+            lines += table(nodes_words.DISTRIBUTED_COLUMNS, rows, nodes_words.DROPPED_DISTRIBUTED_COLUMNS)
     if result.get("comparison"):
         lines += ["", terminal.styled("computed beside published", "bold")]
         lines += table(nodes_words.COMPARISON_COLUMNS, nodes_words.comparison(result), ("source",))
