@@ -1,13 +1,13 @@
 # What the tests of devices need besides their sources.
 
-# Compares the declarations in src/device/cuda/api.h and similar headers with NVIDIA's headers, if these are installed.
+# Compares the declarations in src/device/gpu/cuda/api.h and similar headers with NVIDIA's headers, if these are installed.
 find_path(BLASTOFF_CUDA_HEADERS cublas_v2.h
           HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES include targets/x86_64-linux/include)
 if(TARGET unit_device AND BLASTOFF_CUDA_HEADERS)
   target_include_directories(unit_device SYSTEM PRIVATE ${BLASTOFF_CUDA_HEADERS})
 endif()
 
-# A fake driver, cuBLAS, cuSOLVER, cuFFT, NCCL, cuSOLVERMp and cuBLASMp, with which src/device/cuda runs on machines without a GPU: asynchronously, with pinned memory.
+# A fake driver, cuBLAS, cuSOLVER, cuFFT, NCCL, cuSOLVERMp and cuBLASMp, with which src/device/gpu runs on machines without a GPU: asynchronously, with pinned memory.
 if(TARGET contract_device)
   # lib<name>.so.<version> from these sources in support/fake_cuda/.
   function(fake_library name version)

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "device/cuda/cuda_users.h"
+#include "device/gpu/cuda/cuda_users.h"
 
 namespace blastoff::device {
 namespace {

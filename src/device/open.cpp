@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "device/cuda/cuda_device.h"
+#include "device/gpu/cuda/cuda_device.h"
 #include "device/kinds.h"
 #include "device/simulated/simulated_device.h"
 

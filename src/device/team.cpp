@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "device/cuda/team/cuda_team.h"
+#include "device/gpu/cuda/team/cuda_team.h"
 
 namespace blastoff::device {
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "device/cuda/driver.h"
 #include "device/driver_sharing.h"
+#include "device/gpu/cuda/driver.h"
 #include "device_fixture.h"
 #include "reference_blas.h"
 #include "test_call.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "blas/call.h"
-#include "device/cuda/cublas/api.h"
-#include "device/cuda/cusolver/api.h"
+#include "device/gpu/cuda/cublas/api.h"
+#include "device/gpu/cuda/cusolver/api.h"
 
 namespace blastoff::fake_cuda {
 

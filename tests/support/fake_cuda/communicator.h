@@ -14,7 +14,7 @@
 
 #include <unistd.h>
 
-#include "device/cuda/team/api.h"
+#include "device/gpu/cuda/team/api.h"
 #include "fake_cuda/blas.h"
 #include "fake_cuda/gpu.h"
 

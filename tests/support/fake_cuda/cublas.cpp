@@ -44,7 +44,7 @@ struct Matrix {
 cublasStatus queue(cublasHandle handle, blas::Call call, std::initializer_list<Matrix> matrices,
                    std::array<std::int64_t, 3> strides = {}) {
   if (!driver().context_is_current() || handle == nullptr) return not_initialized;
-  if (handle->stream == nullptr || !handle->own_workspace) return invalid_value;  // device/cuda always sets both
+  if (handle->stream == nullptr || !handle->own_workspace) return invalid_value;  // device/gpu always sets both
   std::array<void*, 3> addresses{};
   std::array<std::int64_t, 3> leading_dimensions{};
   std::size_t count = 0;
@@ -370,6 +370,6 @@ BLASTOFF_CUBLAS_ROUTINES(BLASTOFF_EXPORT)
 
 }  // extern "C"
 
-// All functions of cuBLAS that device/cuda uses are here, with the same types.
+// All functions of cuBLAS that device/gpu uses are here, with the same types.
 #define BLASTOFF_CHECK(symbol, ...) static_assert(std::is_same_v<decltype(::symbol), __VA_ARGS__>, #symbol);
 BLASTOFF_CUBLAS_SYMBOLS(BLASTOFF_CHECK)

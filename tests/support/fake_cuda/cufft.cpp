@@ -13,7 +13,7 @@
 #include <mutex>
 #include <thread>
 
-#include "device/cuda/cufft/api.h"
+#include "device/gpu/cuda/cufft/api.h"
 #include "fake_cuda/gpu.h"
 #include "naive_transform.h"
 
@@ -95,7 +95,7 @@ cufftStatus execute(cufftPlan handle, int type, void* in, void* out, int directi
   if (!set_kind(asked, type) || asked.kind != plan.transform.request.kind ||
       asked.precision != plan.transform.request.precision)
     return fft_invalid_type;
-  // device/cuda always sets both.
+  // device/gpu always sets both.
   if (plan.stream == nullptr || !driver().is_device_memory(plan.work_area, plan.work_bytes)) return fft_invalid_value;
   // cuFFT 12 of CUDA 13.0 does the same, also if the work area is empty.
   if (plan.work_area == in) return execution_failed;

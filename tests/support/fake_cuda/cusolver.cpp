@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "blas/types.h"
-#include "device/cuda/cusolver/api.h"
+#include "device/gpu/cuda/cusolver/api.h"
 #include "fake_cuda/factorizations.h"
 #include "fake_cuda/gpu.h"
 #include "fake_cuda/lapack.h"
@@ -399,7 +399,7 @@ BLASTOFF_CUSOLVER_ROUTINES(FAKE_EXPORT)
 
 }  // extern "C"
 
-// All functions of cuSOLVER that device/cuda uses are here, with the same types.
+// All functions of cuSOLVER that device/gpu uses are here, with the same types.
 #define BLASTOFF_CHECK(symbol, ...) static_assert(std::is_same_v<decltype(::symbol), __VA_ARGS__>, #symbol);
 BLASTOFF_CUSOLVER_SYMBOLS(BLASTOFF_CHECK)
 BLASTOFF_OPTIONAL_CUSOLVER_SYMBOLS(BLASTOFF_CHECK)

@@ -1,4 +1,4 @@
-// A libcuda.so.1 for machines without a GPU: the part of the driver that device/cuda uses, in host memory, with a
+// A libcuda.so.1 for machines without a GPU: the part of the driver that device/gpu uses, in host memory, with a
 // thread for each stream. It enforces the real driver's rules (a current context, copies within one registration), and
 // detects, where it can, misuse that causes errors with the real driver.
 #include <fcntl.h>
@@ -235,7 +235,7 @@ CUresult queue_set(CUstream stream, CUdeviceptr to, std::size_t pitch, unsigned 
   return success;
 }
 
-/// The kernel of device/cuda/triangle_kernel.cpp.
+/// The kernel of device/gpu/triangle_kernel.cpp.
 void copy_triangle(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
   const auto [to, from, to_pitch, from_pitch, words, per_element, block_order, lower] = std::array{
       arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6], arguments[7]};
@@ -258,7 +258,7 @@ void copy_triangle(const std::vector<std::uint64_t>& arguments, std::size_t word
   }
 }
 
-/// The kernel of device/cuda/magnitude_kernel.cpp.
+/// The kernel of device/gpu/magnitude_kernel.cpp.
 void find_largest_magnitude(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
   const auto [address, pitch, reals, columns, per_element, part, result] =
       std::array{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6]};
@@ -278,7 +278,7 @@ void find_largest_magnitude(const std::vector<std::uint64_t>& arguments, std::si
   }
 }
 
-/// The kernel of device/cuda/norm_kernel.cpp.
+/// The kernel of device/gpu/norm_kernel.cpp.
 template <class Real>
 void reduce_reals(const std::vector<std::uint64_t>& arguments) {
   const std::uint64_t address = arguments[0];
@@ -322,7 +322,7 @@ void reduce(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes)
   return word_bytes == sizeof(float) ? reduce_reals<float>(arguments) : reduce_reals<double>(arguments);
 }
 
-/// The kernel of device/cuda/scale_kernel.cpp.
+/// The kernel of device/gpu/scale_kernel.cpp.
 template <class Real>
 void scale_reals(const std::vector<std::uint64_t>& arguments) {
   const auto [address, pitch, reals, all] = std::array{arguments[0], arguments[1], arguments[2], arguments[3]};
@@ -345,7 +345,7 @@ void scale(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) 
   return word_bytes == sizeof(float) ? scale_reals<float>(arguments) : scale_reals<double>(arguments);
 }
 
-/// The kernel of device/cuda/transpose_kernel.cpp.
+/// The kernel of device/gpu/transpose_kernel.cpp.
 void transpose(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
   const auto [to, from, to_pitch, from_pitch, rows, columns, complex] =
       std::array{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6]};
@@ -364,7 +364,7 @@ void transpose(const std::vector<std::uint64_t>& arguments, std::size_t word_byt
   }
 }
 
-/// The kernel of device/cuda/permutation_kernel.cpp.
+/// The kernel of device/gpu/permutation_kernel.cpp.
 void permute(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
   const auto [to, from, words, dimensions] = std::array{arguments[0], arguments[1], arguments[2], arguments[3]};
   for (std::uint64_t word = 0; word < words; ++word) {
@@ -385,7 +385,7 @@ void permute(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes
   }
 }
 
-/// The kernel of device/cuda/run_copy_kernel.cpp.
+/// The kernel of device/gpu/run_copy_kernel.cpp.
 void copy_runs(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
   for (std::size_t i = 0; i + 2 < arguments.size(); i += 3) {
     const std::uint64_t bytes = arguments[i + 2] * word_bytes;
@@ -743,6 +743,6 @@ CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsig
 
 }  // extern "C"
 
-// All functions of the driver that device/cuda uses are here, with the same types.
+// All functions of the driver that device/gpu uses are here, with the same types.
 #define BLASTOFF_CHECK(symbol, ...) static_assert(std::is_same_v<decltype(::symbol), __VA_ARGS__>, #symbol);
 BLASTOFF_DRIVER_SYMBOLS(BLASTOFF_CHECK)

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/cuda/cusolver/api.h"
+#include "device/gpu/cuda/cusolver/api.h"
 #include "reference_blas.h"
 
 namespace blastoff::fake_cuda {

@@ -11,7 +11,7 @@
 
 #include <dlfcn.h>
 
-#include "device/cuda/api.h"
+#include "device/gpu/cuda/api.h"
 #include "device/simulated/memory.h"
 #include "fake_cuda/stream.h"
 

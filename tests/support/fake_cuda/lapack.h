@@ -10,7 +10,7 @@
 
 #include <dlfcn.h>
 
-#include "device/cuda/cusolver/api.h"
+#include "device/gpu/cuda/cusolver/api.h"
 #include "fake_cuda/blas.h"
 #include "fake_cuda/factorizations.h"
 

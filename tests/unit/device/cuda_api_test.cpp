@@ -1,12 +1,12 @@
-// Compares the declarations of device/cuda/api.h with NVIDIA's own headers, where these are installed.
+// Compares the declarations of device/gpu/cuda/api.h with NVIDIA's own headers, where these are installed.
 //
 // The compiler makes all checks; the program only says whether there were any headers to compare with.
-#include "device/cuda/api.h"
+#include "device/gpu/cuda/api.h"
 
-#include "device/cuda/cublas/api.h"
-#include "device/cuda/cufft/api.h"
-#include "device/cuda/cusolver/api.h"
-#include "device/cuda/team/api.h"
+#include "device/gpu/cuda/cublas/api.h"
+#include "device/gpu/cuda/cufft/api.h"
+#include "device/gpu/cuda/cusolver/api.h"
+#include "device/gpu/cuda/team/api.h"
 
 #include <gtest/gtest.h>
 

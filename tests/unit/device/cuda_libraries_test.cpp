@@ -1,5 +1,5 @@
 // Finding NVIDIA's libraries, and the advice that is printed where they are missing.
-#include "device/cuda/cublas/library.h"
+#include "device/gpu/cuda/cublas/library.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,16 +12,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "device/cuda/cufft/cufft_executor.h"
-#include "device/cuda/cusolver/cusolver_executor.h"
-#include "device/cuda/magnitude_kernel.h"
-#include "device/cuda/norm_kernel.h"
-#include "device/cuda/permutation_kernel.h"
-#include "device/cuda/run_copy_kernel.h"
-#include "device/cuda/scale_kernel.h"
-#include "device/cuda/search_path.h"
-#include "device/cuda/transpose_kernel.h"
-#include "device/cuda/triangle_kernel.h"
+#include "device/gpu/cuda/cufft/cufft_executor.h"
+#include "device/gpu/cuda/cusolver/cusolver_executor.h"
+#include "device/gpu/cuda/search_path.h"
+#include "device/gpu/magnitude_kernel.h"
+#include "device/gpu/norm_kernel.h"
+#include "device/gpu/permutation_kernel.h"
+#include "device/gpu/run_copy_kernel.h"
+#include "device/gpu/scale_kernel.h"
+#include "device/gpu/transpose_kernel.h"
+#include "device/gpu/triangle_kernel.h"
 
 namespace blastoff::device::cuda {
 namespace {

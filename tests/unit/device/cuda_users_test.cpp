@@ -1,4 +1,4 @@
-#include "device/cuda/cuda_users.h"
+#include "device/gpu/cuda/cuda_users.h"
 
 #include <gtest/gtest.h>
 

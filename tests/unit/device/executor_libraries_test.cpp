@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "blas/front_end.h"
-#include "device/cuda/executor.h"
+#include "device/gpu/executor.h"
 
 namespace blastoff::device::cuda {
 namespace {

@@ -1,5 +1,5 @@
 // The GPUs that the kernel's driver lists.
-#include "device/cuda/listed_gpus.h"
+#include "device/gpu/cuda/listed_gpus.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-"""Where NVRTC may lie on this machine: the places of src/device/cuda/search_path.cpp, and the packages of this Python."""
+"""Where NVRTC may lie on this machine: the places of src/device/gpu/cuda/search_path.cpp, and the packages of this Python."""
 
 import glob
 import os

@@ -1,0 +1,13 @@
+// Runs BLAS operations with cuBLAS.
+#pragma once
+
+#include "device/gpu/executor.h"
+
+namespace blastoff::device::cuda {
+
+bool runs_by_cublas(const operation::Operation& operation);
+Result<std::unique_ptr<ExecutorLibrary>> open_cublas(const LibrarySearch& search);
+
+inline constexpr ExecutorKind cublas_kind{runs_by_cublas, open_cublas, false, "BLAS"};
+
+}  // namespace blastoff::device::cuda

@@ -1,0 +1,151 @@
+// cuSOLVER's handle for one stream, and what the routines of every family need: work space, copies, and checks of
+// results.
+#pragma once
+
+#include <complex>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "blas/types.h"
+#include "device/gpu/cuda/cublas/operations.h"
+#include "device/gpu/cuda/cusolver/library.h"
+#include "device/gpu/cuda/cusolver/matrix_kernels.h"
+#include "device/gpu/cuda/cusolver/workspace.h"
+#include "device/gpu/executor.h"
+#include "operation/operand.h"
+
+namespace blastoff::device::cuda {
+
+using operation::Operand;
+
+/// cuSOLVER, and cuBLAS for routines that cuSOLVER lacks.
+struct Libraries {
+  api::Cusolver cusolver;
+  Result<api::Cublas> cublas;
+};
+
+/// The work space for a call of the library, as its 64-bit interface takes it.
+struct LibrarySpace {
+  void* device = nullptr;
+  std::size_t device_bytes = 0;
+  void* host = nullptr;
+  std::size_t host_bytes = 0;
+  int* info = nullptr;  ///< in device memory
+};
+
+/// The context must be current in all functions. Functions that return results wait for them.
+class Solver {
+ public:
+  using Purpose = SolverWorkspace::Purpose;
+
+  /// The libraries must outlive it. The stream must have a triangle kernel.
+  static Result<std::unique_ptr<Solver>> create(const Libraries& libraries, const ExecutorStream& stream,
+                                                std::shared_ptr<const MatrixKernels> kernels);
+  ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+
+  const api::Cusolver& cusolver() const { return libraries_.cusolver; }
+  /// Made when it is first used. ErrorKind::unsupported if there is no cuBLAS.
+  Result<const BlasHandle*> cublas();
+  api::cusolverHandle handle() const { return handle_; }
+  api::cusolverParams params() const { return params_; }
+  SolverWorkspace& workspace() { return workspace_; }
+  /// The operation is over. (One that failed may have left work.)
+  void end_operation() {
+    (void)synchronize();
+    workspace_.release();
+  }
+
+  /// Runs a routine: `size(device_bytes, host_bytes)` asks how much work space the routine wants, `call(space)` calls
+  /// the routine. ErrorKind::failed if its info is not 0.
+  template <class Size, class Call>
+  Status run(std::string_view name, Size&& size, Call&& call) {
+    LibrarySpace space;
+    if (auto ok = check(size(&space.device_bytes, &space.host_bytes), name); !ok) return ok;
+    if (auto ok = provide(space); !ok) return ok;
+    if (auto ok = check(call(std::as_const(space)), name); !ok) return ok;
+    return finish(name);
+  }
+
+  /// The same for the 32-bit interface, whose work space is counted in elements: `size(elements)`,
+  /// `call(work, elements, info)`.
+  template <class Size, class Call>
+  Status run_in_elements(std::string_view name, std::size_t element_bytes, Size&& size, Call&& call) {
+    int elements = 0;
+    return run(
+        name,
+        [&](std::size_t* device_bytes, std::size_t*) {
+          const api::cusolverStatus status = size(&elements);
+          *device_bytes = static_cast<std::size_t>(elements) * element_bytes;
+          return status;
+        },
+        [&](const LibrarySpace& space) { return call(space.device, elements, space.info); });
+  }
+
+  /// The same for a routine without work space: `call(info)`.
+  template <class Call>
+  Status run_without_space(std::string_view name, Call&& call) {
+    return run(
+        name, [](std::size_t*, std::size_t*) { return api::solver_success; },
+        [&](const LibrarySpace& space) { return call(space.info); });
+  }
+
+  /// A matrix without gaps between columns, in the work space.
+  Result<Operand> matrix(Purpose purpose, std::int64_t rows, std::int64_t columns, std::size_t element_size);
+  /// A copy of the matrix's part in the work space; nothing else of the matrix is read.
+  Result<Operand> copy_of(const Operand& matrix, Purpose purpose);
+  /// The place where a routine computes a result if it writes between the columns too (seen with gesvdp): the matrix
+  /// itself, if nothing is between its columns, or one in the work space.
+  Result<Operand> without_gaps(const Operand& result, Purpose purpose);
+  /// Copies the part of `from` to a matrix of the same size.
+  Status copy(const Operand& to, const Operand& from);
+  /// The transpose; for complex matrices the conjugate transpose.
+  Status transpose(const Operand& to, const Operand& from, blas::Scalar scalar);
+  Status set_to_identity(const Operand& matrix, blas::Scalar scalar);
+
+  /// The elements of a matrix without gaps between columns.
+  Result<std::vector<std::complex<double>>> elements(const Operand& matrix, blas::Scalar scalar);
+
+  Status copy_to_host(void* to, api::CUdeviceptr from, std::size_t bytes);
+  /// `to` must be PageMemory.
+  Status copy_to_pages(void* to, api::CUdeviceptr from, std::size_t bytes);
+  Status copy_to_device(api::CUdeviceptr to, const void* from, std::size_t bytes);
+
+  /// The largest magnitude in the parts of all matrices; NaN if one of them holds NaN.
+  Result<double> largest_magnitude(std::span<const Operand> matrices, blas::Scalar scalar);
+  /// A number for each column or row of a matrix, or several, which belong together in the same way.
+  Result<std::vector<double>> reduce(const Operand& matrix, blas::Scalar scalar,
+                                     const NormKernel::Reduction& reduction);
+
+ private:
+  Solver(const Libraries& libraries, const ExecutorStream& stream, std::shared_ptr<const MatrixKernels> kernels)
+      : libraries_(libraries),
+        stream_(stream),
+        kernels_(std::move(kernels)),
+        workspace_(stream.memory, stream.stream) {}
+
+  Status configure();
+  Status provide(LibrarySpace& space);
+  Status finish(std::string_view name);
+  Status copy_rectangle(const Operand& to, const Operand& from);
+  Status synchronize();
+  const api::Driver& driver() const { return stream_.context->driver(); }
+
+  /// Turns a status into a Status. An error that has destroyed the context loses the device; lack of memory or of
+  /// support does not.
+  Status check(api::cusolverStatus status, std::string_view name);
+
+  const Libraries& libraries_;
+  const ExecutorStream stream_;
+  const std::shared_ptr<const MatrixKernels> kernels_;
+  SolverWorkspace workspace_;
+  api::cusolverHandle handle_ = nullptr;
+  api::cusolverParams params_ = nullptr;
+  std::unique_ptr<BlasHandle> blas_handle_;
+};
+
+}  // namespace blastoff::device::cuda

@@ -1,0 +1,251 @@
+#include "device/gpu/gpu_queue.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "device/alignment.h"
+
+namespace blastoff::device::cuda {
+namespace {
+
+bool empty(const Block& block) {
+  return block.column_bytes == 0 || block.columns == 0;
+}
+
+bool contiguous(const Block& block) {
+  return block.columns == 1 || (block.host_pitch == block.column_bytes && block.device_pitch == block.column_bytes);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Event>> CudaEvent::create(std::shared_ptr<Context> context) {
+  std::unique_ptr<CudaEvent> event(new CudaEvent(std::move(context)));
+  auto& owner = *event->context_;
+  auto created = owner.run([&] {
+    return owner.check(owner.driver().cuEventCreate(&event->handle_, api::event_disable_timing), "cuEventCreate");
+  });
+  if (!created) return tl::unexpected(created.error());
+  return event;
+}
+
+CudaEvent::~CudaEvent() {
+  if (handle_ == nullptr) return;
+  (void)context_->run([&] { return context_->check(context_->driver().cuEventDestroy_v2(handle_), "cuEventDestroy"); });
+}
+
+Status CudaEvent::synchronize() {
+  return context_->run(
+      [&] { return context_->check(context_->driver().cuEventSynchronize(handle_), "cuEventSynchronize"); });
+}
+
+Result<std::unique_ptr<Queue>> CudaQueue::create(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory,
+                                                 CopyKernels kernels, std::shared_ptr<ExecutorLibraries> libraries,
+                                                 const Capabilities& capabilities) {
+  std::unique_ptr<CudaQueue> queue(
+      new CudaQueue(std::move(context), std::move(memory), std::move(kernels), std::move(libraries), capabilities));
+  auto& owner = *queue->context_;
+  // Non-blocking: the program's own work on its default stream must not delay this stream.
+  auto created = owner.run([&] {
+    return owner.check(owner.driver().cuStreamCreate(&queue->stream_, api::stream_non_blocking), "cuStreamCreate");
+  });
+  if (!created) return tl::unexpected(created.error());
+  return queue;
+}
+
+Result<std::unique_ptr<Queue>> CudaQueue::adopt(api::CUstream stream, std::shared_ptr<Context> context,
+                                                std::shared_ptr<Memory> memory, CopyKernels kernels,
+                                                std::shared_ptr<ExecutorLibraries> libraries,
+                                                const Capabilities& capabilities) {
+  std::unique_ptr<CudaQueue> queue(
+      new CudaQueue(std::move(context), std::move(memory), std::move(kernels), std::move(libraries), capabilities));
+  queue->stream_ = stream;
+  queue->adopted_ = true;
+  return queue;
+}
+
+CudaQueue::~CudaQueue() {
+  if (adopted_ && executors_.empty() && !permutation_) return;
+  (void)context_->run([&]() -> Status {
+    if (!executors_.empty()) (void)context_->driver().cuStreamSynchronize(stream_);  // its workspaces go to others
+    executors_.clear();
+    memory_->trim();
+    permutation_.reset();
+    if (stream_ != nullptr && !adopted_) context_->driver().cuStreamDestroy_v2(stream_);
+    return {};
+  });
+}
+
+Status CudaQueue::copy_to_device(Address destination, const void* source, const Block& block) {
+  if (empty(block)) return {};
+  return context_->run([&]() -> Status {
+    if (contiguous(block)) {
+      return context_->check(
+          context_->driver().cuMemcpyHtoDAsync_v2(destination, source, block.column_bytes * block.columns, stream_),
+          "copy to the GPU");
+    }
+    api::CUDA_MEMCPY2D copy{};
+    copy.srcMemoryType = api::memory_type_host;
+    copy.srcHost = source;
+    copy.srcPitch = block.host_pitch;
+    copy.dstMemoryType = api::memory_type_device;
+    copy.dstDevice = destination;
+    copy.dstPitch = block.device_pitch;
+    return copy_rectangle(copy, block);
+  });
+}
+
+Status CudaQueue::copy_runs_to_device(std::span<const Run> runs) {
+  if (!capabilities_.host_addresses_are_device_addresses || !RunCopyKernel::suits(runs))
+    return Queue::copy_runs_to_device(runs);
+  auto queued = context_->run([&] { return kernels_.runs->launch(runs, stream_); });
+  // The copy engine needs no memory, and copying a run twice does no harm.
+  if (!queued && queued.error().kind != ErrorKind::lost) return Queue::copy_runs_to_device(runs);
+  return queued;
+}
+
+Status CudaQueue::copy_to_host(void* destination, Address source, const Block& block) {
+  if (empty(block)) return {};
+  return context_->run([&]() -> Status {
+    if (contiguous(block)) {
+      return context_->check(
+          context_->driver().cuMemcpyDtoHAsync_v2(destination, source, block.column_bytes * block.columns, stream_),
+          "copy from the GPU");
+    }
+    api::CUDA_MEMCPY2D copy{};
+    copy.srcMemoryType = api::memory_type_device;
+    copy.srcDevice = source;
+    copy.srcPitch = block.device_pitch;
+    copy.dstMemoryType = api::memory_type_host;
+    copy.dstHost = destination;
+    copy.dstPitch = block.host_pitch;
+    return copy_rectangle(copy, block);
+  });
+}
+
+// The memory of all GPUs of a process lies in one address range, so an address tells the driver its GPU.
+Status CudaQueue::copy_between(Address destination, Address source, std::size_t bytes) {
+  return context_->run([&] {
+    return context_->check_attempt(context_->driver().cuMemcpyDtoDAsync_v2(destination, source, bytes, stream_),
+                                   "copy between GPUs");
+  });
+}
+
+Status CudaQueue::copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block) {
+  const auto& driver = context_->driver();
+  copy.WidthInBytes = block.column_bytes;
+  copy.Height = block.columns;
+  if (copy.srcPitch <= capabilities_.largest_pitch && copy.dstPitch <= capabilities_.largest_pitch) {
+    return context_->check(driver.cuMemcpy2DAsync_v2(&copy, stream_), "2-D copy");
+  }
+  // Columns that are farther apart than the largest pitch of a 2-D copy are copied one by one. For a single column the
+  // pitch does not matter.
+  const std::size_t source_pitch = std::exchange(copy.srcPitch, block.column_bytes);
+  const std::size_t destination_pitch = std::exchange(copy.dstPitch, block.column_bytes);
+  copy.Height = 1;
+  for (std::size_t column = 0; column < block.columns; ++column) {
+    if (auto ok = context_->check(driver.cuMemcpy2DAsync_v2(&copy, stream_), "2-D copy"); !ok) return ok;
+    copy.srcHost = static_cast<const unsigned char*>(copy.srcHost) + source_pitch;
+    copy.srcDevice += source_pitch;
+    copy.dstHost = static_cast<unsigned char*>(copy.dstHost) + destination_pitch;
+    copy.dstDevice += destination_pitch;
+  }
+  return {};
+}
+
+Status CudaQueue::copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) {
+  if (kernels_.triangles == nullptr) {
+    return tl::unexpected(Error{ErrorKind::unsupported, "this GPU's driver did not compile the triangle copy"});
+  }
+  return context_->run([&]() -> Status {
+    TriangleCopy copy;
+    copy.destination = reinterpret_cast<std::uintptr_t>(destination);
+    copy.source = source;
+    copy.destination_pitch = triangle.host_pitch;
+    copy.source_pitch = triangle.device_pitch;
+    copy.order = triangle.order;
+    copy.block_order = triangle.block_order;
+    copy.element_size = triangle.element_size;
+    copy.part = triangle.part;
+    if (!capabilities_.host_addresses_are_device_addresses) {
+      const auto result = context_->driver().cuMemHostGetDevicePointer_v2(&copy.destination, destination, 0);
+      if (auto ok = context_->check_attempt(result, "cuMemHostGetDevicePointer"); !ok) return ok;
+    }
+    return kernels_.triangles->launch(copy, stream_);
+  });
+}
+
+Status CudaQueue::execute(const operation::Operation& operation, const operation::Host&) {
+  if (auto ok = check_alignment(operation); !ok) return ok;
+  return context_->run([&]() -> Status {
+    auto executor = executor_for(operation);
+    return executor ? (*executor)->execute(operation) : tl::unexpected(std::move(executor.error()));
+  });
+}
+
+Result<Executor*> CudaQueue::executor_for(const operation::Operation& operation) {
+  const auto kind = libraries_->kind_for(operation);
+  if (!kind) return tl::unexpected(kind.error());
+  executors_.resize(libraries_->count());
+  std::unique_ptr<Executor>& executor = executors_[*kind];
+  if (executor == nullptr) {
+    const auto library = libraries_->opened(*kind);
+    if (!library) return tl::unexpected(library.error());
+    auto created = (*library)->create({context_, memory_, kernels_.triangles, stream_, capabilities_.workspace_bytes});
+    if (!created) return tl::unexpected(created.error());
+    executor = std::move(*created);
+  }
+  return executor.get();
+}
+
+// If the executor does not exist yet, answers for its kind.
+bool CudaQueue::copies_heap_memory(const operation::Operation& operation) {
+  const auto kind = libraries_->kind_for(operation);
+  if (!kind) return false;
+  const bool made = *kind < executors_.size() && executors_[*kind] != nullptr;
+  return made ? executors_[*kind]->copies_heap_memory(operation) : libraries_->copies_heap_memory(*kind);
+}
+
+Status CudaQueue::permute(Address destination, Address source, const Permutation& permutation) {
+  return context_->run([&]() -> Status {
+    if (!permutation_) {
+      auto loaded = PermutationKernel::load(context_);
+      if (!loaded) return tl::unexpected(std::move(loaded.error()));
+      permutation_ = std::move(*loaded);
+    }
+    return permutation_->launch(destination, source, permutation, stream_);
+  });
+}
+
+Status CudaQueue::prefetch(const void* address, std::size_t bytes) {
+  if (!capabilities_.can_prefetch)
+    return tl::unexpected(Error{ErrorKind::unsupported, "this GPU does not migrate the program's memory"});
+  const api::CUmemLocation location{api::location_device, context_->device()};
+  return context_->run([&] {
+    return context_->check_attempt(context_->driver().cuMemPrefetchAsync_v2(reinterpret_cast<std::uintptr_t>(address),
+                                                                            bytes, location, 0, stream_),
+                                   "cuMemPrefetchAsync");
+  });
+}
+
+/// A wrong handle from the program does not lose the device.
+Status CudaQueue::check(api::CUresult result, std::string_view operation) {
+  return adopted_ ? context_->check_attempt(result, operation) : context_->check(result, operation);
+}
+
+Status CudaQueue::record(Event& event) {
+  const auto handle = static_cast<CudaEvent&>(event).handle();
+  return context_->run([&] { return check(context_->driver().cuEventRecord(handle, stream_), "cuEventRecord"); });
+}
+
+Status CudaQueue::wait(Event& event) {
+  const auto handle = static_cast<CudaEvent&>(event).handle();
+  return context_->run(
+      [&] { return check(context_->driver().cuStreamWaitEvent(stream_, handle, 0), "cuStreamWaitEvent"); });
+}
+
+Status CudaQueue::synchronize() {
+  return context_->run([&] { return check(context_->driver().cuStreamSynchronize(stream_), "cuStreamSynchronize"); });
+}
+
+}  // namespace blastoff::device::cuda
