@@ -50,14 +50,14 @@ void say_once(const std::string& why) {
   if (!said.exchange(true)) platform::log_line("ranks do not compute together on their devices: %s", why.c_str());
 }
 
-/// While it lives, a thread looks whether the other members go on. If not, it lets this one go.
+/// A thread that looks whether the other members go on while this one is inside a library. If not, it lets this one go.
 class Watch {
  public:
   Watch(const Segment& segment, device::Team& team, int members) : shared_(std::make_shared<Shared>()) {
     started_ = platform::start_thread("blastoff-team", [shared = shared_, &segment, &team, members] {
       std::unique_lock lock(shared->mutex);
       while (!shared->over) {
-        if (segment.is_hopeless(shared->step, members)) team.abandon();
+        if (shared->step != outside && segment.is_hopeless(shared->step, members)) team.abandon();
         shared->changed.wait_for(lock, pause);
       }
       shared->ended = true;
@@ -74,18 +74,28 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   bool started() const { return started_; }
-  /// This member is on its way to a step.
+  /// Executes `work`, which is inside a library, on the way to a step. It is not watched any more when it has ended:
+  /// once this member has said its word, the others may end the call.
+  template <class Work>
+  device::Status watched(int step, const Work& work) {
+    expect(step);
+    device::Status done = work();
+    expect(outside);
+    return done;
+  }
+
+ private:
+  static constexpr int outside = -1;
   void expect(int step) {
     const std::lock_guard lock(shared_->mutex);
     shared_->step = step;
   }
 
- private:
   static constexpr std::chrono::milliseconds pause{20};
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
-    int step = copied;
+    int step = outside;
     bool over = false;
     bool ended = false;
   };
@@ -234,13 +244,12 @@ class TeamCall {
     broken_ = true;  // until the libraries have come to an end
     {
       Watch watch(segment_, team, members_);
-      watch.expect(prepared);
-      const Status ready_to_go = watch.started()
-                                     ? team.prepare(operation_, parts, block)
-                                     : tl::unexpected(Error{ErrorKind::no_host_memory, "no thread could be started"});
+      const Status ready_to_go = watch.watched(prepared, [&]() -> Status {
+        if (watch.started()) return team.prepare(operation_, parts, block);
+        return tl::unexpected(Error{ErrorKind::no_host_memory, "no thread could be started"});
+      });
       if (!all_able(ready_to_go)) return TeamOutcome::unable;
-      watch.expect(made);
-      Status done = team.execute();
+      Status done = watch.watched(made, [&] { return team.execute(); });
       Segment::Note no_result{};
       if (!done && done.error().kind == ErrorKind::failed) {
         no_result[0] = std::byte{1};
