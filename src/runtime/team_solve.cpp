@@ -182,6 +182,7 @@ class TeamCall {
   /// Whether each member has a device of its own.
   bool are_different() const {
     std::vector<Segment::Note> notes;
+    notes.reserve(static_cast<std::size_t>(members_));
     for (int member = 0; member < members_; ++member) notes.push_back(segment_.note_of(member, ready));
     std::ranges::sort(notes);
     const bool different = std::ranges::adjacent_find(notes) == notes.end();

@@ -52,7 +52,7 @@ Result<Pivots> given_pivots(const Task& task) {
     if (pivot < 1 || pivot > task.problem.n)
       return tl::unexpected(Error{ErrorKind::failed, "a pivot is not the number of a row"});
   }
-  const auto pivots = pivot_memory(task);
+  auto pivots = pivot_memory(task);
   if (!pivots) return pivots;
   const auto ok = task.solver.copy_to_device(reinterpret_cast<std::uintptr_t>(*pivots), values.data(),
                                              values.size() * sizeof values[0]);
@@ -62,7 +62,7 @@ Result<Pivots> given_pivots(const Task& task) {
 
 Status stage_pivots(const Task& task, Pivots pivots) {
   std::vector<std::int64_t> values(static_cast<std::size_t>(task.problem.min_side()));
-  const auto ok = task.solver.copy_to_host(values.data(), reinterpret_cast<std::uintptr_t>(pivots),
+  auto ok = task.solver.copy_to_host(values.data(), reinterpret_cast<std::uintptr_t>(pivots),
                                            values.size() * sizeof values[0]);
   if (ok) task.results.stage_integers(Argument::ipiv, values);
   return ok;
