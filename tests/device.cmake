@@ -8,6 +8,7 @@ if(TARGET unit_device AND BLASTOFF_CUDA_HEADERS)
 endif()
 
 # A fake driver, cuBLAS, cuSOLVER, cuFFT, NCCL, cuSOLVERMp and cuBLASMp, with which src/device/gpu runs on machines without a GPU: asynchronously, with pinned memory.
+# A fake HIP driver shows that another driver can fill the table of src/device/gpu/driver.h.
 if(TARGET contract_device)
   # lib<name>.so.<version> from these sources in support/fake_cuda/.
   function(fake_library name version)
@@ -20,6 +21,8 @@ if(TARGET contract_device)
     add_dependencies(contract_device fake_${name})
   endfunction()
   fake_library(cuda 1 driver.cpp gpu.cpp stream.cpp)
+  fake_library(amdhip64 7 ../fake_hip/driver.cpp driver.cpp gpu.cpp stream.cpp)
+  target_sources(contract_device PRIVATE support/fake_hip/hip_device.cpp)
   fake_library(cublas 13 cublas.cpp)
   fake_library(cusolver 12 cusolver.cpp)
   fake_library(cufft 12 cufft.cpp)
@@ -28,7 +31,7 @@ if(TARGET contract_device)
   fake_library(cublasmp 0 cublasmp.cpp)
   # The function that discovers tests splits lists, so each property has only one variable.
   set(fake_gpu "LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/fake_cuda")
-  gtest_discover_tests(contract_device TEST_PREFIX "contract/device on the fake GPU/" TEST_FILTER "*cuda*"
+  gtest_discover_tests(contract_device TEST_PREFIX "contract/device on the fake GPU/" TEST_FILTER "*cuda*:*hip*"
                        TEST_LIST contract_device_fake_gpu DISCOVERY_TIMEOUT 60
                        PROPERTIES ENVIRONMENT ${fake_gpu} ENVIRONMENT_MODIFICATION REQUIRE_GPU=set:1)
   foreach(access pageable coherent unified)

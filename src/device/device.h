@@ -36,7 +36,7 @@ struct Properties {
   std::string name;                     ///< "NVIDIA H100 80GB HBM3"
   int index = 0;                        ///< ordinal among the devices of its kind
   std::string bus;                      ///< its place on the bus: "0000:17:00.0"; "" if it has none
-  bool by_server = false;               ///< processes use it through a server (MPS), several at the same time
+  bool concurrent = false;              ///< several processes compute at the same time, by way of a server
   bool exclusive = false;               ///< without such a server, one process at a time may use it
   int sharers = 1;                      ///< processes of this run that use it or are going to, including this one
   std::string software;                 ///< the driver's version, one line; see Device::software()

@@ -1,8 +1,9 @@
 #include "device/driver_sharing.h"
 
+#include <algorithm>
 #include <atomic>
 
-#include "device/gpu/cuda/cuda_users.h"
+#include "device/kind_functions.h"
 
 namespace blastoff::device {
 namespace {
@@ -13,7 +14,9 @@ constinit std::atomic<bool> present{false};
 }  // namespace
 
 bool note_library(const LibraryInProcess& library) {
-  const DriverUse use = cuda::cuda_use(library);
+  DriverUse use = DriverUse::none;
+  for (const KindFunctions& kind : kind_functions)
+    if (kind.driver_use != nullptr) use = std::max(use, kind.driver_use(library));
   if (use != DriverUse::none) present = true;
   return use == DriverUse::used && !used.exchange(true);
 }
@@ -32,7 +35,9 @@ bool others_have_driver() {
 }
 
 bool is_drivers_thread_for_us(std::string_view name) {
-  return !others_have_driver() && cuda::is_name_of_drivers_thread(name);
+  return !others_have_driver() && std::ranges::any_of(kind_functions, [&](const KindFunctions& kind) {
+    return kind.is_name_of_drivers_thread != nullptr && kind.is_name_of_drivers_thread(name);
+  });
 }
 
 }  // namespace blastoff::device

@@ -4,39 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "device/gpu/cuda/cuda_device.h"
-#include "device/kinds.h"
-#include "device/simulated/simulated_device.h"
+#include "device/kind_functions.h"
 
 namespace blastoff::device {
-namespace {
-
-/// By kind, in the order of `kinds`.
-constexpr Result<std::unique_ptr<Device>> (*open_functions[])(const Choice&) = {
-#define BLASTOFF_OPEN(name, numbered, variable, address_space, timed, help) &name::open,
-    BLASTOFF_DEVICE_KINDS(BLASTOFF_OPEN)
-#undef BLASTOFF_OPEN
-};
-
-constexpr Result<int> (*count_functions[])(const Choice&) = {
-#define BLASTOFF_COUNT(name, numbered, variable, address_space, timed, help) &name::count,
-    BLASTOFF_DEVICE_KINDS(BLASTOFF_COUNT)
-#undef BLASTOFF_COUNT
-};
-
-constexpr Expected (*expecting_functions[])() = {
-#define BLASTOFF_EXPECTED(name, numbered, variable, address_space, timed, help) &name::expected,
-    BLASTOFF_DEVICE_KINDS(BLASTOFF_EXPECTED)
-#undef BLASTOFF_EXPECTED
-};
-
-constexpr std::string (*absence_functions[])() = {
-#define BLASTOFF_ABSENCE(name, numbered, variable, address_space, timed, help) &name::absence,
-    BLASTOFF_DEVICE_KINDS(BLASTOFF_ABSENCE)
-#undef BLASTOFF_ABSENCE
-};
-
-}  // namespace
 
 const char* to_string(HostAccess access) {
   switch (access) {
@@ -55,7 +25,7 @@ Result<std::vector<std::string>> list(const Choice& choice) {
   std::vector<std::string> names;
   const auto add = [&](std::string_view number) { names.push_back(fmt::format("{}:{}", named->kind->name, number)); };
   if (all) {
-    const auto count = count_functions[named->kind - kinds](choice);
+    const auto count = functions_of(*named->kind).count(choice);
     if (!count) return tl::unexpected(count.error());
     for (int i = 0; i < *count; ++i) add(std::to_string(i));
     return names;
@@ -71,12 +41,12 @@ Result<std::vector<std::string>> list(const Choice& choice) {
 
 Expected expected(const std::string& name) {
   const auto named = find_kind(name);
-  return named ? expecting_functions[named->kind - kinds]() : Expected();
+  return named ? functions_of(*named->kind).expected() : Expected();
 }
 
 std::string absence(const std::string& name) {
   const auto named = find_kind(name);
-  return named ? absence_functions[named->kind - kinds]() : "";
+  return named ? functions_of(*named->kind).absence() : "";
 }
 
 int expected_sharers(const std::string& name, int devices, int local_size) {
@@ -89,7 +59,7 @@ int expected_sharers(const std::string& name, int devices, int local_size) {
 
 Result<std::unique_ptr<Device>> open(const Choice& choice) {
   const auto named = find_kind(choice.name);
-  if (named) return open_functions[named->kind - kinds](choice);
+  if (named) return functions_of(*named->kind).open(choice);
   std::string accepted;
   for (const Kind& kind : kinds) {
     if (!accepted.empty()) accepted += &kind == std::end(kinds) - 1 ? " and " : ", ";

@@ -109,9 +109,9 @@ struct Context {
   std::optional<EarlierRun> cpu_run;  ///< of the same command on the CPU, if one is known
   std::string ended = "exit";         ///< "": the process still runs
   bool device_used = false;
-  std::string device_kind;        ///< a name of device/kinds.def, or "none"
-  DeviceUse device;               ///< the first one
-  bool device_by_server = false;  ///< processes share the device through a server (NVIDIA MPS)
+  std::string device_kind;         ///< a name of device/kinds.def, or "none"
+  DeviceUse device;                ///< the first one
+  bool device_concurrent = false;  ///< see device::Properties
   std::string device_software;
   std::optional<DeviceOpening> device_opening;  ///< nullopt if it was never opened
   std::string device_absence;                   ///< of a summary: device::absence(), if there is no device to use

@@ -104,7 +104,7 @@ Json device_json(const Context& context) {
           {"name", context.device.name},
           {"index", context.device.index < 0 ? Json(nullptr) : Json(context.device.index)},
           {"bus", context.device.bus},
-          {"by_server", context.device_by_server},
+          {"by_server", context.device_concurrent},
           {"software", context.device_software},
           {"state", context.device.state},
           {"opening", opening_json(context.device_opening)},

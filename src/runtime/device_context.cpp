@@ -348,7 +348,7 @@ void DeviceContext::describe(report::Context& context) {
   const std::lock_guard lock(mutex_);
   context.device_used = true;
   context.device_kind = properties.kind;
-  context.device_by_server = properties.by_server;
+  context.device_concurrent = properties.concurrent;
   context.device_software = device_->software();
   for (const device::MemoryClient client : device::memory_clients) {
     const device::MemoryHeld held = device_->accountant().held(client);

@@ -13,7 +13,7 @@
 namespace blastoff::test {
 namespace {
 
-namespace api = device::cuda::api;
+namespace api = device::gpu::cuda::api;
 using device::ErrorKind;
 
 class CudaTest : public DeviceTest {
@@ -21,9 +21,8 @@ class CudaTest : public DeviceTest {
   void SetUp() override {
     DeviceTest::SetUp();
     if (device_ == nullptr) return;
-    auto loaded = device::cuda::load_driver();
-    ASSERT_OK(loaded);
-    driver_ = *loaded;
+    ASSERT_OK(device::gpu::cuda::load_driver());
+    driver_ = device::gpu::cuda::functions();
   }
 
   /// All operands are the same matrix.

@@ -232,7 +232,8 @@ class DeviceFftTest : public DeviceTest {
     return status;
   }
 };
-BLASTOFF_EVERY_DEVICE(DeviceFftTest);
+INSTANTIATE_TEST_SUITE_P(, DeviceFftTest, testing::Values("simulated", "cuda"),
+                         [](const auto& instance) { return std::string(instance.param); });
 
 TEST_P(DeviceFftTest, ResultsAreThoseOfTheDefinition) {
   for (const Case& test : cases())

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "device/open.h"
+#include "fake_hip/hip_device.h"
 
 namespace blastoff::test {
 
@@ -38,9 +39,9 @@ inline Bytes pattern(std::size_t count, unsigned seed) {
   return bytes;
 }
 
-/// Base of suites that are instantiated with BLASTOFF_EVERY_DEVICE. Devices are opened once and stay open, as in the
-/// library. Without a GPU, its tests are skipped with the reason, unless REQUIRE_GPU is set, or FAKE_GPU_ACCESS, which
-/// chooses the form of the fake GPU.
+/// Base of suites that are instantiated with BLASTOFF_EVERY_DEVICE: simulated, cuda, and hip, which no driver but the
+/// fake one has. Devices are opened once and stay open, as in the library. Without a GPU, its tests are skipped with
+/// the reason, unless REQUIRE_GPU is set, or FAKE_GPU_ACCESS, which chooses the form of the fake GPU.
 class DeviceTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -49,7 +50,7 @@ class DeviceTest : public testing::TestWithParam<const char*> {
     if (found == opened.end()) {
       device::Choice choice;
       choice.name = GetParam();
-      found = opened.emplace(GetParam(), device::open(choice)).first;
+      found = opened.emplace(GetParam(), choice.name == "hip" ? fake_hip::open(choice) : device::open(choice)).first;
     }
     if (found->second) {
       device_ = found->second->get();
@@ -112,8 +113,8 @@ inline Bytes download(device::Queue& queue, device::Address from, std::size_t co
   return bytes;
 }
 
-#define BLASTOFF_EVERY_DEVICE(suite)                                      \
-  INSTANTIATE_TEST_SUITE_P(, suite, testing::Values("simulated", "cuda"), \
+#define BLASTOFF_EVERY_DEVICE(suite)                                             \
+  INSTANTIATE_TEST_SUITE_P(, suite, testing::Values("simulated", "cuda", "hip"), \
                            [](const auto& instance) { return std::string(instance.param); })
 
 }  // namespace blastoff::test

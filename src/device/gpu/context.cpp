@@ -4,83 +4,42 @@
 
 #include <fmt/format.h>
 
-namespace blastoff::device::cuda {
-namespace {
+namespace blastoff::device::gpu {
 
-/// Errors after which a context is unusable ("the process must be terminated and relaunched", NVIDIA writes), and
-/// errors that mean that there is no context.
-bool ruins_context(api::CUresult result) {
-  switch (result) {
-    case 3:  // not initialized
-    case 4:  // deinitialized
-    case api::error_device_unavailable:
-    case 101:  // invalid device
-    case 201:  // invalid context
-    case 214:  // uncorrectable ECC error
-    case 220:  // uncorrectable NVLink error
-    case 226:  // contained error
-    case 700:  // illegal address
-    case 702:  // launch timeout
-    case 709:  // context is destroyed
-    case 710:  // device-side assertion
-    case 714:  // hardware stack error
-    case 715:  // illegal instruction
-    case 716:  // misaligned address
-    case 717:  // invalid address space
-    case 718:  // invalid program counter
-    case 719:  // launch failed
-    case 810:  // MPS client terminated
-    case 911:  // external device
-    case 999:  // unknown
-      return true;
-    default: return false;
-  }
-}
-
-}  // namespace
-
-std::string describe(const api::Driver& driver, api::CUresult result) {
-  const char* name = nullptr;
-  const char* text = nullptr;
-  if (driver.cuGetErrorName(result, &name) != api::success || name == nullptr)
-    return fmt::format("CUDA error {}", result);
-  if (driver.cuGetErrorString(result, &text) != api::success || text == nullptr) return name;
-  return fmt::format("{} ({})", name, text);
-}
-
-Result<std::shared_ptr<Context>> Context::retain(const api::Driver& driver, api::CUdevice device) {
-  api::CUcontext handle = nullptr;
-  const auto result = driver.cuDevicePrimaryCtxRetain(&handle, device);
-  if (result == api::success) return std::shared_ptr<Context>(new Context(driver, device, handle));
-  const auto kind = result == api::error_out_of_memory ? ErrorKind::out_of_memory : ErrorKind::unavailable;
-  return tl::unexpected(Error{kind, fmt::format("no context on GPU {}: {}", device, describe(driver, result))});
+Result<std::shared_ptr<Context>> Context::retain(const Driver& driver, int gpu) {
+  ContextHandle handle = nullptr;
+  const Code result = driver.retain_context(&handle, gpu);
+  if (result == success) return std::shared_ptr<Context>(new Context(driver, gpu, handle));
+  const auto kind =
+      driver.failure(result) == Failure::out_of_memory ? ErrorKind::out_of_memory : ErrorKind::unavailable;
+  return tl::unexpected(Error{kind, fmt::format("no context on GPU {}: {}", gpu, driver.describe(result))});
 }
 
 bool Context::reach(const Context& other) {
   int possible = 0;
-  if (driver_.cuDeviceCanAccessPeer(&possible, device_, other.device_) != api::success || possible == 0) return false;
-  return run([&] {
-           const auto result = driver_.cuCtxEnablePeerAccess(other.handle_, 0);
-           return result == api::error_peer_access_already_enabled ? Status{}
-                                                                   : check_attempt(result, "cuCtxEnablePeerAccess");
-         })
-      .has_value();
+  if (driver_.can_reach(&possible, gpu_, other.gpu_) != success || possible == 0) return false;
+  return run([&] { return check_attempt(driver_.reach(other.handle_), "access to another GPU"); }).has_value();
 }
 
 Context::~Context() {
-  driver_.cuDevicePrimaryCtxRelease_v2(device_);
+  driver_.release_context(gpu_);
 }
 
-Status Context::check_attempt(api::CUresult result, std::string_view operation) {
-  if (result == api::success || result == api::error_out_of_memory || ruins_context(result))
-    return check(result, operation);
-  return tl::unexpected(Error{ErrorKind::unsupported, fmt::format("{}: {}", operation, describe(driver_, result))});
+Status Context::check_attempt(Code result, std::string_view operation) {
+  if (result == success) return {};
+  const Failure failure = driver_.failure(result);
+  if (failure == Failure::out_of_memory || failure == Failure::fatal) return check(result, operation);
+  return tl::unexpected(Error{ErrorKind::unsupported, fmt::format("{}: {}", operation, driver_.describe(result))});
 }
 
-Error Context::fail(api::CUresult result, std::string_view operation) {
-  auto message = fmt::format("{}: {}", operation, describe(driver_, result));
-  if (result == api::error_out_of_memory) return {ErrorKind::out_of_memory, std::move(message)};
-  if (result == api::error_not_supported) return {ErrorKind::unsupported, std::move(message)};
+Error Context::fail(Code result, std::string_view operation) {
+  auto message = fmt::format("{}: {}", operation, driver_.describe(result));
+  switch (driver_.failure(result)) {
+    case Failure::out_of_memory: return {ErrorKind::out_of_memory, std::move(message)};
+    case Failure::unsupported: return {ErrorKind::unsupported, std::move(message)};
+    case Failure::refused:
+    case Failure::fatal: break;
+  }
   return lose(std::move(message));
 }
 
@@ -98,4 +57,4 @@ Error Context::lost_error() {
   return {ErrorKind::lost, "GPU lost: " + cause_};
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

@@ -1,4 +1,4 @@
-// The GPU's primary context, which Blastoff shares with the program's own CUDA code, and its state.
+// The GPU's primary context, which Blastoff shares with the program's own code for it, and its state.
 #pragma once
 
 #include <atomic>
@@ -8,21 +8,21 @@
 #include <string_view>
 
 #include "device/error.h"
-#include "device/gpu/cuda/driver.h"
+#include "device/gpu/driver.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 /// Shared by a device and by its queues, events and memory. Thread-safe.
 class Context {
  public:
-  /// Retains the primary context of `device`.
-  static Result<std::shared_ptr<Context>> retain(const api::Driver& driver, api::CUdevice device);
+  /// Retains the primary context of a GPU.
+  static Result<std::shared_ptr<Context>> retain(const Driver& driver, int gpu);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  const api::Driver& driver() const { return driver_; }
-  api::CUdevice device() const { return device_; }
+  const Driver& driver() const { return driver_; }
+  int gpu() const { return gpu_; }
 
   /// Runs `work`, which returns a Status, with this context current; the thread's own context is current again
   /// afterwards. Fails at once if the device has been lost.
@@ -36,10 +36,10 @@ class Context {
   }
 
   /// Makes this context the thread's current one, until leave().
-  Status enter() { return check(driver_.cuCtxPushCurrent_v2(handle_), "cuCtxPushCurrent"); }
+  Status enter() { return check(driver_.push_context(handle_), "entering the context"); }
   void leave() {
-    api::CUcontext own = nullptr;
-    driver_.cuCtxPopCurrent_v2(&own);
+    ContextHandle own = nullptr;
+    driver_.pop_context(&own);
   }
 
   /// Whether work of this context can use the memory of the other one; if so, permits it. (The program shares both
@@ -47,35 +47,31 @@ class Context {
   bool reach(const Context& other);
 
   /// Translates a result of the driver. Every error except lack of memory or of support loses the device.
-  Status check(api::CUresult result, std::string_view operation) {
-    if (result == api::success) [[likely]]
+  Status check(Code result, std::string_view operation) {
+    if (result == success) [[likely]]
       return {};
     return tl::unexpected(fail(result, operation));
   }
 
   /// The same for operations whose arguments come from the program's memory (registering it, for example). Only an
   /// error that has destroyed the context loses the device; any other error means unsupported.
-  Status check_attempt(api::CUresult result, std::string_view operation);
+  Status check_attempt(Code result, std::string_view operation);
 
   /// Marks the device as lost, after an error of a library that leaves its state in doubt.
   Error lose(std::string message);
 
  private:
-  Context(const api::Driver& driver, api::CUdevice device, api::CUcontext handle)
-      : driver_(driver), device_(device), handle_(handle) {}
+  Context(const Driver& driver, int gpu, ContextHandle handle) : driver_(driver), gpu_(gpu), handle_(handle) {}
 
-  Error fail(api::CUresult result, std::string_view operation);
+  Error fail(Code result, std::string_view operation);
   Error lost_error();
 
-  const api::Driver driver_;
-  const api::CUdevice device_;
-  const api::CUcontext handle_;
+  const Driver driver_;
+  const int gpu_;
+  const ContextHandle handle_;
   std::atomic<bool> lost_{false};
   std::mutex mutex_;
   std::string cause_;
 };
 
-/// "CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)".
-std::string describe(const api::Driver& driver, api::CUresult result);
-
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

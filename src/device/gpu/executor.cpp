@@ -1,20 +1,10 @@
 #include "device/gpu/executor.h"
 
-#include <array>
-
 #include <fmt/format.h>
 
-#include "device/gpu/cuda/cublas/cublas_executor.h"
-#include "device/gpu/cuda/cufft/cufft_executor.h"
-#include "device/gpu/cuda/cusolver/cusolver_executor.h"
 #include "platform/threads.h"
 
-namespace blastoff::device::cuda {
-
-std::span<const ExecutorKind> executor_kinds() {
-  static constexpr std::array kinds{cublas_kind, cusolver_kind, cufft_kind};
-  return kinds;
-}
+namespace blastoff::device::gpu {
 
 Status ExecutorLibraries::require_any() {
   const std::lock_guard lock(mutex_);
@@ -67,4 +57,4 @@ const ExecutorLibraries::Opened& ExecutorLibraries::open(std::size_t kind) {
   return *opened;
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

@@ -1,4 +1,4 @@
-// Operations that NVIDIA's libraries run. Each library is opened when it is first used, and may be absent.
+// Operations that a vendor's libraries run. Each library is opened when it is first used, and may be absent.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 #include "device/library.h"
 #include "operation/operation.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 /// Runs the operations of one library on one stream. The context is current in all calls.
 class Executor {
@@ -37,7 +37,7 @@ struct ExecutorStream {
   std::shared_ptr<Context> context;
   std::shared_ptr<Memory> memory;
   std::shared_ptr<const TriangleKernel> kernel;
-  api::CUstream stream = nullptr;
+  StreamHandle stream = nullptr;
   std::size_t workspace_bytes = 0;  ///< for matrix kernels on this GPU
 };
 
@@ -51,8 +51,8 @@ class ExecutorLibrary {
 
 /// Where to look for libraries.
 struct LibrarySearch {
-  std::string cuda_path;   ///< an extra directory that is searched first, may be empty
-  int driver_version = 0;  ///< as cuDriverGetVersion gives it
+  std::string directory;   ///< an extra directory that is searched first, may be empty
+  int driver_version = 0;  ///< as Driver::version gives it
 };
 
 /// A library that may be absent, and the operations that it runs.
@@ -64,10 +64,7 @@ struct ExecutorKind {
   const char* computes = "";        ///< users' name for these operations: "LAPACK"
 };
 
-/// All libraries. The first one that runs an operation is used.
-std::span<const ExecutorKind> executor_kinds();
-
-/// The libraries of one device. Thread-safe.
+/// The libraries of one device. The first kind that runs an operation is used. Thread-safe.
 class ExecutorLibraries {
  public:
   ExecutorLibraries(std::span<const ExecutorKind> kinds, LibrarySearch search)
@@ -103,4 +100,4 @@ class ExecutorLibraries {
   std::vector<std::optional<Opened>> opened_;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

@@ -6,7 +6,7 @@
 
 #include "device/alignment.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 namespace {
 
 bool empty(const Block& block) {
@@ -19,83 +19,83 @@ bool contiguous(const Block& block) {
 
 }  // namespace
 
-Result<std::unique_ptr<Event>> CudaEvent::create(std::shared_ptr<Context> context) {
-  std::unique_ptr<CudaEvent> event(new CudaEvent(std::move(context)));
+Result<std::unique_ptr<Event>> GpuEvent::create(std::shared_ptr<Context> context) {
+  std::unique_ptr<GpuEvent> event(new GpuEvent(std::move(context)));
   auto& owner = *event->context_;
   auto created = owner.run([&] {
-    return owner.check(owner.driver().cuEventCreate(&event->handle_, api::event_disable_timing), "cuEventCreate");
+    return owner.check(owner.driver().create_event(&event->handle_, event_disable_timing), "making an event");
   });
   if (!created) return tl::unexpected(created.error());
   return event;
 }
 
-CudaEvent::~CudaEvent() {
+GpuEvent::~GpuEvent() {
   if (handle_ == nullptr) return;
-  (void)context_->run([&] { return context_->check(context_->driver().cuEventDestroy_v2(handle_), "cuEventDestroy"); });
+  (void)context_->run([&] { return context_->check(context_->driver().destroy_event(handle_), "ending an event"); });
 }
 
-Status CudaEvent::synchronize() {
+Status GpuEvent::synchronize() {
   return context_->run(
-      [&] { return context_->check(context_->driver().cuEventSynchronize(handle_), "cuEventSynchronize"); });
+      [&] { return context_->check(context_->driver().synchronize_event(handle_), "waiting for an event"); });
 }
 
-Result<std::unique_ptr<Queue>> CudaQueue::create(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory,
-                                                 CopyKernels kernels, std::shared_ptr<ExecutorLibraries> libraries,
-                                                 const Capabilities& capabilities) {
-  std::unique_ptr<CudaQueue> queue(
-      new CudaQueue(std::move(context), std::move(memory), std::move(kernels), std::move(libraries), capabilities));
+Result<std::unique_ptr<Queue>> GpuQueue::create(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory,
+                                                CopyKernels kernels, std::shared_ptr<ExecutorLibraries> libraries,
+                                                const Capabilities& capabilities) {
+  std::unique_ptr<GpuQueue> queue(
+      new GpuQueue(std::move(context), std::move(memory), std::move(kernels), std::move(libraries), capabilities));
   auto& owner = *queue->context_;
   // Non-blocking: the program's own work on its default stream must not delay this stream.
   auto created = owner.run([&] {
-    return owner.check(owner.driver().cuStreamCreate(&queue->stream_, api::stream_non_blocking), "cuStreamCreate");
+    return owner.check(owner.driver().create_stream(&queue->stream_, stream_non_blocking), "making a stream");
   });
   if (!created) return tl::unexpected(created.error());
   return queue;
 }
 
-Result<std::unique_ptr<Queue>> CudaQueue::adopt(api::CUstream stream, std::shared_ptr<Context> context,
-                                                std::shared_ptr<Memory> memory, CopyKernels kernels,
-                                                std::shared_ptr<ExecutorLibraries> libraries,
-                                                const Capabilities& capabilities) {
-  std::unique_ptr<CudaQueue> queue(
-      new CudaQueue(std::move(context), std::move(memory), std::move(kernels), std::move(libraries), capabilities));
+Result<std::unique_ptr<Queue>> GpuQueue::adopt(StreamHandle stream, std::shared_ptr<Context> context,
+                                               std::shared_ptr<Memory> memory, CopyKernels kernels,
+                                               std::shared_ptr<ExecutorLibraries> libraries,
+                                               const Capabilities& capabilities) {
+  std::unique_ptr<GpuQueue> queue(
+      new GpuQueue(std::move(context), std::move(memory), std::move(kernels), std::move(libraries), capabilities));
   queue->stream_ = stream;
   queue->adopted_ = true;
   return queue;
 }
 
-CudaQueue::~CudaQueue() {
+GpuQueue::~GpuQueue() {
   if (adopted_ && executors_.empty() && !permutation_) return;
   (void)context_->run([&]() -> Status {
-    if (!executors_.empty()) (void)context_->driver().cuStreamSynchronize(stream_);  // its workspaces go to others
+    if (!executors_.empty()) (void)context_->driver().synchronize_stream(stream_);  // its workspaces go to others
     executors_.clear();
     memory_->trim();
     permutation_.reset();
-    if (stream_ != nullptr && !adopted_) context_->driver().cuStreamDestroy_v2(stream_);
+    if (stream_ != nullptr && !adopted_) context_->driver().destroy_stream(stream_);
     return {};
   });
 }
 
-Status CudaQueue::copy_to_device(Address destination, const void* source, const Block& block) {
+Status GpuQueue::copy_to_device(Address destination, const void* source, const Block& block) {
   if (empty(block)) return {};
   return context_->run([&]() -> Status {
     if (contiguous(block)) {
       return context_->check(
-          context_->driver().cuMemcpyHtoDAsync_v2(destination, source, block.column_bytes * block.columns, stream_),
+          context_->driver().copy_to_device(destination, source, block.column_bytes * block.columns, stream_),
           "copy to the GPU");
     }
-    api::CUDA_MEMCPY2D copy{};
-    copy.srcMemoryType = api::memory_type_host;
-    copy.srcHost = source;
-    copy.srcPitch = block.host_pitch;
-    copy.dstMemoryType = api::memory_type_device;
-    copy.dstDevice = destination;
-    copy.dstPitch = block.device_pitch;
+    RectangleCopy copy;
+    copy.source_type = memory_type_host;
+    copy.source_host = source;
+    copy.source_pitch = block.host_pitch;
+    copy.destination_type = memory_type_device;
+    copy.destination = destination;
+    copy.destination_pitch = block.device_pitch;
     return copy_rectangle(copy, block);
   });
 }
 
-Status CudaQueue::copy_runs_to_device(std::span<const Run> runs) {
+Status GpuQueue::copy_runs_to_device(std::span<const Run> runs) {
   if (!capabilities_.host_addresses_are_device_addresses || !RunCopyKernel::suits(runs))
     return Queue::copy_runs_to_device(runs);
   auto queued = context_->run([&] { return kernels_.runs->launch(runs, stream_); });
@@ -104,56 +104,56 @@ Status CudaQueue::copy_runs_to_device(std::span<const Run> runs) {
   return queued;
 }
 
-Status CudaQueue::copy_to_host(void* destination, Address source, const Block& block) {
+Status GpuQueue::copy_to_host(void* destination, Address source, const Block& block) {
   if (empty(block)) return {};
   return context_->run([&]() -> Status {
     if (contiguous(block)) {
       return context_->check(
-          context_->driver().cuMemcpyDtoHAsync_v2(destination, source, block.column_bytes * block.columns, stream_),
+          context_->driver().copy_to_host(destination, source, block.column_bytes * block.columns, stream_),
           "copy from the GPU");
     }
-    api::CUDA_MEMCPY2D copy{};
-    copy.srcMemoryType = api::memory_type_device;
-    copy.srcDevice = source;
-    copy.srcPitch = block.device_pitch;
-    copy.dstMemoryType = api::memory_type_host;
-    copy.dstHost = destination;
-    copy.dstPitch = block.host_pitch;
+    RectangleCopy copy;
+    copy.source_type = memory_type_device;
+    copy.source = source;
+    copy.source_pitch = block.device_pitch;
+    copy.destination_type = memory_type_host;
+    copy.destination_host = destination;
+    copy.destination_pitch = block.host_pitch;
     return copy_rectangle(copy, block);
   });
 }
 
 // The memory of all GPUs of a process lies in one address range, so an address tells the driver its GPU.
-Status CudaQueue::copy_between(Address destination, Address source, std::size_t bytes) {
+Status GpuQueue::copy_between(Address destination, Address source, std::size_t bytes) {
   return context_->run([&] {
-    return context_->check_attempt(context_->driver().cuMemcpyDtoDAsync_v2(destination, source, bytes, stream_),
+    return context_->check_attempt(context_->driver().copy_on_device(destination, source, bytes, stream_),
                                    "copy between GPUs");
   });
 }
 
-Status CudaQueue::copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block) {
+Status GpuQueue::copy_rectangle(RectangleCopy& copy, const Block& block) {
   const auto& driver = context_->driver();
-  copy.WidthInBytes = block.column_bytes;
-  copy.Height = block.columns;
-  if (copy.srcPitch <= capabilities_.largest_pitch && copy.dstPitch <= capabilities_.largest_pitch) {
-    return context_->check(driver.cuMemcpy2DAsync_v2(&copy, stream_), "2-D copy");
+  copy.width_bytes = block.column_bytes;
+  copy.height = block.columns;
+  if (copy.source_pitch <= capabilities_.largest_pitch && copy.destination_pitch <= capabilities_.largest_pitch) {
+    return context_->check(driver.copy_rectangle(&copy, stream_), "2-D copy");
   }
   // Columns that are farther apart than the largest pitch of a 2-D copy are copied one by one. For a single column the
   // pitch does not matter.
-  const std::size_t source_pitch = std::exchange(copy.srcPitch, block.column_bytes);
-  const std::size_t destination_pitch = std::exchange(copy.dstPitch, block.column_bytes);
-  copy.Height = 1;
+  const std::size_t source_pitch = std::exchange(copy.source_pitch, block.column_bytes);
+  const std::size_t destination_pitch = std::exchange(copy.destination_pitch, block.column_bytes);
+  copy.height = 1;
   for (std::size_t column = 0; column < block.columns; ++column) {
-    if (auto ok = context_->check(driver.cuMemcpy2DAsync_v2(&copy, stream_), "2-D copy"); !ok) return ok;
-    copy.srcHost = static_cast<const unsigned char*>(copy.srcHost) + source_pitch;
-    copy.srcDevice += source_pitch;
-    copy.dstHost = static_cast<unsigned char*>(copy.dstHost) + destination_pitch;
-    copy.dstDevice += destination_pitch;
+    if (auto ok = context_->check(driver.copy_rectangle(&copy, stream_), "2-D copy"); !ok) return ok;
+    copy.source_host = static_cast<const unsigned char*>(copy.source_host) + source_pitch;
+    copy.source += source_pitch;
+    copy.destination_host = static_cast<unsigned char*>(copy.destination_host) + destination_pitch;
+    copy.destination += destination_pitch;
   }
   return {};
 }
 
-Status CudaQueue::copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) {
+Status GpuQueue::copy_triangle_to_host(void* destination, Address source, const Triangle& triangle) {
   if (kernels_.triangles == nullptr) {
     return tl::unexpected(Error{ErrorKind::unsupported, "this GPU's driver did not compile the triangle copy"});
   }
@@ -168,14 +168,14 @@ Status CudaQueue::copy_triangle_to_host(void* destination, Address source, const
     copy.element_size = triangle.element_size;
     copy.part = triangle.part;
     if (!capabilities_.host_addresses_are_device_addresses) {
-      const auto result = context_->driver().cuMemHostGetDevicePointer_v2(&copy.destination, destination, 0);
-      if (auto ok = context_->check_attempt(result, "cuMemHostGetDevicePointer"); !ok) return ok;
+      const auto result = context_->driver().address_on_device(&copy.destination, destination, 0);
+      if (auto ok = context_->check_attempt(result, "the address of pinned memory on the GPU"); !ok) return ok;
     }
     return kernels_.triangles->launch(copy, stream_);
   });
 }
 
-Status CudaQueue::execute(const operation::Operation& operation, const operation::Host&) {
+Status GpuQueue::execute(const operation::Operation& operation, const operation::Host&) {
   if (auto ok = check_alignment(operation); !ok) return ok;
   return context_->run([&]() -> Status {
     auto executor = executor_for(operation);
@@ -183,7 +183,7 @@ Status CudaQueue::execute(const operation::Operation& operation, const operation
   });
 }
 
-Result<Executor*> CudaQueue::executor_for(const operation::Operation& operation) {
+Result<Executor*> GpuQueue::executor_for(const operation::Operation& operation) {
   const auto kind = libraries_->kind_for(operation);
   if (!kind) return tl::unexpected(kind.error());
   executors_.resize(libraries_->count());
@@ -199,14 +199,14 @@ Result<Executor*> CudaQueue::executor_for(const operation::Operation& operation)
 }
 
 // If the executor does not exist yet, answers for its kind.
-bool CudaQueue::copies_heap_memory(const operation::Operation& operation) {
+bool GpuQueue::copies_heap_memory(const operation::Operation& operation) {
   const auto kind = libraries_->kind_for(operation);
   if (!kind) return false;
   const bool made = *kind < executors_.size() && executors_[*kind] != nullptr;
   return made ? executors_[*kind]->copies_heap_memory(operation) : libraries_->copies_heap_memory(*kind);
 }
 
-Status CudaQueue::permute(Address destination, Address source, const Permutation& permutation) {
+Status GpuQueue::permute(Address destination, Address source, const Permutation& permutation) {
   return context_->run([&]() -> Status {
     if (!permutation_) {
       auto loaded = PermutationKernel::load(context_);
@@ -217,35 +217,34 @@ Status CudaQueue::permute(Address destination, Address source, const Permutation
   });
 }
 
-Status CudaQueue::prefetch(const void* address, std::size_t bytes) {
+Status GpuQueue::prefetch(const void* address, std::size_t bytes) {
   if (!capabilities_.can_prefetch)
     return tl::unexpected(Error{ErrorKind::unsupported, "this GPU does not migrate the program's memory"});
-  const api::CUmemLocation location{api::location_device, context_->device()};
   return context_->run([&] {
-    return context_->check_attempt(context_->driver().cuMemPrefetchAsync_v2(reinterpret_cast<std::uintptr_t>(address),
-                                                                            bytes, location, 0, stream_),
-                                   "cuMemPrefetchAsync");
+    return context_->check_attempt(
+        context_->driver().prefetch(reinterpret_cast<std::uintptr_t>(address), bytes, context_->gpu(), stream_),
+        "moving memory to the GPU");
   });
 }
 
 /// A wrong handle from the program does not lose the device.
-Status CudaQueue::check(api::CUresult result, std::string_view operation) {
+Status GpuQueue::check(Code result, std::string_view operation) {
   return adopted_ ? context_->check_attempt(result, operation) : context_->check(result, operation);
 }
 
-Status CudaQueue::record(Event& event) {
-  const auto handle = static_cast<CudaEvent&>(event).handle();
-  return context_->run([&] { return check(context_->driver().cuEventRecord(handle, stream_), "cuEventRecord"); });
+Status GpuQueue::record(Event& event) {
+  const auto handle = static_cast<GpuEvent&>(event).handle();
+  return context_->run([&] { return check(context_->driver().record_event(handle, stream_), "recording an event"); });
 }
 
-Status CudaQueue::wait(Event& event) {
-  const auto handle = static_cast<CudaEvent&>(event).handle();
+Status GpuQueue::wait(Event& event) {
+  const auto handle = static_cast<GpuEvent&>(event).handle();
   return context_->run(
-      [&] { return check(context_->driver().cuStreamWaitEvent(stream_, handle, 0), "cuStreamWaitEvent"); });
+      [&] { return check(context_->driver().wait_for_event(stream_, handle, 0), "a stream's wait for an event"); });
 }
 
-Status CudaQueue::synchronize() {
-  return context_->run([&] { return check(context_->driver().cuStreamSynchronize(stream_), "cuStreamSynchronize"); });
+Status GpuQueue::synchronize() {
+  return context_->run([&] { return check(context_->driver().synchronize_stream(stream_), "waiting for a stream"); });
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

@@ -1,4 +1,4 @@
-// A CUDA stream with the executors of its operations, and events.
+// A stream of a GPU with the executors of its operations, and events.
 #pragma once
 
 #include <memory>
@@ -13,28 +13,28 @@
 #include "device/gpu/run_copy_kernel.h"
 #include "device/gpu/triangle_kernel.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 /// Properties of a GPU that queues use.
 struct Capabilities {
   std::size_t largest_pitch = 0;                     ///< of 2-D copies, bytes
-  std::size_t workspace_bytes = 0;                   ///< for cuBLAS in each queue
+  std::size_t workspace_bytes = 0;                   ///< for matrix kernels in each queue
   bool host_addresses_are_device_addresses = false;  ///< for pinned memory
   bool can_prefetch = false;                         ///< can move the program's memory to the GPU
 };
 
-class CudaEvent final : public Event {
+class GpuEvent final : public Event {
  public:
   static Result<std::unique_ptr<Event>> create(std::shared_ptr<Context> context);
-  ~CudaEvent() override;
+  ~GpuEvent() override;
   Status synchronize() override;
-  api::CUevent handle() const { return handle_; }
+  EventHandle handle() const { return handle_; }
 
  private:
-  explicit CudaEvent(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit GpuEvent(std::shared_ptr<Context> context) : context_(std::move(context)) {}
 
   std::shared_ptr<Context> context_;
-  api::CUevent handle_ = nullptr;
+  EventHandle handle_ = nullptr;
 };
 
 /// Blastoff's own kernels, shared by all queues of a GPU.
@@ -43,17 +43,17 @@ struct CopyKernels {
   std::shared_ptr<RunCopyKernel> runs;
 };
 
-class CudaQueue final : public Queue {
+class GpuQueue final : public Queue {
  public:
   static Result<std::unique_ptr<Queue>> create(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory,
                                                CopyKernels kernels, std::shared_ptr<ExecutorLibraries> libraries,
                                                const Capabilities& capabilities);
   /// Makes a queue over a stream of the program.
-  static Result<std::unique_ptr<Queue>> adopt(api::CUstream stream, std::shared_ptr<Context> context,
+  static Result<std::unique_ptr<Queue>> adopt(StreamHandle stream, std::shared_ptr<Context> context,
                                               std::shared_ptr<Memory> memory, CopyKernels kernels,
                                               std::shared_ptr<ExecutorLibraries> libraries,
                                               const Capabilities& capabilities);
-  ~CudaQueue() override;
+  ~GpuQueue() override;
 
   Status copy_to_device(Address destination, const void* source, const Block& block) override;
   Status copy_runs_to_device(std::span<const Run> runs) override;
@@ -69,16 +69,16 @@ class CudaQueue final : public Queue {
   Status synchronize() override;
 
  private:
-  CudaQueue(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory, CopyKernels kernels,
-            std::shared_ptr<ExecutorLibraries> libraries, const Capabilities& capabilities)
+  GpuQueue(std::shared_ptr<Context> context, std::shared_ptr<Memory> memory, CopyKernels kernels,
+           std::shared_ptr<ExecutorLibraries> libraries, const Capabilities& capabilities)
       : context_(std::move(context)),
         memory_(std::move(memory)),
         kernels_(std::move(kernels)),
         libraries_(std::move(libraries)),
         capabilities_(capabilities) {}
 
-  Status check(api::CUresult result, std::string_view operation);
-  Status copy_rectangle(api::CUDA_MEMCPY2D& copy, const Block& block);
+  Status check(Code result, std::string_view operation);
+  Status copy_rectangle(RectangleCopy& copy, const Block& block);
   Result<Executor*> executor_for(const operation::Operation& operation);
 
   std::shared_ptr<Context> context_;
@@ -86,11 +86,11 @@ class CudaQueue final : public Queue {
   const CopyKernels kernels_;
   std::shared_ptr<ExecutorLibraries> libraries_;
   const Capabilities capabilities_;
-  api::CUstream stream_ = nullptr;
+  StreamHandle stream_ = nullptr;
   bool adopted_ = false;                            // the stream is the program's
   std::unique_ptr<PermutationKernel> permutation_;  // loaded by the first permutation
   std::vector<std::unique_ptr<Executor>>
       executors_;  // by kind; made by the first operation, since queues of copies need none
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

@@ -8,7 +8,7 @@
 #include "platform/thread_ends.h"
 #include "platform/threads.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 LoadingBeside::LoadingBeside(std::shared_ptr<ExecutorLibraries> libraries) {
   platform::start_thread("blastoff-load", [state = state_, libraries = std::move(libraries)] {
@@ -30,4 +30,4 @@ void LoadingBeside::wait() {
   if (!state_->compare_exchange_strong(expected, State::over)) state_->wait(State::loading);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

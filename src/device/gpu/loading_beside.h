@@ -6,7 +6,7 @@
 
 #include "device/gpu/executor.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 /// A thread opens the libraries while the caller makes the context. The context takes 100 ms on an H200 node. The
 /// libraries take 50 ms, or 250 ms if they are read from disk.
@@ -30,4 +30,4 @@ class LoadingBeside {
   const std::shared_ptr<std::atomic<State>> state_ = std::make_shared<std::atomic<State>>(State::waiting);
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

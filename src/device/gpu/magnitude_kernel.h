@@ -8,7 +8,7 @@
 #include "device/gpu/word_kernels.h"
 #include "operation/operand.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 class MagnitudeKernel : public LoadedKernel<MagnitudeKernel> {
  public:
@@ -17,11 +17,10 @@ class MagnitudeKernel : public LoadedKernel<MagnitudeKernel> {
 
   /// Queues the search; the context must be current. `result` is a 64-bit word in device memory that only grows: the
   /// bits of the largest magnitude so far, see value(). A matrix that is not square must have the part `full`.
-  Status launch(const operation::Operand& matrix, blas::Scalar scalar, api::CUdeviceptr result,
-                api::CUstream stream) const;
+  Status launch(const operation::Operand& matrix, blas::Scalar scalar, Address result, StreamHandle stream) const;
 
   /// Converts the bits of a result to the real number.
   static double value(std::uint64_t bits, blas::Scalar scalar);
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

@@ -1,13 +1,12 @@
 #include "device/gpu/memory.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "device/gpu/choose_gpu.h"
-
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 Memory::Memory(std::shared_ptr<Context> context)
     : context_(std::move(context)),
@@ -24,10 +23,10 @@ auto Memory::with_room(Attempt&& attempt) {
 
 Result<Address> Memory::allocate(MemoryClient client, std::size_t bytes) {
   const auto attempt = [&]() -> Result<Address> {
-    api::CUdeviceptr address = 0;
+    Address address = 0;
     auto allocated = context_->run([&] {
-      return context_->check(context_->driver().cuMemAlloc_v2(&address, bytes == 0 ? 1 : bytes),
-                             fmt::format("cuMemAlloc of {} bytes for {}", bytes, to_string(client)));
+      return context_->check(context_->driver().allocate(&address, bytes == 0 ? 1 : bytes),
+                             fmt::format("allocation of {} bytes for {}", bytes, to_string(client)));
     });
     return std::move(allocated).map([&]() -> Address { return address; });
   };
@@ -37,30 +36,29 @@ Result<Address> Memory::allocate(MemoryClient client, std::size_t bytes) {
 void Memory::free(Address address) {
   if (address == 0) return;
   accountant_.discharge(address);
-  (void)context_->run([&] { return context_->check(context_->driver().cuMemFree_v2(address), "cuMemFree"); });
+  (void)context_->run([&] { return context_->check(context_->driver().free(address), "freeing memory"); });
 }
 
 Status Memory::back(MemoryClient client, Address address, std::size_t bytes) {
-  const api::Driver& driver = context_->driver();
+  const Driver& driver = context_->driver();
   const auto attempt = [&] {
     return context_->run([&]() -> Status {
-      const auto properties = allocation_properties(context_->device());
-      api::CUmemGenericAllocationHandle memory = 0;
-      if (auto ok = context_->check_attempt(driver.cuMemCreate(&memory, bytes, &properties, 0),
-                                            fmt::format("cuMemCreate of {} bytes", bytes));
+      AllocationHandle memory = 0;
+      if (auto ok = context_->check_attempt(driver.create_memory(&memory, bytes, context_->gpu()),
+                                            fmt::format("allocation of {} bytes", bytes));
           !ok) {
         return ok;
       }
-      auto mapped = context_->check_attempt(driver.cuMemMap(address, bytes, 0, memory, 0), "cuMemMap");
-      driver.cuMemRelease(memory);  // from here on the mapping keeps the memory
+      auto mapped = context_->check_attempt(driver.map(address, bytes, 0, memory, 0), "mapping memory");
+      driver.release_memory(memory);  // from here on the mapping keeps the memory
       if (!mapped) return mapped;
-      auto accessible = set_access(address, bytes, {context_->device()});
+      auto accessible = set_access(address, bytes, std::array{context_->gpu()});
       const std::lock_guard lock(sharing_mutex_);
       if (accessible && !readers_.empty()) accessible = set_access(address, bytes, readers_);
       if (accessible)
         mappings_.emplace(address, bytes);
       else
-        driver.cuMemUnmap(address, bytes);
+        driver.unmap(address, bytes);
       return accessible;
     });
   };
@@ -68,20 +66,16 @@ Status Memory::back(MemoryClient client, Address address, std::size_t bytes) {
 }
 
 /// The context must be current.
-Status Memory::set_access(Address address, std::size_t bytes, const std::vector<api::CUdevice>& users) {
-  std::vector<api::CUmemAccessDesc> access;
-  access.reserve(users.size());
-  for (const api::CUdevice user : users) access.push_back({{api::location_device, user}, api::access_read_write});
-  return context_->check_attempt(context_->driver().cuMemSetAccess(address, bytes, access.data(), access.size()),
-                                 "cuMemSetAccess");
+Status Memory::set_access(Address address, std::size_t bytes, std::span<const int> users) {
+  return context_->check_attempt(context_->driver().set_access(address, bytes, users), "access to mapped memory");
 }
 
-Status Memory::share_with(api::CUdevice reader) {
+Status Memory::share_with(int reader) {
   const std::lock_guard lock(sharing_mutex_);
   if (std::ranges::find(readers_, reader) != readers_.end()) return {};
   auto shared = context_->run([&]() -> Status {
     for (const auto& [address, bytes] : mappings_)
-      if (auto ok = set_access(address, bytes, {reader}); !ok) return ok;
+      if (auto ok = set_access(address, bytes, std::array{reader}); !ok) return ok;
     return {};
   });
   if (shared) readers_.push_back(reader);
@@ -95,14 +89,14 @@ void Memory::unback(Address address, std::size_t bytes) {
   }
   accountant_.discharge(address);
   (void)context_->run(
-      [&] { return context_->check_attempt(context_->driver().cuMemUnmap(address, bytes), "cuMemUnmap"); });
+      [&] { return context_->check_attempt(context_->driver().unmap(address, bytes), "unmapping memory"); });
 }
 
-Status Memory::grow(PooledMemory& workspace, std::size_t bytes, api::CUstream stream) {
+Status Memory::grow(PooledMemory& workspace, std::size_t bytes, StreamHandle stream) {
   if (workspace && bytes <= workspace.bytes()) return {};
   if (workspace) {
     auto ended = context_->run(
-        [&] { return context_->check(context_->driver().cuStreamSynchronize(stream), "cuStreamSynchronize"); });
+        [&] { return context_->check(context_->driver().synchronize_stream(stream), "waiting for a stream"); });
     if (!ended) return ended;
     workspace = {};
   }
@@ -112,4 +106,4 @@ Status Memory::grow(PooledMemory& workspace, std::size_t bytes, api::CUstream st
   return {};
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

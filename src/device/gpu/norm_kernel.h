@@ -8,7 +8,7 @@
 #include "device/gpu/word_kernels.h"
 #include "operation/operand.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 class NormKernel : public LoadedKernel<NormKernel> {
  public:
@@ -33,8 +33,8 @@ class NormKernel : public LoadedKernel<NormKernel> {
 
   /// Queues the reduction of a matrix that is not empty; the context must be current. `result`: device memory for
   /// result_count() doubles.
-  Status launch(const operation::Operand& matrix, blas::Scalar scalar, const Reduction& reduction,
-                api::CUdeviceptr result, api::CUstream stream) const;
+  Status launch(const operation::Operand& matrix, blas::Scalar scalar, const Reduction& reduction, Address result,
+                StreamHandle stream) const;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 /// Fills whole pages. The driver refuses a copy that begins in a page-locked page and ends in another one, as happens
 /// if a matrix lies in the first page, too.
@@ -29,4 +29,4 @@ class PageMemory {
   std::unique_ptr<void, Free> memory_;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

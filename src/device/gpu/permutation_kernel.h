@@ -5,7 +5,7 @@
 #include "device/gpu/word_kernels.h"
 #include "device/permutation.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 class PermutationKernel : public LoadedKernel<PermutationKernel> {
  public:
@@ -13,7 +13,7 @@ class PermutationKernel : public LoadedKernel<PermutationKernel> {
   static const WordKernelSource kernel_source;
 
   /// Queues the permutation; the context must be current.
-  Status launch(Address destination, Address source, const Permutation& permutation, api::CUstream stream) const;
+  Status launch(Address destination, Address source, const Permutation& permutation, StreamHandle stream) const;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

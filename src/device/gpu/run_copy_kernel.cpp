@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 namespace {
 
 constexpr std::size_t words_per_thread = 2;
@@ -26,52 +26,6 @@ struct KernelRun {
 using KernelRuns = std::array<KernelRun, max_runs>;
 static_assert(sizeof(KernelRuns) == 3840);
 
-// One row of blocks (ctaid.x) has one run; adjacent threads take adjacent words.
-#define BLASTOFF_RUN_COPY_KERNEL(name, type, log2_bytes)                            \
-  ".visible .entry " name                                                           \
-  "(\n"                                                                             \
-  "  .param .align 8 .b8 p_runs[3840])\n"                                           \
-  "{\n"                                                                             \
-  "  .reg .pred %done;\n"                                                           \
-  "  .reg .u32 %run, %thread, %threads, %block, %blocks, %first32, %step32;\n"      \
-  "  .reg .u64 %entry, %runs, %to, %from, %words, %word, %step, %bytes, %offset;\n" \
-  "  .reg " type                                                                    \
-  " %value;\n"                                                                      \
-  "  mov.u32 %run, %ctaid.x;\n"                                                     \
-  "  mov.u32 %thread, %tid.x;\n"                                                    \
-  "  mov.u32 %threads, %ntid.x;\n"                                                  \
-  "  mov.u32 %block, %ctaid.y;\n"                                                   \
-  "  mov.u32 %blocks, %nctaid.y;\n"                                                 \
-  "  mul.wide.u32 %entry, %run, 24;\n"                                              \
-  "  mov.u64 %runs, p_runs;\n"                                                      \
-  "  add.u64 %entry, %entry, %runs;\n"                                              \
-  "  ld.param.u64 %to, [%entry];\n"                                                 \
-  "  ld.param.u64 %from, [%entry+8];\n"                                             \
-  "  ld.param.u64 %words, [%entry+16];\n"                                           \
-  "  mad.lo.u32 %first32, %block, %threads, %thread;\n"                             \
-  "  mul.lo.u32 %step32, %blocks, %threads;\n"                                      \
-  "  cvt.u64.u32 %word, %first32;\n"                                                \
-  "  cvt.u64.u32 %step, %step32;\n"                                                 \
-  "next:\n"                                                                         \
-  "  setp.ge.u64 %done, %word, %words;\n"                                           \
-  "  @%done bra finished;\n"                                                        \
-  "  shl.b64 %bytes, %word, " log2_bytes                                            \
-  ";\n"                                                                             \
-  "  add.u64 %offset, %from, %bytes;\n"                                             \
-  "  ld.global" type                                                                \
-  " %value, [%offset];\n"                                                           \
-  "  add.u64 %offset, %to, %bytes;\n"                                               \
-  "  st.global" type                                                                \
-  " [%offset], %value;\n"                                                           \
-  "  add.u64 %word, %word, %step;\n"                                                \
-  "  bra next;\n"                                                                   \
-  "finished:\n"                                                                     \
-  "  ret;\n"                                                                        \
-  "}\n"
-
-constexpr const char* functions =
-    BLASTOFF_RUN_COPY_KERNEL("copy_runs_words4", ".b32", "2") BLASTOFF_RUN_COPY_KERNEL("copy_runs_words8", ".b64", "3");
-
 std::uint64_t alignment_of(std::span<const Run> runs) {
   std::uint64_t bits = 0;
   for (const Run& run : runs) bits |= run.device | reinterpret_cast<std::uintptr_t>(run.host) | run.bytes;
@@ -80,7 +34,7 @@ std::uint64_t alignment_of(std::span<const Run> runs) {
 
 }  // namespace
 
-const WordKernelSource RunCopyKernel::kernel_source{functions, "copy_runs_words4", "copy_runs_words8"};
+const WordKernelSource RunCopyKernel::kernel_source{&KernelModules::run_copy, "copy_runs_words4", "copy_runs_words8"};
 
 bool RunCopyKernel::suits(std::span<const Run> runs) {
   if (runs.size() < min_runs || alignment_of(runs) % 4 != 0) return false;
@@ -99,7 +53,7 @@ Status RunCopyKernel::load() {
   return tl::unexpected(Error{ErrorKind::unsupported, "the driver does not take the kernel that copies runs"});
 }
 
-Status RunCopyKernel::launch(std::span<const Run> runs, api::CUstream stream) {
+Status RunCopyKernel::launch(std::span<const Run> runs, StreamHandle stream) {
   if (auto loaded = load(); !loaded) return loaded;
   const std::size_t word_bytes = alignment_of(runs) % 8 == 0 ? 8 : 4;
   while (!runs.empty()) {
@@ -121,4 +75,4 @@ Status RunCopyKernel::launch(std::span<const Run> runs, api::CUstream stream) {
   return {};
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

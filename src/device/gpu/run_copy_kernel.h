@@ -10,7 +10,7 @@
 #include "device/device.h"
 #include "device/gpu/word_kernels.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 /// Thread-safe.
 class RunCopyKernel {
@@ -25,7 +25,7 @@ class RunCopyKernel {
 
   /// Queues the copies; the context must be current. At the first launch the driver compiles the kernels. unsupported:
   /// it cannot compile them, and nothing is queued.
-  Status launch(std::span<const Run> runs, api::CUstream stream);
+  Status launch(std::span<const Run> runs, StreamHandle stream);
 
  private:
   Status load();
@@ -36,4 +36,4 @@ class RunCopyKernel {
   std::optional<WordKernels> kernels_;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

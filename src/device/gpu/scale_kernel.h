@@ -6,7 +6,7 @@
 #include "device/gpu/word_kernels.h"
 #include "operation/operand.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 class ScaleKernel : public LoadedKernel<ScaleKernel> {
  public:
@@ -15,7 +15,7 @@ class ScaleKernel : public LoadedKernel<ScaleKernel> {
 
   /// Queues the multiplication; the context must be current. `real_bytes`: 4 or 8; an element is one real or several.
   /// Nothing between the columns is touched.
-  Status launch(const operation::Operand& matrix, std::size_t real_bytes, double factor, api::CUstream stream) const;
+  Status launch(const operation::Operand& matrix, std::size_t real_bytes, double factor, StreamHandle stream) const;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

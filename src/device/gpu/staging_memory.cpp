@@ -4,10 +4,10 @@
 
 #include "platform/huge_pages.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 namespace {
 
-constexpr unsigned flags = api::host_portable | api::host_device_map;
+constexpr unsigned flags = host_portable | host_device_map;
 
 }  // namespace
 
@@ -16,8 +16,8 @@ Result<void*> StagingMemory::allocate(std::size_t bytes) {
     if (void* const memory = map_and_register(bytes)) return memory;
   void* memory = nullptr;
   const auto allocated = context_->run([&] {
-    return context_->check_attempt(context_->driver().cuMemHostAlloc(&memory, bytes == 0 ? 1 : bytes, flags),
-                                   fmt::format("cuMemHostAlloc of {} bytes", bytes));
+    return context_->check_attempt(context_->driver().allocate_host(&memory, bytes == 0 ? 1 : bytes, flags),
+                                   fmt::format("allocation of {} bytes of host memory", bytes));
   });
   if (!allocated) return tl::unexpected(allocated.error());
   return memory;
@@ -34,11 +34,12 @@ void StagingMemory::free(void* address) {
   }
   if (bytes == 0) {
     (void)context_->run(
-        [&] { return context_->check_attempt(context_->driver().cuMemFreeHost(address), "cuMemFreeHost"); });
+        [&] { return context_->check_attempt(context_->driver().free_host(address), "freeing host memory"); });
     return;
   }
-  const auto ended = context_->run(
-      [&] { return context_->check_attempt(context_->driver().cuMemHostUnregister(address), "cuMemHostUnregister"); });
+  const auto ended = context_->run([&] {
+    return context_->check_attempt(context_->driver().unregister_host(address), "unregistering host memory");
+  });
   // A lost GPU may still write to this memory.
   if (ended) platform::unmap_huge_pages(address, bytes);
 }
@@ -48,8 +49,8 @@ void* StagingMemory::map_and_register(std::size_t bytes) {
   void* const memory = platform::map_huge_pages(whole);
   if (memory == nullptr) return nullptr;
   const auto locked = context_->run([&] {
-    return context_->check_attempt(context_->driver().cuMemHostRegister_v2(memory, whole, flags),
-                                   fmt::format("cuMemHostRegister of {} bytes", whole));
+    return context_->check_attempt(context_->driver().register_host(memory, whole, flags),
+                                   fmt::format("registering {} bytes of host memory", whole));
   });
   if (!locked) {
     platform::unmap_huge_pages(memory, whole);
@@ -60,4 +61,4 @@ void* StagingMemory::map_and_register(std::size_t bytes) {
   return memory;
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

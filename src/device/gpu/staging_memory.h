@@ -8,11 +8,11 @@
 
 #include "device/gpu/context.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 /// Thread-safe. Large pieces are huge pages that are populated before the driver locks them. On an H200 node, 144 MiB
-/// took 26 ms, with 3 ms in the driver. cuMemHostAlloc took 49 ms, and keeps other calls of the driver waiting
-/// meanwhile.
+/// took 26 ms, with 3 ms in the driver. The driver's own function took 49 ms, and keeps other calls of the driver
+/// waiting meanwhile.
 class StagingMemory {
  public:
   StagingMemory(std::shared_ptr<Context> context, bool can_register)
@@ -30,4 +30,4 @@ class StagingMemory {
   std::unordered_map<void*, std::size_t> mapped_;  ///< bytes by address; others are the driver's
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

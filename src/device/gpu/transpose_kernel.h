@@ -5,7 +5,7 @@
 #include "device/gpu/word_kernels.h"
 #include "operation/operand.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 class TransposeKernel : public LoadedKernel<TransposeKernel> {
  public:
@@ -15,7 +15,7 @@ class TransposeKernel : public LoadedKernel<TransposeKernel> {
   /// Queues the transposition; the context must be current. `to` has as many rows as `from` has columns, and as many
   /// columns as `from` has rows.
   Status launch(const operation::Operand& to, const operation::Operand& from, blas::Scalar scalar,
-                api::CUstream stream) const;
+                StreamHandle stream) const;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

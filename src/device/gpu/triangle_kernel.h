@@ -7,11 +7,11 @@
 #include "device/gpu/word_kernels.h"
 #include "operation/operand.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu {
 
 struct TriangleCopy {
-  api::CUdeviceptr destination = 0;
-  api::CUdeviceptr source = 0;
+  Address destination = 0;
+  Address source = 0;
   std::size_t destination_pitch = 0;  ///< bytes
   std::size_t source_pitch = 0;       ///< bytes
   std::int64_t order = 0;             ///< of the matrix
@@ -26,7 +26,7 @@ class TriangleKernel : public LoadedKernel<TriangleKernel> {
   static const WordKernelSource kernel_source;
 
   /// Queues the copy; the context must be current. Addresses and pitches must be multiples of 4.
-  Status launch(const TriangleCopy& copy, api::CUstream stream) const;
+  Status launch(const TriangleCopy& copy, StreamHandle stream) const;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu

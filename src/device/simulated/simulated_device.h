@@ -15,7 +15,7 @@
 // There may be several devices, each with memory of its own: simulated:N is device N, and any N is accepted.
 #pragma once
 
-#include "device/open.h"
+#include "device/kind_functions.h"
 
 namespace blastoff::device::simulated {
 
@@ -29,5 +29,8 @@ Expected expected();
 
 /// See device::absence().
 std::string absence();
+
+inline constexpr KindFunctions functions_of_kind{
+    .open = open, .count = count, .expected = expected, .absence = absence};
 
 }  // namespace blastoff::device::simulated

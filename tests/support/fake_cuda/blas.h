@@ -8,7 +8,7 @@
 namespace blastoff::fake_cuda {
 
 inline blas::Scalar scalar_of(int type) {
-  using namespace device::cuda::api;
+  using namespace device::gpu::cuda::api;
   return type == type_real_32      ? blas::Scalar::s
          : type == type_real_64    ? blas::Scalar::d
          : type == type_complex_32 ? blas::Scalar::c
@@ -31,7 +31,7 @@ inline blas::Coefficient coefficient(const void* address, blas::Scalar scalar, b
 }
 
 inline blas::Transpose transpose(int operation) {
-  using namespace device::cuda::api;
+  using namespace device::gpu::cuda::api;
   if (operation == operation_none) return blas::Transpose::none;
   return operation == operation_transpose ? blas::Transpose::transpose : blas::Transpose::conjugate;
 }

@@ -20,7 +20,7 @@
 
 namespace blastoff::fake_cuda {
 
-using device::cuda::api::Size;
+using device::gpu::cuda::api::Size;
 
 struct Meeting {
   std::atomic<int> arrived{0};
@@ -32,7 +32,7 @@ constexpr std::size_t meeting_bytes = std::size_t{256} << 20;
 
 }  // namespace blastoff::fake_cuda
 
-namespace blastoff::device::cuda::api {
+namespace blastoff::device::gpu::cuda::api {
 
 struct NcclCommunicator {
   int rank = 0;
@@ -56,7 +56,7 @@ struct NcclCommunicator {
   }
 };
 
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu::cuda::api
 
 namespace blastoff::fake_cuda {
 
@@ -73,7 +73,7 @@ inline void say_when(const char* event) {
 }
 
 /// FAKE_TEAM_FAILS=RANK: on this rank, a library refuses each call that all make together.
-inline bool fails(const device::cuda::api::NcclCommunicator& communicator) {
+inline bool fails(const device::gpu::cuda::api::NcclCommunicator& communicator) {
   if (communicator.rank == dying_rank()) {
     say_when("dies");
     raise(SIGKILL);
@@ -82,13 +82,13 @@ inline bool fails(const device::cuda::api::NcclCommunicator& communicator) {
 }
 
 struct Grid {
-  device::cuda::api::ncclComm communicator;
+  device::gpu::cuda::api::ncclComm communicator;
   Size rows;
   Size columns;
 };
 
 inline std::size_t element_bytes(int type) {
-  using namespace device::cuda::api;
+  using namespace device::gpu::cuda::api;
   return type == type_real_32 ? 4 : type == type_complex_64 ? 16 : 8;
 }
 struct DistributedMatrix {
@@ -134,10 +134,10 @@ struct Share {
 /// Queues a call that all processes make together: the first one computes. `compute(wholes)` returns the info, which
 /// goes to all. The last `results` matrices are the results.
 template <class Compute>
-void post_together(device::cuda::api::CUstream stream, std::vector<Share> shares, int* info, const Compute& compute,
-                   std::size_t results = 1) {
+void post_together(device::gpu::cuda::api::CUstream stream, std::vector<Share> shares, int* info,
+                   const Compute& compute, std::size_t results = 1) {
   driver().post(stream, [=]() mutable {
-    device::cuda::api::NcclCommunicator& all = *shares[0].matrix.grid->communicator;
+    device::gpu::cuda::api::NcclCommunicator& all = *shares[0].matrix.grid->communicator;
     char* place = all.arena();
     for (Share& share : shares) {
       share.whole = place;

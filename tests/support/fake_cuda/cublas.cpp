@@ -15,7 +15,7 @@
 #include "reference_blas.h"
 #include "reference_vectors.h"
 
-using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuBLAS's own words
+using namespace blastoff::device::gpu::cuda::api;  // NOLINT: this file is written in cuBLAS's own words
 namespace blas = blastoff::blas;
 namespace fake = blastoff::fake_cuda;
 using fake::coefficient;
@@ -23,12 +23,12 @@ using fake::driver;
 using fake::find_routine;
 using fake::transpose;
 
-namespace blastoff::device::cuda::api {
+namespace blastoff::device::gpu::cuda::api {
 struct CublasHandle {
   CUstream stream = nullptr;
   bool own_workspace = false;
 };
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu::cuda::api
 
 namespace {
 

@@ -7,20 +7,20 @@
 #include "fake_cuda/communicator.h"
 #include "reference_blas.h"
 
-using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuBLASMp's own words
+using namespace blastoff::device::gpu::cuda::api;  // NOLINT: this file is written in cuBLASMp's own words
 namespace blas = blastoff::blas;
 namespace fake = blastoff::fake_cuda;
 using fake::coefficient;
 using fake::find_routine;
 using fake::transpose;
 
-namespace blastoff::device::cuda::api {
+namespace blastoff::device::gpu::cuda::api {
 struct BlasMpHandle {
   CUstream stream;
 };
 struct BlasMpGrid : fake_cuda::Grid {};
 struct BlasMpMatrix : fake_cuda::DistributedMatrix {};
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu::cuda::api
 
 namespace {
 

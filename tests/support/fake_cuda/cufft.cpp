@@ -17,7 +17,7 @@
 #include "fake_cuda/gpu.h"
 #include "naive_transform.h"
 
-using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuFFT's own words
+using namespace blastoff::device::gpu::cuda::api;  // NOLINT: this file is written in cuFFT's own words
 namespace fake = blastoff::fake_cuda;
 namespace fft = blastoff::fft;
 using fake::driver;

@@ -18,17 +18,17 @@
 #include "fake_cuda/gpu.h"
 #include "fake_cuda/lapack.h"
 
-using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuSOLVER's own words
+using namespace blastoff::device::gpu::cuda::api;  // NOLINT: this file is written in cuSOLVER's own words
 namespace blas = blastoff::blas;
 namespace fake = blastoff::fake_cuda;
 using namespace fake;  // NOLINT: its helpers are for this file
 
-namespace blastoff::device::cuda::api {
+namespace blastoff::device::gpu::cuda::api {
 struct CusolverHandle {
   CUstream stream = nullptr;
 };
 struct CusolverParams {};
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu::cuda::api
 
 namespace {
 

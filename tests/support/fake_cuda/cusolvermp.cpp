@@ -9,16 +9,16 @@
 #include "fake_cuda/factorizations.h"
 #include "fake_cuda/lapack.h"
 
-using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in cuSOLVERMp's own words
+using namespace blastoff::device::gpu::cuda::api;  // NOLINT: this file is written in cuSOLVERMp's own words
 namespace fake = blastoff::fake_cuda;
 
-namespace blastoff::device::cuda::api {
+namespace blastoff::device::gpu::cuda::api {
 struct SolverMpHandle {
   CUstream stream;
 };
 struct SolverMpGrid : fake_cuda::Grid {};
 struct SolverMpMatrix : fake_cuda::DistributedMatrix {};
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu::cuda::api
 
 namespace {
 

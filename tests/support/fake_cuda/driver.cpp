@@ -26,7 +26,12 @@
 #include "device/simulated/copy.h"
 #include "fake_cuda/gpu.h"
 
-using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in the driver's own words
+using namespace blastoff::device::gpu::cuda::api;  // NOLINT: this file is written in the driver's own words
+using blastoff::device::gpu::NativeContext;
+using blastoff::device::gpu::NativeEvent;
+using blastoff::device::gpu::NativeFunction;
+using blastoff::device::gpu::NativeModule;
+using blastoff::device::gpu::NativeStream;
 using blastoff::device::simulated::copy_columns;
 using blastoff::fake_cuda::error_illegal_address;
 using blastoff::fake_cuda::error_invalid_context;
@@ -35,23 +40,23 @@ using blastoff::fake_cuda::Gpu;
 using blastoff::fake_cuda::Services;
 using blastoff::fake_cuda::wanted;
 
-namespace blastoff::device::cuda::api {
-struct ContextHandle {
+namespace blastoff::device::gpu {
+struct NativeContext {
   CUdevice device = 0;
 };
-struct ModuleHandle {};
-struct FunctionHandle {
+struct NativeModule {};
+struct NativeFunction {
   void (*run)(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes);
   std::vector<std::size_t> argument_bytes;
   std::size_t word_bytes;
 };
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu
 
 namespace {
 
 constexpr std::size_t granularity = blastoff::device::simulated::granularity;
 
-std::array<ContextHandle, 16> primary_contexts;
+std::array<NativeContext, 16> primary_contexts;
 
 /// A thread's contexts. Nothing is destroyed, since exit handlers use the driver after the first thread's objects have
 /// gone.
@@ -213,7 +218,7 @@ CUresult queue_copy(CUstream stream, Side to, Side from, std::size_t width, std:
 /// The stream of a handle; nullptr means the default stream. The others are non-blocking, so they are not ordered with
 /// it.
 blastoff::fake_cuda::Stream& stream_of(CUstream stream) {
-  static auto* const default_stream = new StreamHandle;
+  static auto* const default_stream = new NativeStream;
   return (stream == nullptr ? default_stream : stream)->stream;
 }
 
@@ -400,7 +405,7 @@ void copy_runs(const std::vector<std::uint64_t>& arguments, std::size_t word_byt
 
 struct Kernel {
   std::string_view name;
-  FunctionHandle function;
+  NativeFunction function;
 };
 
 const std::vector<std::size_t> triangle_arguments = {8, 8, 8, 8, 8, 4, 4, 4};
@@ -653,15 +658,16 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t byte
 }
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
   constexpr std::size_t largest_pitch = 0x7fffffff;
-  if (copy->srcPitch > largest_pitch || copy->dstPitch > largest_pitch) return error_invalid_value;
-  if (copy->srcPitch < copy->WidthInBytes || copy->dstPitch < copy->WidthInBytes) return error_invalid_value;
+  if (copy->source_pitch > largest_pitch || copy->destination_pitch > largest_pitch) return error_invalid_value;
+  if (copy->source_pitch < copy->width_bytes || copy->destination_pitch < copy->width_bytes) return error_invalid_value;
   const auto side = [](int type, void* host, CUdeviceptr device, std::size_t pitch) {
     if (type == memory_type_host) return Side{host, pitch, false};
     return Side{pointer(device), pitch, type == memory_type_device || is_device_memory(pointer(device), 1)};
   };
-  return queue_copy(stream, side(copy->dstMemoryType, copy->dstHost, copy->dstDevice, copy->dstPitch),
-                    side(copy->srcMemoryType, const_cast<void*>(copy->srcHost), copy->srcDevice, copy->srcPitch),
-                    copy->WidthInBytes, copy->Height);
+  return queue_copy(stream,
+                    side(copy->destination_type, copy->destination_host, copy->destination, copy->destination_pitch),
+                    side(copy->source_type, const_cast<void*>(copy->source_host), copy->source, copy->source_pitch),
+                    copy->width_bytes, copy->height);
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
   return queue_set(stream, to, 1, value, 1, count);
@@ -674,7 +680,7 @@ CUresult cuMemsetD2D32Async(CUdeviceptr to, std::size_t pitch, unsigned value, s
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   if (const auto error = enter(); error != success) return error;
   if (flags != stream_non_blocking && flags != stream_default) return error_invalid_value;
-  *stream = new StreamHandle;
+  *stream = new NativeStream;
   return success;
 }
 CUresult cuStreamDestroy_v2(CUstream stream) {
@@ -694,7 +700,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
   if (const auto error = enter(); error != success) return error;
   if (flags != event_disable_timing) return error_invalid_value;
-  *event = new EventHandle;
+  *event = new NativeEvent;
   return success;
 }
 CUresult cuEventDestroy_v2(CUevent event) {
@@ -712,7 +718,7 @@ CUresult cuEventSynchronize(CUevent event) {
 }
 
 CUresult cuModuleLoadData(CUmodule* module, const void*) {
-  static ModuleHandle the_module;
+  static NativeModule the_module;
   *module = &the_module;
   return enter();
 }

@@ -15,13 +15,13 @@
 
 namespace blastoff::fake_cuda {
 
-using device::cuda::api::Size;
+using device::gpu::cuda::api::Size;
 using reference::detail::conjugate;
 
 /// Calls work(T{}) with the type that the code means.
 template <class Work>
 auto with_type(int type, const Work& work) {
-  using namespace device::cuda::api;
+  using namespace device::gpu::cuda::api;
   switch (type) {
     case type_real_32: return work(float{});
     case type_real_64: return work(double{});
@@ -108,14 +108,14 @@ void solve_lu(View<T> a, Size n, const std::int64_t* pivots, int operation, View
     for (Size column = 0; column < columns; ++column) std::swap(b(i, column), b(pivots[i] - 1, column));
   };
   const auto lower = [&](Size i, Size j) { return i == j ? T{1} : a(i, j); };
-  if (operation == device::cuda::api::operation_none) {
+  if (operation == device::gpu::cuda::api::operation_none) {
     for (Size i = 0; i < n; ++i) swap_rows(i);
     solve_triangle<T>(lower, true, b, n, columns);
     solve_triangle<T>(a, false, b, n, columns);
     return;
   }
   const auto transposed = [&](T value) {
-    return operation == device::cuda::api::operation_conjugate ? conjugate(value) : value;
+    return operation == device::gpu::cuda::api::operation_conjugate ? conjugate(value) : value;
   };
   solve_triangle<T>([&](Size i, Size j) { return transposed(a(j, i)); }, true, b, n, columns);
   solve_triangle<T>([&](Size i, Size j) { return transposed(lower(j, i)); }, false, b, n, columns);

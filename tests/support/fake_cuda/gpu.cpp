@@ -11,13 +11,13 @@ CUresult Gpu::register_host(const void* address, std::size_t bytes) {
   if (registered(address, bytes) != Registered::none) return error_already_registered;
   const std::lock_guard lock(mutex_);
   registrations_[reinterpret_cast<std::uintptr_t>(address)] = bytes;
-  return device::cuda::api::success;
+  return device::gpu::cuda::api::success;
 }
 
 CUresult Gpu::unregister_host(const void* address) {
   const std::lock_guard lock(mutex_);
   const bool known = registrations_.erase(reinterpret_cast<std::uintptr_t>(address)) == 1;
-  return known ? device::cuda::api::success : error_not_registered;
+  return known ? device::gpu::cuda::api::success : error_not_registered;
 }
 
 Gpu::Registered Gpu::registered(const void* address, std::size_t bytes) {

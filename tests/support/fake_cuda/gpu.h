@@ -15,21 +15,21 @@
 #include "device/simulated/memory.h"
 #include "fake_cuda/stream.h"
 
-namespace blastoff::device::cuda::api {
+namespace blastoff::device::gpu {
 
 // The types to which the opaque handles point.
-struct StreamHandle {
+struct NativeStream {
   fake_cuda::Stream stream;
 };
-struct EventHandle {
+struct NativeEvent {
   std::shared_ptr<fake_cuda::Event> event = std::make_shared<fake_cuda::Event>();
 };
 
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu
 
 namespace blastoff::fake_cuda {
 
-using device::cuda::api::CUresult;
+using device::gpu::cuda::api::CUresult;
 
 constexpr CUresult error_invalid_value = 1;
 constexpr CUresult error_invalid_context = 201;
@@ -65,7 +65,7 @@ struct Services {
   bool (*context_is_current)();
   bool (*is_device_memory)(const void* address, std::size_t bytes);
   bool (*is_usable)(const void* address, std::size_t bytes);  ///< whether an operation may use it
-  void (*post)(device::cuda::api::CUstream stream, std::function<void()> task);
+  void (*post)(device::gpu::cuda::api::CUstream stream, std::function<void()> task);
   void (*fail)(CUresult error);
 };
 

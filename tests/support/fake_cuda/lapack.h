@@ -16,7 +16,7 @@
 
 namespace blastoff::fake_cuda {
 
-using device::cuda::api::Size;
+using device::gpu::cuda::api::Size;
 
 inline void* lapack_function(const std::string& name) {
   static void* const library = dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
@@ -70,17 +70,17 @@ class Borrowed {
 };
 
 inline char fill_letter(int fill) {
-  return fill == device::cuda::api::fill_upper ? 'U' : 'L';
+  return fill == device::gpu::cuda::api::fill_upper ? 'U' : 'L';
 }
 inline char job_letter(int job) {
-  return job == device::cuda::api::with_vectors ? 'V' : 'N';
+  return job == device::gpu::cuda::api::with_vectors ? 'V' : 'N';
 }
 
 inline void run_syevd(int type, int job, int fill, Size n, void* a, Size lda, void* w, int* info) {
   with_type(type, [&]<class T>(T) {
     using Real = decltype(std::real(T{}));
-    solve_hermitian(View<T>{static_cast<T*>(a), lda}, n, fill == device::cuda::api::fill_upper,
-                    job == device::cuda::api::with_vectors, static_cast<Real*>(w));
+    solve_hermitian(View<T>{static_cast<T*>(a), lda}, n, fill == device::gpu::cuda::api::fill_upper,
+                    job == device::gpu::cuda::api::with_vectors, static_cast<Real*>(w));
   });
   *info = 0;
 }

@@ -10,7 +10,7 @@
 
 #include "fake_cuda/communicator.h"
 
-using namespace blastoff::device::cuda::api;  // NOLINT: this file is written in NCCL's own words
+using namespace blastoff::device::gpu::cuda::api;  // NOLINT: this file is written in NCCL's own words
 namespace fake = blastoff::fake_cuda;
 
 namespace {

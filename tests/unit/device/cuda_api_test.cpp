@@ -31,7 +31,7 @@
 #include <cublasmp.h>
 #endif
 
-namespace blastoff::device::cuda::api {
+namespace blastoff::device::gpu::cuda::api {
 namespace {
 
 template <class T>
@@ -93,28 +93,29 @@ static_assert(!SameFunction<CUresult(int), decltype(::cuMemFree_v2)>::value);
 static_assert(!SameFunction<CUresult(int*), decltype(::cuMemAlloc_v2)>::value);
 static_assert(!SameFunction<CUresult(int*, std::size_t), decltype(::cuMemAlloc_v2)>::value);
 
-#define BLASTOFF_SAME_FIELD(type, field)                                                                          \
-  static_assert(offsetof(type, field) == offsetof(::type, field) && sizeof(type::field) == sizeof(::type::field), \
-                #type "." #field);
+#define BLASTOFF_SAME_PLACE(type, own, real)                                                                \
+  static_assert(offsetof(type, own) == offsetof(::type, real) && sizeof(type::own) == sizeof(::type::real), \
+                #type "." #real);
+#define BLASTOFF_SAME_FIELD(type, field) BLASTOFF_SAME_PLACE(type, field, field)
 #define BLASTOFF_SAME_SIZE(type) \
   static_assert(sizeof(type) == sizeof(::type) && alignof(type) == alignof(::type), #type);
 BLASTOFF_SAME_SIZE(CUdeviceptr)
 BLASTOFF_SAME_SIZE(CUmemGenericAllocationHandle)
 BLASTOFF_SAME_SIZE(CUDA_MEMCPY2D)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, srcXInBytes)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, srcY)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, srcMemoryType)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, srcHost)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, srcDevice)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, srcPitch)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, dstXInBytes)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, dstY)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, dstMemoryType)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, dstHost)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, dstDevice)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, dstPitch)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, WidthInBytes)
-BLASTOFF_SAME_FIELD(CUDA_MEMCPY2D, Height)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, source_x, srcXInBytes)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, source_y, srcY)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, source_type, srcMemoryType)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, source_host, srcHost)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, source, srcDevice)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, source_pitch, srcPitch)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, destination_x, dstXInBytes)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, destination_y, dstY)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, destination_type, dstMemoryType)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, destination_host, dstHost)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, destination, dstDevice)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, destination_pitch, dstPitch)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, width_bytes, WidthInBytes)
+BLASTOFF_SAME_PLACE(CUDA_MEMCPY2D, height, Height)
 BLASTOFF_SAME_SIZE(CUmemAllocationProp)
 BLASTOFF_SAME_FIELD(CUmemAllocationProp, type)
 BLASTOFF_SAME_FIELD(CUmemAllocationProp, requestedHandleTypes)
@@ -246,7 +247,7 @@ TEST(CudaApi, IsDeclaredAsInNvidiasHeaders) {
 }
 
 }  // namespace
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu::cuda::api
 
 #else
 

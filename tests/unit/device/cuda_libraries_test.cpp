@@ -14,16 +14,10 @@
 
 #include "device/gpu/cuda/cufft/cufft_executor.h"
 #include "device/gpu/cuda/cusolver/cusolver_executor.h"
+#include "device/gpu/cuda/kernels/kernels.h"
 #include "device/gpu/cuda/search_path.h"
-#include "device/gpu/magnitude_kernel.h"
-#include "device/gpu/norm_kernel.h"
-#include "device/gpu/permutation_kernel.h"
-#include "device/gpu/run_copy_kernel.h"
-#include "device/gpu/scale_kernel.h"
-#include "device/gpu/transpose_kernel.h"
-#include "device/gpu/triangle_kernel.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,11 +152,9 @@ TEST_F(CudaLibraries, NvidiasAssemblerTakesTheKernels) {
   const char* find = "PATH=$PATH:/usr/local/cuda/bin command -v ptxas >/dev/null 2>&1";
   if (std::system(find) != 0) GTEST_SKIP() << "no ptxas here";
   const auto source = root_ / "kernel.ptx";
-  for (const WordKernelSource& kernel :
-       {TriangleKernel::kernel_source, MagnitudeKernel::kernel_source, TransposeKernel::kernel_source,
-        PermutationKernel::kernel_source, RunCopyKernel::kernel_source, ScaleKernel::kernel_source,
-        NormKernel::kernel_source}) {
-    std::ofstream(source) << kernel.text();
+  for (const char* kernel : {triangle_kernel, magnitude_kernel, transpose_kernel, permutation_kernel, run_copy_kernel,
+                             scale_kernel, norm_kernel}) {
+    std::ofstream(source) << kernel;
     for (const char* architecture : {"sm_75", "sm_90"}) {
       const auto command = "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=" + std::string(architecture) + " " +
                            source.string() + " -o " + (root_ / "kernel.cubin").string();
@@ -172,4 +164,4 @@ TEST_F(CudaLibraries, NvidiasAssemblerTakesTheKernels) {
 }
 
 }  // namespace
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

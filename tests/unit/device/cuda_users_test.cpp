@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 DriverUse opened(std::string_view name, std::string_view by) {
@@ -59,4 +59,4 @@ TEST(CudaUsers, TheDriversThreadsHaveTheirOwnNames) {
 }
 
 }  // namespace
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

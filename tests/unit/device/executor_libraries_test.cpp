@@ -5,7 +5,7 @@
 #include "blas/front_end.h"
 #include "device/gpu/executor.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 int opened_present = 0;
@@ -31,7 +31,7 @@ Result<std::unique_ptr<ExecutorLibrary>> open_present(const LibrarySearch&) {
 
 Result<std::unique_ptr<ExecutorLibrary>> open_absent(const LibrarySearch& search) {
   ++opened_absent;
-  return tl::unexpected(Error{ErrorKind::unavailable, "Absent not found in " + search.cuda_path});
+  return tl::unexpected(Error{ErrorKind::unavailable, "Absent not found in " + search.directory});
 }
 
 constexpr ExecutorKind absent{runs<1>, open_absent};
@@ -113,4 +113,4 @@ TEST_F(ExecutorLibrariesTest, NoneForAnOperationIsUnsupported) {
 }
 
 }  // namespace
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

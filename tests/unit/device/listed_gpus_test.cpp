@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 class ListedGpus : public testing::Test {
@@ -61,4 +61,4 @@ TEST(Sharers, AreTheRanksForEachDevice) {
 }
 
 }  // namespace
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

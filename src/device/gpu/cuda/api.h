@@ -7,19 +7,30 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace blastoff::device::cuda::api {
+#include "device/gpu/driver.h"
 
-using CUresult = int;
+namespace blastoff::device::gpu::cuda::api {
+
+using CUresult = Code;
 using CUdevice = int;
-using CUdeviceptr = unsigned long long;
-using CUmemGenericAllocationHandle = unsigned long long;
-using CUcontext = struct ContextHandle*;
-using CUstream = struct StreamHandle*;
-using CUevent = struct EventHandle*;
-using CUmodule = struct ModuleHandle*;
-using CUfunction = struct FunctionHandle*;
+using CUdeviceptr = Address;
+using CUmemGenericAllocationHandle = AllocationHandle;
+using CUcontext = ContextHandle;
+using CUstream = StreamHandle;
+using CUevent = EventHandle;
+using CUmodule = ModuleHandle;
+using CUfunction = FunctionHandle;
+using CUDA_MEMCPY2D = RectangleCopy;
 
-constexpr CUresult success = 0;
+using gpu::event_disable_timing;
+using gpu::host_device_map;
+using gpu::host_portable;
+using gpu::memory_type_device;
+using gpu::memory_type_host;
+using gpu::stream_default;
+using gpu::stream_non_blocking;
+using gpu::success;
+
 constexpr CUresult error_out_of_memory = 2;
 constexpr CUresult error_stub_library = 34;
 constexpr CUresult error_device_unavailable = 46;
@@ -47,38 +58,11 @@ constexpr int numa_config_node = 1;
 constexpr int compute_mode_prohibited = 2;
 constexpr int compute_mode_exclusive_process = 3;
 
-constexpr unsigned stream_default = 0;
-constexpr unsigned stream_non_blocking = 1;
-constexpr unsigned event_disable_timing = 2;
-constexpr unsigned host_portable = 1;    // for cuMemHostAlloc and for cuMemHostRegister
-constexpr unsigned host_device_map = 2;  // for cuMemHostAlloc and for cuMemHostRegister
-
-constexpr int memory_type_host = 1;
-constexpr int memory_type_device = 2;
 constexpr int memory_type_unified = 4;  // the address shows which
 constexpr int location_device = 1;
 constexpr int allocation_pinned = 1;
 constexpr int access_read_write = 3;
 constexpr int granularity_minimum = 0;
-
-struct CUDA_MEMCPY2D {
-  std::size_t srcXInBytes;
-  std::size_t srcY;
-  int srcMemoryType;
-  const void* srcHost;
-  CUdeviceptr srcDevice;
-  void* srcArray;
-  std::size_t srcPitch;
-  std::size_t dstXInBytes;
-  std::size_t dstY;
-  int dstMemoryType;
-  void* dstHost;
-  CUdeviceptr dstDevice;
-  void* dstArray;
-  std::size_t dstPitch;
-  std::size_t WidthInBytes;
-  std::size_t Height;
-};
 
 struct CUmemLocation {
   int type;
@@ -163,4 +147,4 @@ struct CUmemAccessDesc {
 #define BLASTOFF_OPTIONAL_DRIVER_SYMBOLS(X) \
   X(cuMemPrefetchAsync_v2, CUresult(CUdeviceptr, std::size_t, CUmemLocation, unsigned, CUstream))
 
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu::cuda::api

@@ -1,11 +1,11 @@
-// An NVIDIA GPU.
+// NVIDIA's GPUs.
 #pragma once
 
-#include <string>
+#include "device/gpu/cuda/cuda_users.h"
+#include "device/gpu/cuda/team/cuda_team.h"
+#include "device/kind_functions.h"
 
-#include "device/open.h"
-
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 /// `choice.name` is "cuda" or "cuda:N".
 Result<std::unique_ptr<Device>> open(const Choice& choice);
@@ -19,4 +19,14 @@ Expected expected();
 /// See device::absence().
 std::string absence();
 
-}  // namespace blastoff::device::cuda
+inline constexpr KindFunctions functions_of_kind{.open = open,
+                                                 .count = count,
+                                                 .expected = expected,
+                                                 .absence = absence,
+                                                 .driver_use = cuda_use,
+                                                 .is_name_of_drivers_thread = is_name_of_drivers_thread,
+                                                 .may_run_in_team = may_run_in_team,
+                                                 .team_libraries = team_libraries,
+                                                 .open_team_library = open_team_library};
+
+}  // namespace blastoff::device::gpu::cuda

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 constexpr std::string_view runtime = "libcudart.so";
@@ -47,4 +47,4 @@ bool is_name_of_drivers_thread(std::string_view name) {
          name.find_first_not_of("0123456789abcdef", prefix.size()) == std::string_view::npos;
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

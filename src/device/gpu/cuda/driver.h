@@ -6,7 +6,7 @@
 #include "device/error.h"
 #include "device/gpu/cuda/api.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 namespace api {
 
@@ -23,7 +23,10 @@ struct Driver {
 /// Whether the driver may be there. It is loaded only if the kernel has no part of it.
 bool driver_is_present();
 
-/// libcuda.so.1. Stays loaded for good.
-Result<api::Driver> load_driver();
+/// The table for libcuda.so.1, which stays loaded for good.
+Result<Driver> load_driver();
 
-}  // namespace blastoff::device::cuda
+/// The functions of the driver that load_driver() has loaded.
+const api::Driver& functions();
+
+}  // namespace blastoff::device::gpu::cuda

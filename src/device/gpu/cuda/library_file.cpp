@@ -11,7 +11,7 @@
 #include "device/gpu/cuda/search_path.h"
 #include "platform/failure.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 std::string file_name(const LibraryFile& file, const LibraryRelease& release) {
@@ -122,4 +122,4 @@ std::string version_text(const char* title, int (*number)(int which, int* value)
   return fmt::format("{} {}.{}.{}", title, major, minor, patch);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

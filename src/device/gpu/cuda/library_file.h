@@ -8,7 +8,7 @@
 
 #include "device/error.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 struct LibraryRelease {
   int version;                     ///< in the file's name
@@ -68,4 +68,4 @@ Result<Functions> load_functions(const LibraryFile& file, const std::string& cud
 /// "cuBLAS 13.0.2", by the library's function that tells one number of its version.
 std::string version_text(const char* title, int (*number)(int which, int* value));
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -6,7 +6,7 @@
 
 #include "platform/folder.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 namespace fs = std::filesystem;
@@ -38,4 +38,4 @@ Expected listed_gpus(const std::string& folder) {
   return all;
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -5,10 +5,10 @@
 
 #include "device/open.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 /// This machine's GPUs; without a name if they have different ones. `folder`: the driver's list
 /// (https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/procinterface.html).
 Expected listed_gpus(const std::string& folder = "/proc/driver/nvidia/gpus");
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -9,7 +9,7 @@
 
 #include <glob.h>
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 namespace fs = std::filesystem;
@@ -109,4 +109,4 @@ std::vector<std::string> default_directories() {
   return directories;
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

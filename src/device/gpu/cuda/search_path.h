@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 /// Directories beneath a CUDA installation that may hold libraries. `root` may also be such a directory itself.
 std::vector<std::string> library_directories(const std::string& root);
@@ -13,4 +13,4 @@ std::vector<std::string> library_directories(const std::string& root);
 /// site-packages of VIRTUAL_ENV, of the running Python, of the Python in PATH, of the user and of the system.
 std::vector<std::string> default_directories();
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

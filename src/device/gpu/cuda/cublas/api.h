@@ -6,7 +6,7 @@
 
 #include "device/gpu/cuda/api.h"
 
-namespace blastoff::device::cuda::api {
+namespace blastoff::device::gpu::cuda::api {
 
 using cublasStatus = int;
 using cublasHandle = struct CublasHandle*;
@@ -113,4 +113,4 @@ using Trttp = cublasStatus(cublasHandle, int fill, int n, const void* a, int lda
   X(cublasCsscal_v2_64, real_scal, c, Scal)      \
   X(cublasZdscal_v2_64, real_scal, z, Scal)
 
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu::cuda::api

@@ -8,10 +8,9 @@
 #include "device/gpu/cuda/cublas/library.h"
 #include "device/gpu/cuda/cublas/operations.h"
 #include "device/gpu/cuda/cublas/triangular_product.h"
-#include "device/gpu/cuda/driver.h"
 #include "device/gpu/page_memory.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 class CublasExecutor final : public Executor {
@@ -65,10 +64,10 @@ class CublasExecutor final : public Executor {
     }
     auto& context = *stream_.context;
     const auto& driver = context.driver();
-    auto sent = context.check(driver.cuMemcpyHtoDAsync_v2(scratch_.address(), addresses, bytes, stream_.stream),
-                              "copy to the GPU");
+    auto sent =
+        context.check(driver.copy_to_device(scratch_.address(), addresses, bytes, stream_.stream), "copy to the GPU");
     // The pages may once have been page-locked for a matrix. Then the copy above does not wait.
-    if (sent) sent = context.check(driver.cuStreamSynchronize(stream_.stream), "cuStreamSynchronize");
+    if (sent) sent = context.check(driver.synchronize_stream(stream_.stream), "cuStreamSynchronize");
     return sent ? handle_->run_solves(batch, scratch_.address()) : sent;
   }
 
@@ -101,9 +100,9 @@ bool runs_by_cublas(const operation::Operation& operation) {
 }
 
 Result<std::unique_ptr<ExecutorLibrary>> open_cublas(const LibrarySearch& search) {
-  auto cublas = load_cublas(search.cuda_path, search.driver_version);
+  auto cublas = load_cublas(search.directory, search.driver_version);
   if (!cublas) return tl::unexpected(cublas.error());
   return std::make_unique<CublasLibrary>(*cublas);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -3,11 +3,11 @@
 
 #include "device/gpu/executor.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 bool runs_by_cublas(const operation::Operation& operation);
 Result<std::unique_ptr<ExecutorLibrary>> open_cublas(const LibrarySearch& search);
 
 inline constexpr ExecutorKind cublas_kind{runs_by_cublas, open_cublas, false, "BLAS"};
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

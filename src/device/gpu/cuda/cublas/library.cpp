@@ -5,7 +5,7 @@
 #include "blas/types.h"
 #include "device/gpu/cuda/library_file.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 Result<api::Cublas> load_cublas(const std::string& cuda_path, int driver_version) {
   return load_functions<api::Cublas>(file_for(driver_version, "cuBLAS", "libcublas", {13, {"libcublasLt.so.13"}},
@@ -29,4 +29,4 @@ std::string version_text(const api::Cublas& cublas) {
   return version_text("cuBLAS", cublas.cublasGetProperty) + (emulates ? " with FP64 emulation" : "");
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

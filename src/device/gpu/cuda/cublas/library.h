@@ -8,7 +8,7 @@
 #include "device/error.h"
 #include "device/gpu/cuda/cublas/api.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 namespace api {
 
@@ -45,4 +45,4 @@ Result<api::Cublas> load_cublas(const std::string& cuda_path, int driver_version
 /// "cuBLAS 13.0.2".
 std::string version_text(const api::Cublas& cublas);
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

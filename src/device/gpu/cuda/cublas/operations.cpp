@@ -8,7 +8,7 @@
 #include "blas/batch.h"
 #include "device/gpu/cuda/cublas/words.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using blas::Kind;
@@ -134,7 +134,7 @@ Result<std::unique_ptr<BlasHandle>> BlasHandle::create(const api::Cublas& cublas
   return handle;
 }
 
-Status BlasHandle::configure(api::CUstream stream, std::size_t workspace_bytes) {
+Status BlasHandle::configure(StreamHandle stream, std::size_t workspace_bytes) {
   const auto& blas = cublas_;
   if (auto ok = check(blas.cublasCreate_v2(&handle_), "cublasCreate"); !ok) return ok;
   if (auto ok = check(blas.cublasSetStream_v2(handle_, stream), "cublasSetStream"); !ok) return ok;
@@ -175,7 +175,7 @@ Status BlasHandle::run(const blas::VectorCall& call) const {
   return check(queue_vectors(cublas_, handle_, call), call.row().name);
 }
 
-Status BlasHandle::run_solves(const blas::Call& batch, api::CUdeviceptr addresses) const {
+Status BlasHandle::run_solves(const blas::Call& batch, Address addresses) const {
   const auto scalar = batch.scalar();
   const HostScalar alpha(batch.alpha, scalar);
   const auto* const a = reinterpret_cast<const void* const*>(static_cast<std::uintptr_t>(addresses));
@@ -203,4 +203,4 @@ Status BlasHandle::pack(void* packed, const operation::Operand& matrix, blas::Sc
                "trttp");
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

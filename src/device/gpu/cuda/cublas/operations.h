@@ -8,7 +8,7 @@
 #include "device/gpu/executor.h"
 #include "device/gpu/memory.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 /// A cuBLAS handle for one stream, with its own workspace, so that streams do not wait for each other. The context must
 /// be current in every function.
@@ -25,7 +25,7 @@ class BlasHandle {
   Status run(const blas::VectorCall& call) const;
   /// Queues a batch of solves. `addresses`: in device memory, those of the triangles, then those of the right-hand
   /// sides.
-  Status run_solves(const blas::Call& batch, api::CUdeviceptr addresses) const;
+  Status run_solves(const blas::Call& batch, Address addresses) const;
 
   /// Queue the copy of a triangle from or to packed storage. The part of `matrix`, a square matrix, says which
   /// triangle.
@@ -35,7 +35,7 @@ class BlasHandle {
  private:
   BlasHandle(const api::Cublas& cublas, const ExecutorStream& stream)
       : cublas_(cublas), context_(stream.context), memory_(stream.memory) {}
-  Status configure(api::CUstream stream, std::size_t workspace_bytes);
+  Status configure(StreamHandle stream, std::size_t workspace_bytes);
 
   /// Turns a status into a Status. Every error except lack of memory or of support loses the device.
   Status check(api::cublasStatus status, std::string_view operation) const;
@@ -47,4 +47,4 @@ class BlasHandle {
   PooledMemory workspace_;  // outlives the handle
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

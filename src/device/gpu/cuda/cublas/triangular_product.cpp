@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <utility>
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using blas::Call;
 using blas::Operand;
 using blas::Transpose;
 
-api::CUdeviceptr address_of(const Operand& operand) {
+Address address_of(const Operand& operand) {
   return reinterpret_cast<std::uintptr_t>(operand.address);
 }
 
@@ -57,8 +57,8 @@ std::size_t triangular_product_scratch(const Call& call) {
   return order * order * call.result().element_size;
 }
 
-Status run_triangular_product(const Call& call, const BlasHandle& handle, const TriangleKernel& kernel,
-                              api::CUdeviceptr scratch, api::CUstream stream) {
+Status run_triangular_product(const Call& call, const BlasHandle& handle, const TriangleKernel& kernel, Address scratch,
+                              StreamHandle stream) {
   const auto order = square_order(call);
   const auto part = call.uplo == blas::Uplo::upper ? blas::Part::upper : blas::Part::lower;
   for (std::int64_t column = 0; column < call.n; column += order) {
@@ -89,4 +89,4 @@ Status run_triangular_product(const Call& call, const BlasHandle& handle, const 
   return {};
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

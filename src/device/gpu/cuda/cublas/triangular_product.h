@@ -5,7 +5,7 @@
 #include "device/gpu/cuda/cublas/operations.h"
 #include "device/gpu/triangle_kernel.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 /// Largest order of a square on the diagonal.
 constexpr std::int64_t largest_diagonal_square = 512;
@@ -16,6 +16,6 @@ std::size_t triangular_product_scratch(const blas::Call& call);
 /// Queues a gemmt as gemms of column panels. Blocks off the diagonal are computed directly in C. Each square on the
 /// diagonal is computed completely in `scratch`, and its triangle is copied to C. The context must be current.
 Status run_triangular_product(const blas::Call& call, const BlasHandle& handle, const TriangleKernel& kernel,
-                              api::CUdeviceptr scratch, api::CUstream stream);
+                              Address scratch, StreamHandle stream);
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -7,7 +7,7 @@
 #include "blas/call.h"
 #include "device/gpu/cuda/cublas/api.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 /// A coefficient in the routine's own element type. The real part comes first; real coefficients (of herk, and beta of
 /// her2k) are that part alone.
@@ -44,4 +44,4 @@ inline int operation(blas::Transpose transpose, blas::Scalar scalar) {
   return conjugate ? api::operation_conjugate : api::operation_transpose;
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -6,7 +6,7 @@
 
 #include "device/gpu/cuda/api.h"
 
-namespace blastoff::device::cuda::api {
+namespace blastoff::device::gpu::cuda::api {
 
 using cufftStatus = int;
 using cufftPlan = int;
@@ -48,4 +48,4 @@ constexpr int fft_inverse = 1;
   X(cufftExecD2Z, cufftStatus(cufftPlan, void*, void*))                                                               \
   X(cufftExecZ2D, cufftStatus(cufftPlan, void*, void*))
 
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu::cuda::api

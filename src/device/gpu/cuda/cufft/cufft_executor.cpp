@@ -10,7 +10,7 @@
 #include "device/gpu/scale_kernel.h"
 #include "fft/execution.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using operation::Operand;
@@ -21,11 +21,11 @@ constexpr std::size_t aligned(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-api::CUdeviceptr address_of(const Operand& operand) {
+Address address_of(const Operand& operand) {
   return reinterpret_cast<std::uintptr_t>(operand.address);
 }
 
-void* pointer(api::CUdeviceptr address) {
+void* pointer(Address address) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
@@ -75,39 +75,39 @@ class CufftExecutor final : public Executor {
   /// Makes room for the plan's work area and, behind it, for a copy of an input that cuFFT would overwrite, as it does
   /// with all complex input of real results. An input must not begin where the work area does, even if that is empty
   /// (cuFFT 12 of CUDA 13.0 fails then).
-  Result<api::CUdeviceptr> place_input(const operation::Operation& operation, const FftPlan& plan) {
+  Result<Address> place_input(const operation::Operation& operation, const FftPlan& plan) {
     const Operand& input = fft::input_of(operation);
     const std::size_t work_bytes = std::max(aligned(plan.work_bytes), alignment);
     const bool copied = fft::plan_of(operation).transform.real_output() && input.intent == operation::Intent::read;
     const std::size_t bytes = work_bytes + (copied ? input.span_bytes() : 0);
     if (auto ok = stream_.memory->grow(workspace_, bytes, stream_.stream); !ok) return tl::unexpected(ok.error());
     if (!copied) return address_of(input);
-    const api::CUdeviceptr copy = workspace_.address() + work_bytes;
+    const Address copy = workspace_.address() + work_bytes;
     if (auto ok = copy_columns(copy, input); !ok) return tl::unexpected(ok.error());
     return copy;
   }
 
   /// Copies the columns alone, and keeps the distance between them: there may be no memory in the gaps.
-  Status copy_columns(api::CUdeviceptr to, const Operand& from) {
+  Status copy_columns(Address to, const Operand& from) {
     const auto& driver = stream_.context->driver();
-    api::CUDA_MEMCPY2D copy{};
-    copy.srcMemoryType = api::memory_type_unified;
-    copy.dstMemoryType = api::memory_type_device;
-    copy.srcDevice = address_of(from);
-    copy.dstDevice = to;
+    RectangleCopy copy;
+    copy.source_type = api::memory_type_unified;
+    copy.destination_type = memory_type_device;
+    copy.source = address_of(from);
+    copy.destination = to;
     if (from.contiguous()) {
-      return stream_.context->check(
-          driver.cuMemcpyDtoDAsync_v2(to, address_of(from), from.payload_bytes(), stream_.stream), "cuMemcpyDtoD");
+      return stream_.context->check(driver.copy_on_device(to, address_of(from), from.payload_bytes(), stream_.stream),
+                                    "cuMemcpyDtoD");
     }
-    copy.srcPitch = from.stride_bytes();
-    copy.dstPitch = from.stride_bytes();
-    copy.WidthInBytes = from.column_bytes();
-    copy.Height = static_cast<std::size_t>(from.columns);
-    return stream_.context->check_attempt(driver.cuMemcpy2DAsync_v2(&copy, stream_.stream), "cuMemcpy2D");
+    copy.source_pitch = from.stride_bytes();
+    copy.destination_pitch = from.stride_bytes();
+    copy.width_bytes = from.column_bytes();
+    copy.height = static_cast<std::size_t>(from.columns);
+    return stream_.context->check_attempt(driver.copy_rectangle(&copy, stream_.stream), "cuMemcpy2D");
   }
 
-  Status run(const fft::Transform& transform, const FftSchedule& steps, api::cufftPlan plan, api::CUdeviceptr input,
-             api::CUdeviceptr output) {
+  Status run(const fft::Transform& transform, const FftSchedule& steps, api::cufftPlan plan, Address input,
+             Address output) {
     // Each side's steps are in elements of that side, even if both sides are one array.
     const std::size_t in_step = static_cast<std::size_t>(steps.in_step) * transform.in_element_bytes();
     const std::size_t out_step = static_cast<std::size_t>(steps.out_step) * transform.out_element_bytes();
@@ -175,4 +175,4 @@ Result<std::unique_ptr<ExecutorLibrary>> open_cufft(const LibrarySearch& search)
   return std::make_unique<CufftLibrary>(*cufft);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -3,11 +3,11 @@
 
 #include "device/gpu/executor.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 bool runs_by_cufft(const operation::Operation& operation);
 Result<std::unique_ptr<ExecutorLibrary>> open_cufft(const LibrarySearch& search);
 
 inline constexpr ExecutorKind cufft_kind{runs_by_cufft, open_cufft, true, "FFTW"};
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -2,13 +2,13 @@
 
 #include "device/gpu/cuda/library_file.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 Result<api::Cufft> load_cufft(const LibrarySearch& search) {
   // The number in the file's name is the CUDA version minus one.
   return load_functions<api::Cufft>(
       file_for(search.driver_version, "cuFFT", "libcufft", {12, {}}, "nvidia-cufft", {11, {}}, "nvidia-cufft-cu12"),
-      search.cuda_path, "cufftCreate", "cuFFT 11.0 (CUDA 12.0)",
+      search.directory, "cufftCreate", "cuFFT 11.0 (CUDA 12.0)",
       [](void* library, api::Cufft& cufft, const char*& missing) {
 #define BLASTOFF_RESOLVE(symbol, ...) resolve(library, #symbol, cufft.symbol, missing);
         BLASTOFF_CUFFT_SYMBOLS(BLASTOFF_RESOLVE)
@@ -16,4 +16,4 @@ Result<api::Cufft> load_cufft(const LibrarySearch& search) {
       });
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

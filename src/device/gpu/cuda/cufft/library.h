@@ -7,7 +7,7 @@
 #include "device/gpu/cuda/cufft/api.h"
 #include "device/gpu/executor.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 namespace api {
 
@@ -23,4 +23,4 @@ struct Cufft {
 /// The libcufft that fits the driver; see open_library(). Stays loaded for good.
 Result<api::Cufft> load_cufft(const LibrarySearch& search);
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 Status check_fft(api::cufftStatus status, const char* name, const ExecutorStream& stream) {
   if (status == api::fft_success) [[likely]]
@@ -22,7 +22,7 @@ Status check_fft(api::cufftStatus status, const char* name, const ExecutorStream
     default: break;
   }
   Context& context = *stream.context;
-  if (auto alive = context.check(context.driver().cuStreamSynchronize(stream.stream), name); !alive) return alive;
+  if (auto alive = context.check(context.driver().synchronize_stream(stream.stream), name); !alive) return alive;
   return tl::unexpected(Error{ErrorKind::unsupported, std::move(message)});
 }
 
@@ -65,14 +65,14 @@ Status FftPlanCache::configure(FftPlan& plan) const {
   if (auto ok = check_fft(made, "cufftMakePlanMany64", stream_); !ok) return ok;
   // The default stream copies the plan's tables, and the executor's stream does not wait for it by itself.
   Context& context = *stream_.context;
-  if (auto there = context.check(context.driver().cuStreamSynchronize(nullptr), "cuStreamSynchronize"); !there)
+  if (auto there = context.check(context.driver().synchronize_stream(nullptr), "cuStreamSynchronize"); !there)
     return there;
   return check_fft(cufft_.cufftSetStream(plan.handle, stream_.stream), "cufftSetStream", stream_);
 }
 
 // Waits, since queued work may still use the plan's tables.
 void FftPlanCache::drop_last() {
-  stream_.context->driver().cuStreamSynchronize(stream_.stream);
+  stream_.context->driver().synchronize_stream(stream_.stream);
   cufft_.cufftDestroy(plans_.back().handle);
   plans_.pop_back();
 }
@@ -81,4 +81,4 @@ void FftPlanCache::clear() {
   while (!plans_.empty()) drop_last();
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

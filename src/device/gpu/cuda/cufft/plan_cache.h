@@ -8,7 +8,7 @@
 #include "device/gpu/cuda/cufft/library.h"
 #include "device/gpu/cuda/cufft/shape.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 /// Turns a status into a Status. An error that has destroyed the context loses the device; lack of memory or of support
 /// does not.
@@ -48,4 +48,4 @@ class FftPlanCache {
   std::list<FftPlan> plans_;  ///< the plan used last comes first
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using fft::Dimension;
@@ -123,4 +123,4 @@ std::optional<FftSchedule> schedule(const fft::Transform& transform, const fft::
   return result;
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -8,7 +8,7 @@
 #include "device/gpu/cuda/cufft/api.h"
 #include "fft/execution.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 /// The arguments of cufftMakePlanMany64. Strides and distances of a side are in elements of that side.
 struct FftShape {
@@ -39,4 +39,4 @@ struct FftSchedule {
 /// no multiples of each other.
 std::optional<FftSchedule> schedule(const fft::Transform& transform, const fft::Layout& layout);
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -6,7 +6,7 @@
 
 #include "device/gpu/cuda/cublas/api.h"
 
-namespace blastoff::device::cuda::api {
+namespace blastoff::device::gpu::cuda::api {
 
 using cusolverStatus = int;
 using cusolverHandle = struct CusolverHandle*;
@@ -173,4 +173,4 @@ using Sygvdx64 = SygvdxOf<double>;
   BLASTOFF_CUSOLVER_ROUTINES_OF(X, z, 64, cusolverDnZlaswp, cusolverDnZpotri, cusolverDnZsytrf, cusolverDnZungqr, \
                                 cusolverDnZunmqr, cusolverDnZhegvd)
 
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu::cuda::api

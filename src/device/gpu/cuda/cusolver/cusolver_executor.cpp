@@ -11,7 +11,7 @@
 #include "device/gpu/cuda/cusolver/task.h"
 #include "device/gpu/cuda/library_file.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Argument;
@@ -175,7 +175,7 @@ bool runs_by_cusolver(const operation::Operation& operation) {
 Result<std::unique_ptr<ExecutorLibrary>> open_cusolver(const LibrarySearch& search) {
   auto cusolver = load_cusolver(search);
   if (!cusolver) return tl::unexpected(cusolver.error());
-  return std::make_unique<CusolverLibrary>(Libraries{*cusolver, load_cublas(search.cuda_path, search.driver_version)});
+  return std::make_unique<CusolverLibrary>(Libraries{*cusolver, load_cublas(search.directory, search.driver_version)});
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -3,7 +3,7 @@
 
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Argument;
@@ -91,4 +91,4 @@ Status run_eigenproblem(const Task& task) {
   return return_eigenvectors(task, *a, *w);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -3,7 +3,7 @@
 
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Action;
@@ -135,4 +135,4 @@ Status run_lu(const Task& task) {
   return task.kind().factors_given ? run_with_given_pivots(task) : run_with_new_pivots(task);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

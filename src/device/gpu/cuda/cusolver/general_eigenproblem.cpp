@@ -1,7 +1,7 @@
 // Eigenvalues and right eigenvectors of a general matrix.
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Argument;
@@ -48,4 +48,4 @@ Status run_general_eigenproblem(const Task& task) {
   return task.stage(Argument::wi, *w, bytes);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -3,7 +3,7 @@
 
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Argument;
@@ -87,4 +87,4 @@ Status run_generalized_eigenproblem(const Task& task) {
   return return_eigenvectors(task, *a, *w);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -6,7 +6,7 @@
 
 #include "blas/integer.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Argument;
@@ -135,4 +135,4 @@ void HostResults::write_rest(Argument argument, std::span<std::byte> to) const {
   }
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

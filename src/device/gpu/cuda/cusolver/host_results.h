@@ -11,7 +11,7 @@
 #include "device/gpu/page_memory.h"
 #include "lapack/kinds.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 class HostResults {
  public:
@@ -58,4 +58,4 @@ class HostResults {
   PageMemory eigenvectors_;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -3,7 +3,7 @@
 
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Action;
@@ -90,4 +90,4 @@ Status run_indefinite(const Task& task) {
   return task.solver.copy(a, *factors);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -1,7 +1,7 @@
 // Inverses of triangular matrices, and inverses from Cholesky factors.
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Argument;
@@ -70,4 +70,4 @@ Status invert_triangle(const Task& task) {
   return task.problem.diag == 'u' ? invert_unit_triangle(task) : invert_triangle(task, task.matrix(Argument::a));
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

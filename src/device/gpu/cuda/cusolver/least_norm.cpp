@@ -5,7 +5,7 @@
 #include "blas/call.h"
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Argument;
@@ -199,4 +199,4 @@ Status run_least_norm(const Task& task) {
   return LeastNorm(task).run();
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -3,7 +3,7 @@
 
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Argument;
@@ -37,4 +37,4 @@ Status run_least_squares(const Task& task) {
   return solve_triangle(task, triangle, first_rows);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -3,7 +3,7 @@
 #include "blas/types.h"
 #include "device/gpu/cuda/library_file.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 Result<api::Cusolver> load_cusolver(const LibrarySearch& search) {
   // The number in the file's name is the CUDA version minus one.
@@ -13,7 +13,7 @@ Result<api::Cusolver> load_cusolver(const LibrarySearch& search) {
                "nvidia-cusolver",
                {11, {"libnvJitLink.so.12", "libcublasLt.so.12", "libcublas.so.12", "libcusparse.so.12"}},
                "nvidia-cusolver-cu12"),
-      search.cuda_path, "cusolverDnCreate", "cuSOLVER 11.4 (CUDA 12.0)",
+      search.directory, "cusolverDnCreate", "cuSOLVER 11.4 (CUDA 12.0)",
       [](void* library, api::Cusolver& cusolver, const char*& missing) {
 #define BLASTOFF_RESOLVE(symbol, ...) resolve(library, #symbol, cusolver.symbol, missing);
         BLASTOFF_CUSOLVER_SYMBOLS(BLASTOFF_RESOLVE)
@@ -29,4 +29,4 @@ Result<api::Cusolver> load_cusolver(const LibrarySearch& search) {
       });
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -8,7 +8,7 @@
 #include "device/gpu/cuda/cusolver/api.h"
 #include "device/gpu/executor.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 namespace api {
 
@@ -41,4 +41,4 @@ struct Cusolver {
 /// The libcusolver that fits the driver; see open_library(). Stays loaded for good.
 Result<api::Cusolver> load_cusolver(const LibrarySearch& search);
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

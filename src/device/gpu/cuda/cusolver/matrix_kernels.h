@@ -7,7 +7,7 @@
 #include "device/gpu/norm_kernel.h"
 #include "device/gpu/transpose_kernel.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 struct MatrixKernels {
   std::unique_ptr<MagnitudeKernel> magnitude;
@@ -15,4 +15,4 @@ struct MatrixKernels {
   std::unique_ptr<TransposeKernel> transpose;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

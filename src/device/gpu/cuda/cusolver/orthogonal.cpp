@@ -1,7 +1,7 @@
 // QR factorization, and its orthogonal factor.
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Action;
@@ -96,4 +96,4 @@ Status run_orthogonal(const Task& task) {
   return multiply_orthogonal(task, task.matrix(Argument::a), side, task.operation_code(), task.problem.k, *tau);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

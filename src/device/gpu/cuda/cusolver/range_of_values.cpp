@@ -5,7 +5,7 @@
 
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Argument;
@@ -57,4 +57,4 @@ Status return_range_of_values(const Task& task, const Operand& vectors, void* w)
   return stage_eigenvectors(task, columns);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -8,7 +8,7 @@
 #include "blas/call.h"
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Argument;
@@ -177,4 +177,4 @@ Status run_reduction(const Task& task) {
   return Reduction(task, **library).run();
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -6,7 +6,7 @@
 #include "blas/types.h"
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Argument;
@@ -178,4 +178,4 @@ Status run_singular_values(const Task& task) {
   return done ? task.stage(Argument::w, decomposition.tall.values) : done;
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -3,8 +3,9 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include "device/gpu/cuda/driver.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 /// The layout of the memory for checks, in bytes.
@@ -12,7 +13,7 @@ constexpr std::size_t info_offset = 0;
 constexpr std::size_t magnitude_offset = 8;
 constexpr std::size_t checks_bytes = 16;
 
-api::CUdeviceptr address_of(const Operand& matrix) {
+Address address_of(const Operand& matrix) {
   return reinterpret_cast<std::uintptr_t>(matrix.address);
 }
 
@@ -27,7 +28,7 @@ std::vector<std::complex<double>> widen(std::span<const std::byte> bytes) {
   return elements;
 }
 
-void* pointer(api::CUdeviceptr address) {
+void* pointer(Address address) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
@@ -87,7 +88,7 @@ Status Solver::provide(LibrarySpace& space) {
   space.device = pointer(*device);
   space.host = *host;
   space.info = static_cast<int*>(pointer(*checks + info_offset));
-  return stream_.context->check(driver().cuMemsetD8Async(*checks + info_offset, 0, sizeof *space.info, stream_.stream),
+  return stream_.context->check(driver().set_bytes(*checks + info_offset, 0, sizeof *space.info, stream_.stream),
                                 "cuMemsetD8Async");
 }
 
@@ -137,17 +138,17 @@ Status Solver::copy(const Operand& to, const Operand& from) {
 
 Status Solver::copy_rectangle(const Operand& to, const Operand& from) {
   // If the GPU has access to host memory, an operand may be in the program's memory.
-  api::CUDA_MEMCPY2D copy{};
-  copy.srcMemoryType = api::memory_type_unified;
-  copy.srcDevice = address_of(from);
-  copy.srcPitch = from.stride_bytes();
-  copy.dstMemoryType = api::memory_type_unified;
-  copy.dstDevice = address_of(to);
-  copy.dstPitch = to.stride_bytes();
-  copy.WidthInBytes = from.column_bytes();
-  copy.Height = static_cast<std::size_t>(from.columns);
+  RectangleCopy copy;
+  copy.source_type = api::memory_type_unified;
+  copy.source = address_of(from);
+  copy.source_pitch = from.stride_bytes();
+  copy.destination_type = api::memory_type_unified;
+  copy.destination = address_of(to);
+  copy.destination_pitch = to.stride_bytes();
+  copy.width_bytes = from.column_bytes();
+  copy.height = static_cast<std::size_t>(from.columns);
   // An attempt: columns may be farther apart than the largest pitch.
-  return stream_.context->check_attempt(driver().cuMemcpy2DAsync_v2(&copy, stream_.stream), "2-D copy on the GPU");
+  return stream_.context->check_attempt(driver().copy_rectangle(&copy, stream_.stream), "2-D copy on the GPU");
 }
 
 Status Solver::transpose(const Operand& to, const Operand& from, blas::Scalar scalar) {
@@ -156,9 +157,9 @@ Status Solver::transpose(const Operand& to, const Operand& from, blas::Scalar sc
 
 Status Solver::set_to_identity(const Operand& matrix, blas::Scalar scalar) {
   const bool single = scalar == blas::Scalar::s || scalar == blas::Scalar::c;
-  const api::CUdeviceptr first = address_of(matrix);
-  if (auto ok = stream_.context->check(driver().cuMemsetD8Async(first, 0, matrix.span_bytes(), stream_.stream),
-                                       "cuMemsetD8Async");
+  const Address first = address_of(matrix);
+  if (auto ok =
+          stream_.context->check(driver().set_bytes(first, 0, matrix.span_bytes(), stream_.stream), "cuMemsetD8Async");
       !ok) {
     return ok;
   }
@@ -166,8 +167,8 @@ Status Solver::set_to_identity(const Operand& matrix, blas::Scalar scalar) {
   const unsigned one = single ? 0x3f800000 : 0x3ff00000;
   const std::size_t offset = single ? 0 : 4;
   return stream_.context->check_attempt(
-      driver().cuMemsetD2D32Async(first + offset, matrix.stride_bytes() + matrix.element_size, one, 1,
-                                  static_cast<std::size_t>(matrix.columns), stream_.stream),
+      functions().cuMemsetD2D32Async(first + offset, matrix.stride_bytes() + matrix.element_size, one, 1,
+                                     static_cast<std::size_t>(matrix.columns), stream_.stream),
       "cuMemsetD2D32Async");
 }
 
@@ -183,13 +184,12 @@ Result<std::vector<std::complex<double>>> Solver::elements(const Operand& matrix
   return widen<std::complex<double>>(bytes);
 }
 
-Status Solver::copy_to_pages(void* to, api::CUdeviceptr from, std::size_t bytes) {
-  auto copied =
-      stream_.context->check(driver().cuMemcpyDtoHAsync_v2(to, from, bytes, stream_.stream), "copy from the GPU");
+Status Solver::copy_to_pages(void* to, Address from, std::size_t bytes) {
+  auto copied = stream_.context->check(driver().copy_to_host(to, from, bytes, stream_.stream), "copy from the GPU");
   return copied ? synchronize() : copied;
 }
 
-Status Solver::copy_to_host(void* to, api::CUdeviceptr from, std::size_t bytes) {
+Status Solver::copy_to_host(void* to, Address from, std::size_t bytes) {
   const auto own = workspace_.host(SolverWorkspace::HostPurpose::transfers, bytes);
   if (!own) return tl::unexpected(own.error());
   auto copied = copy_to_pages(*own, from, bytes);
@@ -197,22 +197,20 @@ Status Solver::copy_to_host(void* to, api::CUdeviceptr from, std::size_t bytes) 
   return copied;
 }
 
-Status Solver::copy_to_device(api::CUdeviceptr to, const void* from, std::size_t bytes) {
+Status Solver::copy_to_device(Address to, const void* from, std::size_t bytes) {
   const auto own = workspace_.host(SolverWorkspace::HostPurpose::transfers, bytes);
   if (!own) return tl::unexpected(own.error());
   std::memcpy(*own, from, bytes);
-  auto copied =
-      stream_.context->check(driver().cuMemcpyHtoDAsync_v2(to, *own, bytes, stream_.stream), "copy to the GPU");
+  auto copied = stream_.context->check(driver().copy_to_device(to, *own, bytes, stream_.stream), "copy to the GPU");
   return copied ? synchronize() : copied;
 }
 
 Result<double> Solver::largest_magnitude(std::span<const Operand> matrices, blas::Scalar scalar) {
   const auto checks = workspace_.device(Purpose::checks, checks_bytes);
   if (!checks) return tl::unexpected(checks.error());
-  const api::CUdeviceptr result = *checks + magnitude_offset;
+  const Address result = *checks + magnitude_offset;
   std::uint64_t bits = 0;
-  auto cleared =
-      stream_.context->check(driver().cuMemsetD8Async(result, 0, sizeof bits, stream_.stream), "cuMemsetD8Async");
+  auto cleared = stream_.context->check(driver().set_bytes(result, 0, sizeof bits, stream_.stream), "cuMemsetD8Async");
   if (!cleared) return tl::unexpected(cleared.error());
   for (const Operand& matrix : matrices) {
     if (auto ok = kernels_->magnitude->launch(matrix, scalar, result, stream_.stream); !ok)
@@ -235,7 +233,7 @@ Result<std::vector<double>> Solver::reduce(const Operand& matrix, blas::Scalar s
 }
 
 Status Solver::synchronize() {
-  return stream_.context->check(driver().cuStreamSynchronize(stream_.stream), "cuStreamSynchronize");
+  return stream_.context->check(driver().synchronize_stream(stream_.stream), "cuStreamSynchronize");
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -17,7 +17,7 @@
 #include "device/gpu/executor.h"
 #include "operation/operand.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 using operation::Operand;
 
@@ -110,10 +110,10 @@ class Solver {
   /// The elements of a matrix without gaps between columns.
   Result<std::vector<std::complex<double>>> elements(const Operand& matrix, blas::Scalar scalar);
 
-  Status copy_to_host(void* to, api::CUdeviceptr from, std::size_t bytes);
+  Status copy_to_host(void* to, Address from, std::size_t bytes);
   /// `to` must be PageMemory.
-  Status copy_to_pages(void* to, api::CUdeviceptr from, std::size_t bytes);
-  Status copy_to_device(api::CUdeviceptr to, const void* from, std::size_t bytes);
+  Status copy_to_pages(void* to, Address from, std::size_t bytes);
+  Status copy_to_device(Address to, const void* from, std::size_t bytes);
 
   /// The largest magnitude in the parts of all matrices; NaN if one of them holds NaN.
   Result<double> largest_magnitude(std::span<const Operand> matrices, blas::Scalar scalar);
@@ -133,7 +133,7 @@ class Solver {
   Status finish(std::string_view name);
   Status copy_rectangle(const Operand& to, const Operand& from);
   Status synchronize();
-  const api::Driver& driver() const { return stream_.context->driver(); }
+  const Driver& driver() const { return stream_.context->driver(); }
 
   /// Turns a status into a Status. An error that has destroyed the context loses the device; lack of memory or of
   /// support does not.
@@ -148,4 +148,4 @@ class Solver {
   std::unique_ptr<BlasHandle> blas_handle_;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

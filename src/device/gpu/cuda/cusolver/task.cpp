@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 Operand Task::matrix(lapack::Argument argument) const {
   Operand matrix = operation.operands()[lapack::operand_index(problem.routine, argument)];
@@ -71,4 +71,4 @@ Status Task::stage(lapack::Argument argument, const void* device, std::size_t of
   return solver.copy_to_host(to.data(), reinterpret_cast<std::uintptr_t>(device) + offset, to.size());
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

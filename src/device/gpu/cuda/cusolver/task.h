@@ -7,7 +7,7 @@
 #include "device/gpu/cuda/cusolver/solver.h"
 #include "lapack/kinds.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 struct Task {
   Solver& solver;
@@ -100,4 +100,4 @@ Status return_eigenvectors(const Task& task, const Operand& vectors, void* w);
 /// The same for a range of values.
 Status return_range_of_values(const Task& task, const Operand& vectors, void* w);
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

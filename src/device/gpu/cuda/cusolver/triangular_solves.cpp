@@ -4,7 +4,7 @@
 #include "blas/call.h"
 #include "device/gpu/cuda/cusolver/task.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 using lapack::Argument;
@@ -60,4 +60,4 @@ Status run_triangle(const Task& task) {
   return solve_triangle(task, a, task.matrix(Argument::b));
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

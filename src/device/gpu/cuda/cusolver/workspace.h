@@ -11,7 +11,7 @@
 #include "device/gpu/memory.h"
 #include "device/gpu/page_memory.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 /// Each executor has one. Device memory belongs to it during an operation, and to the device's pool of workspaces
 /// between operations; host memory is kept.
@@ -22,7 +22,7 @@ class SolverWorkspace {
 
   enum class HostPurpose : std::uint8_t { library, transfers };
 
-  SolverWorkspace(std::shared_ptr<Memory> memory, api::CUstream stream) : memory_(std::move(memory)), stream_(stream) {}
+  SolverWorkspace(std::shared_ptr<Memory> memory, StreamHandle stream) : memory_(std::move(memory)), stream_(stream) {}
 
   /// The operation is over, and nothing of it runs any more.
   void release() {
@@ -51,9 +51,9 @@ class SolverWorkspace {
 
  private:
   const std::shared_ptr<Memory> memory_;
-  const api::CUstream stream_;
+  const StreamHandle stream_;
   std::array<PooledMemory, 7> device_;
   std::array<PageMemory, 2> host_{};
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

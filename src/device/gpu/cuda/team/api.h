@@ -9,7 +9,7 @@
 #include "device/gpu/cuda/cublas/api.h"
 #include "device/gpu/cuda/cusolver/api.h"
 
-namespace blastoff::device::cuda::api {
+namespace blastoff::device::gpu::cuda::api {
 
 using ncclResult = int;
 using ncclComm = struct NcclCommunicator*;
@@ -128,4 +128,4 @@ constexpr int compute_64f = 70;
                                  Size row_c, Size column_c, blasMpMatrix, int compute_type, void* device,              \
                                  std::size_t device_bytes, void* host, std::size_t host_bytes))
 
-}  // namespace blastoff::device::cuda::api
+}  // namespace blastoff::device::gpu::cuda::api

@@ -6,11 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "device/gpu/cuda/driver.h"
 #include "device/gpu/cuda/team/product_calls.h"
 #include "device/gpu/cuda/team/solver_calls.h"
 #include "platform/threads.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 /// Never destroyed while its process lives: the libraries' grids would take all members to destroy.
@@ -35,19 +36,15 @@ class CudaTeam final : public Team {
 
   Status execute() override {
     return in_context([&]() -> Status {
-      const api::Driver& driver = place_.context->driver();
-      const auto check = [&](api::CUresult result, std::string_view name) {
-        return place_.context->check(result, name);
-      };
+      const Driver& driver = place_.context->driver();
+      const auto check = [&](Code result, std::string_view name) { return place_.context->check(result, name); };
       const auto info = reinterpret_cast<std::uintptr_t>(space_.info());
-      if (auto set = check(driver.cuMemsetD8Async(info, 0, sizeof info_, place_.stream), "cuMemsetD8Async"); !set)
-        return set;
+      if (auto set = check(driver.set_bytes(info, 0, sizeof info_, place_.stream), "cuMemsetD8Async"); !set) return set;
       if (auto queued = solves_ ? solver_->queue(space_) : products_->queue(space_); !queued) return queued;
-      if (auto copied =
-              check(driver.cuMemcpyDtoHAsync_v2(info_.data(), info, sizeof info_, place_.stream), "cuMemcpyDtoH");
+      if (auto copied = check(driver.copy_to_host(info_.data(), info, sizeof info_, place_.stream), "cuMemcpyDtoH");
           !copied)
         return copied;
-      if (auto waited = check(driver.cuStreamSynchronize(place_.stream), "cuStreamSynchronize"); !waited) return waited;
+      if (auto waited = check(driver.synchronize_stream(place_.stream), "cuStreamSynchronize"); !waited) return waited;
       for (const int found : info_)
         if (found != 0) return tl::unexpected(Error{ErrorKind::failed, fmt::format("info is {}", found)});
       return solves_ ? solver_->take_results(space_) : Status{};
@@ -118,7 +115,7 @@ class CudaTeamLibrary final : public TeamLibrary {
     if (!joined) return tl::unexpected(joined.error());
     // Not a non-blocking one: work that a library puts on the default stream stays in order with it.
     auto made = context_->run([&] {
-      return context_->check(context_->driver().cuStreamCreate(&place.stream, api::stream_default), "cuStreamCreate");
+      return context_->check(context_->driver().create_stream(&place.stream, stream_default), "cuStreamCreate");
     });
     if (!made) return tl::unexpected(made.error());
     return std::make_unique<CudaTeam>(libraries_, std::move(place));
@@ -149,11 +146,11 @@ struct UsedGpu {
     const auto driver = load_driver();
     if (!driver) return tl::unexpected(driver.error());
     UsedGpu gpu;
-    driver->cuDriverGetVersion(&gpu.driver_version);
-    api::CUdevice device = 0;
-    if (const auto result = driver->cuDeviceGet(&device, ordinal); result != api::success)
+    driver->version(&gpu.driver_version);
+    int device = 0;
+    if (const auto result = driver->find(&device, ordinal); result != success)
       return tl::unexpected(
-          Error{ErrorKind::unavailable, fmt::format("GPU {} cannot be used: {}", ordinal, describe(*driver, result))});
+          Error{ErrorKind::unavailable, fmt::format("GPU {} cannot be used: {}", ordinal, driver->describe(result))});
     auto context = Context::retain(*driver, device);
     if (!context) return tl::unexpected(context.error());
     gpu.context = std::move(*context);
@@ -188,4 +185,4 @@ Result<std::unique_ptr<TeamLibrary>> open_team_library(int ordinal, const std::s
   return std::make_unique<CudaTeamLibrary>(std::move(*libraries), std::move(gpu->context), ordinal);
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -9,7 +9,7 @@
 #include "device/gpu/cuda/cusolver/library.h"
 #include "device/gpu/cuda/library_file.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 Result<api::Nccl> load_nccl(const LibrarySearch& search) {
@@ -18,7 +18,7 @@ Result<api::Nccl> load_nccl(const LibrarySearch& search) {
                                     .name = "libnccl",
                                     .releases = {{2, {}}},
                                     .package = any ? "nvidia-nccl-cu13" : "nvidia-nccl-cu12"},
-                                   search.cuda_path);
+                                   search.directory);
   if (!opened) return tl::unexpected(opened.error());
   api::Nccl nccl;
   const char* missing = nullptr;
@@ -37,7 +37,7 @@ Result<api::CusolverMp> load_cusolver_mp(const LibrarySearch& search) {
                                     .name = "libcusolverMp",
                                     .releases = {{0, {}}},
                                     .package = any ? "nvidia-cusolvermp-cu13" : "nvidia-cusolvermp-cu12"},
-                                   search.cuda_path);
+                                   search.directory);
   if (!opened) return tl::unexpected(opened.error());
   api::CusolverMp solver;
   const char* missing = nullptr;
@@ -52,12 +52,12 @@ Result<api::CusolverMp> load_cusolver_mp(const LibrarySearch& search) {
 
 Result<api::CublasMp> load_cublas_mp(const LibrarySearch& search) {
   const bool any = search.driver_version >= 13000;
-  if (auto blas = load_cublas(search.cuda_path, search.driver_version); !blas) return tl::unexpected(blas.error());
+  if (auto blas = load_cublas(search.directory, search.driver_version); !blas) return tl::unexpected(blas.error());
   const auto opened = open_library({.title = "cuBLASMp",
                                     .name = "libcublasmp",
                                     .releases = {{0, {}}},
                                     .package = any ? "nvidia-cublasmp-cu13" : "nvidia-cublasmp-cu12"},
-                                   search.cuda_path);
+                                   search.directory);
   if (!opened) return tl::unexpected(opened.error());
   api::CublasMp blas;
   const char* missing = nullptr;
@@ -121,4 +121,4 @@ std::vector<Library> describe_team_libraries(const LibrarySearch& search, int or
           {"p?gemm, p?trsm, p?syrk", blas ? version_of(*blas) : "", error(blas)}};
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

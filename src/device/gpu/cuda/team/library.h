@@ -9,7 +9,7 @@
 #include "device/gpu/executor.h"
 #include "device/library.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 namespace api {
 
@@ -40,4 +40,4 @@ Result<TeamLibraries> load_team_libraries(const LibrarySearch& search);
 /// What is there of them. A GPU's context must be current; `ordinal`: its number.
 std::vector<Library> describe_team_libraries(const LibrarySearch& search, int ordinal);
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -13,7 +13,7 @@
 #include "device/gpu/cuda/team/api.h"
 #include "device/gpu/memory.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 inline int data_type(blas::Scalar scalar) {
   switch (scalar) {
@@ -95,11 +95,11 @@ struct Place {
   int member = 0;
   int members = 1;
   api::ncclComm communicator = nullptr;
-  api::CUstream stream = nullptr;
+  StreamHandle stream = nullptr;
 };
 
 inline Error refused(std::string_view name, int status) {
   return {ErrorKind::unsupported, fmt::format("{} returned status {}", name, status)};
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

@@ -3,7 +3,7 @@
 #include "blas/front_end.h"
 #include "device/gpu/cuda/cublas/words.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 Status refuse(std::string_view name, int status) {
@@ -90,4 +90,4 @@ int ProductCalls::call(const Visit& visit) const {
   }
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

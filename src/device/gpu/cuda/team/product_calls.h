@@ -11,7 +11,7 @@
 #include "device/gpu/cuda/team/place.h"
 #include "device/team.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 /// Whether cuBLASMp makes the call of an operation.
 bool is_products(const operation::Operation& operation);
@@ -45,4 +45,4 @@ class ProductCalls {
   std::vector<api::blasMpMatrix> matrices_;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

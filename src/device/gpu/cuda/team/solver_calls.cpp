@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 namespace {
 
 std::size_t aligned(std::size_t bytes) {
@@ -58,16 +58,16 @@ Status SolverCalls::prepare(const operation::Operation& operation, std::span<con
 }
 
 Status SolverCalls::queue(Space& space) {
-  const api::Driver& driver = place_.context->driver();
+  const Driver& driver = place_.context->driver();
   if (vector_bytes() > 0) {
-    const auto cleared = driver.cuMemsetD8Async(results_.address(), 0, vector_bytes(), place_.stream);
+    const auto cleared = driver.set_bytes(results_.address(), 0, vector_bytes(), place_.stream);
     if (auto set = place_.context->check(cleared, "cuMemsetD8Async"); !set) return set;
   }
   std::size_t step = 0;
   Status waited;
   const int done = call([&](const auto&, auto* routine, const auto&... arguments) {
     // The steps share the work space.
-    if (step > 0) waited = place_.context->check(driver.cuStreamSynchronize(place_.stream), "cuStreamSynchronize");
+    if (step > 0) waited = place_.context->check(driver.synchronize_stream(place_.stream), "cuStreamSynchronize");
     return waited ? routine(arguments..., type(), space.device(), space.device_bytes, space.host(), space.host_bytes,
                             space.info(step++))
                   : api::solver_success;
@@ -75,9 +75,9 @@ Status SolverCalls::queue(Space& space) {
   if (!waited) return waited;
   if (done != api::solver_success) return tl::unexpected(refused("cuSOLVERMp", done));
   if (vectors_bytes() == 0) return {};
-  return place_.context->check(driver.cuMemcpyDtoDAsync_v2(parts_[0].address, results_.address() + vector_bytes(),
-                                                           vectors_bytes(), place_.stream),
-                               "cuMemcpyDtoDAsync");
+  return place_.context->check(
+      driver.copy_on_device(parts_[0].address, results_.address() + vector_bytes(), vectors_bytes(), place_.stream),
+      "cuMemcpyDtoDAsync");
 }
 
 Status SolverCalls::take_results(const Space& space) {
@@ -200,7 +200,7 @@ Status SolverCalls::check_matrices(const Space& space) {
     magnitude_ = std::move(*loaded);
   }
   std::uint64_t largest = 0;
-  const auto cleared = place_.context->driver().cuMemsetD8Async(space.word(), 0, sizeof largest, place_.stream);
+  const auto cleared = place_.context->driver().set_bytes(space.word(), 0, sizeof largest, place_.stream);
   Status status = place_.context->check(cleared, "cuMemsetD8Async");
   const auto look = [&](operation::Operand rows_of, std::int64_t first, std::int64_t count, operation::Part part) {
     if (!status || count <= 0 || rows_of.columns == 0) return;
@@ -234,19 +234,18 @@ Status SolverCalls::check_diagonal() const {
   std::byte* next = diagonal.data();
   Status status;
   each_block(whole, [&](std::int64_t column, const operation::Operand& block) {
-    api::CUDA_MEMCPY2D copy{};
-    copy.srcMemoryType = api::memory_type_device;
-    copy.srcDevice =
+    RectangleCopy copy;
+    copy.source_type = memory_type_device;
+    copy.source =
         reinterpret_cast<std::uintptr_t>(block.address) + static_cast<std::size_t>(column) * block.element_size;
-    copy.srcPitch = block.stride_bytes() + block.element_size;
-    copy.dstMemoryType = api::memory_type_host;
-    copy.dstHost = next;
-    copy.dstPitch = copy.WidthInBytes = block.element_size;
-    copy.Height = static_cast<std::size_t>(block.columns);
-    next += copy.Height * copy.WidthInBytes;
+    copy.source_pitch = block.stride_bytes() + block.element_size;
+    copy.destination_type = memory_type_host;
+    copy.destination_host = next;
+    copy.destination_pitch = copy.width_bytes = block.element_size;
+    copy.height = static_cast<std::size_t>(block.columns);
+    next += copy.height * copy.width_bytes;
     if (status)
-      status =
-          place_.context->check(place_.context->driver().cuMemcpy2DAsync_v2(&copy, place_.stream), "cuMemcpy2DAsync");
+      status = place_.context->check(place_.context->driver().copy_rectangle(&copy, place_.stream), "cuMemcpy2DAsync");
   });
   if (status) status = synchronize();
   if (!status) return status;
@@ -288,13 +287,13 @@ Status SolverCalls::take_pivots() const {
 }
 
 Status SolverCalls::copy_to_host(void* host, Address address, std::size_t bytes) const {
-  const auto copied = place_.context->driver().cuMemcpyDtoHAsync_v2(host, address, bytes, place_.stream);
+  const auto copied = place_.context->driver().copy_to_host(host, address, bytes, place_.stream);
   if (auto queued = place_.context->check(copied, "cuMemcpyDtoHAsync"); !queued) return queued;
   return synchronize();
 }
 
 Status SolverCalls::synchronize() const {
-  return place_.context->check(place_.context->driver().cuStreamSynchronize(place_.stream), "cuStreamSynchronize");
+  return place_.context->check(place_.context->driver().synchronize_stream(place_.stream), "cuStreamSynchronize");
 }
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda

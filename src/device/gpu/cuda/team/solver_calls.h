@@ -13,7 +13,7 @@
 #include "device/team.h"
 #include "lapack/problem.h"
 
-namespace blastoff::device::cuda {
+namespace blastoff::device::gpu::cuda {
 
 /// Whether cuSOLVERMp makes the call of an operation.
 bool is_solvers(const operation::Operation& operation);
@@ -69,4 +69,4 @@ class SolverCalls {
   std::unique_ptr<MagnitudeKernel> magnitude_;
 };
 
-}  // namespace blastoff::device::cuda
+}  // namespace blastoff::device::gpu::cuda
