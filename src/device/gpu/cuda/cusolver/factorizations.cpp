@@ -63,7 +63,7 @@ Result<Pivots> given_pivots(const Task& task) {
 Status stage_pivots(const Task& task, Pivots pivots) {
   std::vector<std::int64_t> values(static_cast<std::size_t>(task.problem.min_side()));
   auto ok = task.solver.copy_to_host(values.data(), reinterpret_cast<std::uintptr_t>(pivots),
-                                           values.size() * sizeof values[0]);
+                                     values.size() * sizeof values[0]);
   if (ok) task.results.stage_integers(Argument::ipiv, values);
   return ok;
 }
