@@ -399,7 +399,7 @@ def test_a_prediction_moves_what_a_run_moves(library, folder, tmp_path):
 @pytest.mark.parametrize(("device_rate", "gathers"), [(1e12, True), (1e6, False)], ids=["fast-device", "slow-device"])
 def test_a_prediction_decides_as_the_run(device_rate, gathers, folder, tmp_path):
     """With the model that the run has, which knows Cholesky factorizations alone. Their seconds are those of the model."""
-    library, order, rounds = mpi.OPENMPI, 512, 4
+    library, order, rounds = mpi.OPENMPI, 512, 3
     model = model_of(tmp_path / "model.json", "potrf", 1e6, device_rate)
     words = (order, 32, *["nothing"] * rounds)
     program = library.compiled("distributed_problem", folder, f"scalapack-{library.name}")
