@@ -88,7 +88,7 @@ class VectorsThere : public FlavourTest {
   Case product_{options(), 0, Edge::first_element};
   Case twin_{options(), 0, Edge::first_element};
   bool reversed_ = false;
-  const reference::VectorHost host_;
+  const reference::VectorHost host_{};
 };
 
 TEST_P(VectorsThere, AreChangedWithoutComingHome) {

@@ -33,7 +33,7 @@ class RunDirectories : public ::testing::Test {
   std::size_t number_in_memory() const { return platform::names_in(places_.memory[0]).size(); }
   std::size_t number_on_disk() const { return platform::names_in(places_.disk[0]).size(); }
 
-  const test::TemporaryFolder temporary_;
+  const test::TemporaryFolder temporary_{};
   const std::string folder_ = temporary_.path;
   Places places_;
 };

@@ -25,7 +25,7 @@ class MemoryOfGroups : public ::testing::Test {
     std::ofstream(root_ + file) << text << "\n";
   }
 
-  const test::TemporaryFolder folder_;
+  const test::TemporaryFolder folder_{};
   const std::string root_ = folder_.path;
 };
 

@@ -54,7 +54,7 @@ class PeersTest : public ::testing::Test {
     waitpid(child, nullptr, 0);
   }
 
-  const test::TemporaryFolder folder_;
+  const test::TemporaryFolder folder_{};
   const std::string directory_ = folder_.path;
   std::vector<pid_t> children_;
   const std::vector<std::string> gpus_ = {"0000:17:00.0", "0000:65:00.0", "0000:ca:00.0"};

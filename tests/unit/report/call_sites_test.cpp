@@ -117,7 +117,7 @@ TEST_F(CallSites, AForkedChildBeginsAnew) {
 }
 
 TEST_F(CallSites, OfAKilledProcessAreRead) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryFolder folder{};
   const std::string directory = folder.path;
   const pid_t child = fork();
   if (child == 0) {

@@ -78,7 +78,7 @@ class CounterFile : public testing::Test {
     return all;
   }
 
-  const test::TemporaryFolder folder;
+  const test::TemporaryFolder folder{};
   std::filesystem::path directory = folder.path;
 };
 

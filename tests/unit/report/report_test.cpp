@@ -128,7 +128,7 @@ class ReportFile : public testing::Test {
     EXPECT_EQ(names().size(), std::size_t{processes});
     for (const std::string& name : names()) EXPECT_THAT(contents(directory / name), HasSubstr("node17:3:")) << name;
   }
-  const test::TemporaryFolder folder;
+  const test::TemporaryFolder folder{};
   const std::filesystem::path& directory = folder.path;
 };
 

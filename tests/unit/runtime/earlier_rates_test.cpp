@@ -33,7 +33,7 @@ class EarlierRatesTest : public testing::Test {
     return rates.rates().size() == 1 ? rates.rates().front().seconds_per_flop : 0;
   }
 
-  const test::TemporaryFolder folder_;
+  const test::TemporaryFolder folder_{};
   const fs::path& cache_ = folder_.path;
 };
 

@@ -319,7 +319,7 @@ class RunHistoryTest : public testing::Test {
     return text.str();
   }
 
-  const test::TemporaryFolder folder_;
+  const test::TemporaryFolder folder_{};
   const fs::path& cache_ = folder_.path;
   const RunTimes gaining_{.flops = 1e11, .cpu = 1, .device = 0.1, .opening = 0.2};
 };
