@@ -86,7 +86,7 @@ Json device_json(const config::Settings& settings, const std::string& name) {
           {"by_server", properties.concurrent},
           {"exclusive", properties.exclusive},
           {"libraries", libraries_json((*device)->libraries())},
-          {"team_libraries", libraries_json(device::team_libraries(**device, settings.library_path))},
+          {"team_libraries", libraries_json(device::team_libraries(**device, settings.toolkit_path))},
           {"software", (*device)->software()},
           {"total_memory", memory->total},
           {"free_memory", memory->free},

@@ -82,7 +82,7 @@ struct Settings {
   MemorySize trace_limit{};  ///< largest size of a trace, in bytes
   Verify verify;
   std::int64_t copy_threads = 0;  ///< 0: chosen by the CPU set
-  std::string library_path;
+  std::string toolkit_path;
   MemorySize simulated_memory{};
   SimulatedForm simulated_form{};
   std::string simulated_rates;  ///< "": in real time

@@ -26,8 +26,8 @@ struct KindFunctions {
 
   /// Null for a kind whose devices do not compute together. `ordinal`: Properties::index. See device/team.h.
   bool (*may_run_in_team)(const operation::Operation& operation) = nullptr;
-  std::vector<Library> (*team_libraries)(int ordinal, const std::string& library_path) = nullptr;
-  Result<std::unique_ptr<TeamLibrary>> (*open_team_library)(int ordinal, const std::string& library_path) = nullptr;
+  std::vector<Library> (*team_libraries)(int ordinal, const std::string& toolkit_path) = nullptr;
+  Result<std::unique_ptr<TeamLibrary>> (*open_team_library)(int ordinal, const std::string& toolkit_path) = nullptr;
 };
 
 /// In the order of `kinds`.

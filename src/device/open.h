@@ -13,7 +13,7 @@ namespace blastoff::device {
 /// Which device to open, and how. Accepted names: those of device/kinds.def.
 struct Choice {
   std::string name{default_kind.name};
-  std::string library_path;   ///< extra directory that is searched first for a GPU's libraries, may be empty
+  std::string toolkit_path;   ///< extra directory that is searched first for a GPU's libraries, may be empty
   int local_rank = -1;        ///< rank among the processes of the job on this node, -1 if unknown
   int local_size = 1;         ///< number of processes of the job on this node
   std::string run_directory;  ///< where processes of the run meet (platform/peers.h); "" if there is none

@@ -21,14 +21,14 @@ bool may_run_in_team(const operation::Operation& operation) {
   });
 }
 
-std::vector<Library> team_libraries(const Device& device, const std::string& library_path) {
+std::vector<Library> team_libraries(const Device& device, const std::string& toolkit_path) {
   const auto function = functions_for(device).team_libraries;
-  return function != nullptr ? function(device.properties().index, library_path) : std::vector<Library>{};
+  return function != nullptr ? function(device.properties().index, toolkit_path) : std::vector<Library>{};
 }
 
-Result<std::unique_ptr<TeamLibrary>> open_team_library(const Device& device, const std::string& library_path) {
+Result<std::unique_ptr<TeamLibrary>> open_team_library(const Device& device, const std::string& toolkit_path) {
   const auto function = functions_for(device).open_team_library;
-  if (function != nullptr) return function(device.properties().index, library_path);
+  if (function != nullptr) return function(device.properties().index, toolkit_path);
   return tl::unexpected(Error{ErrorKind::unsupported,
                               fmt::format("devices of kind \"{}\" do not compute together", device.properties().kind)});
 }

@@ -61,10 +61,10 @@ bool may_run_in_team(const operation::Operation& operation);
 
 /// NCCL, and the libraries of such operations with the distributed calls for which they are used. Opens them. Empty for
 /// a kind of device that has none.
-std::vector<Library> team_libraries(const Device& device, const std::string& library_path);
+std::vector<Library> team_libraries(const Device& device, const std::string& toolkit_path);
 
-/// The libraries for a device, which must outlive what is returned. `library_path` as in Choice. The error is one line:
+/// The libraries for a device, which must outlive what is returned. `toolkit_path` as in Choice. The error is one line:
 /// what is missing, and what to do.
-Result<std::unique_ptr<TeamLibrary>> open_team_library(const Device& device, const std::string& library_path);
+Result<std::unique_ptr<TeamLibrary>> open_team_library(const Device& device, const std::string& toolkit_path);
 
 }  // namespace blastoff::device

@@ -15,11 +15,11 @@ struct Verdict {
   double seconds = 0;  ///< of all ranks, if it is gathered
 };
 
-/// Of the ranks of one job.
+/// The ranks of one job share them.
 class Verdicts {
  public:
   void add(std::uint32_t number, const Verdict& verdict) { by_number_[number].push_back(verdict); }
-  /// Of the call with this number before which there were `earlier` ones; nullptr: not yet decided.
+  /// The verdict about a call with this number, before which there were `earlier` ones; nullptr: not yet decided.
   const Verdict* find(std::uint32_t number, std::size_t earlier) const {
     const auto found = by_number_.find(number);
     return found == by_number_.end() || found->second.size() <= earlier ? nullptr : &found->second[earlier];

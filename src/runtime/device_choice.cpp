@@ -38,7 +38,7 @@ device::HostAccess simulated_access(config::SimulatedForm form) {
 device::Choice choice_of(const config::Settings& settings) {
   device::Choice choice;
   choice.name = settings.device;
-  choice.library_path = settings.library_path;
+  choice.toolkit_path = settings.toolkit_path;
   choice.local_rank = platform::local_rank();
   choice.local_size = platform::local_size();
   choice.run_directory = report::run_directory();

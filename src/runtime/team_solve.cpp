@@ -201,7 +201,7 @@ class TeamCall {
       if (!opened) return tl::unexpected(opened.error());
       own_.devices[number_] = std::move(*opened);
     }
-    auto library = device::open_team_library(device(), settings.library_path);
+    auto library = device::open_team_library(device(), settings.toolkit_path);
     if (!library) return tl::unexpected(library.error());
     own_.libraries[number_] = std::move(*library);
     return {};

@@ -184,7 +184,7 @@ Result<std::unique_ptr<Device>> open(Result<Driver> (*load)(), std::span<const E
   if (!driver) return tl::unexpected(driver.error());
   int driver_version = 0;
   driver->version(&driver_version);
-  auto libraries = std::make_shared<ExecutorLibraries>(executors, LibrarySearch{choice.library_path, driver_version});
+  auto libraries = std::make_shared<ExecutorLibraries>(executors, LibrarySearch{choice.toolkit_path, driver_version});
   auto ordinal = choose_gpu(*driver, choice);
   if (!ordinal) return tl::unexpected(ordinal.error());
   int gpu = 0;
