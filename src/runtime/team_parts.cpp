@@ -14,7 +14,7 @@ using device::Status;
 }  // namespace
 
 std::int64_t block_order(const operation::Operation& operation, int members) {
-  constexpr std::int64_t best = 256;
+  constexpr std::int64_t best = 512;
   constexpr std::int64_t unit = 8;
   constexpr std::int64_t blocks_of_each = 4;
   std::int64_t longest = 0;
