@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Blocks beside ACES4's tables: copies by block size from plain and page-locked memory and between two devices, allocation and release, the
-pool, and what each feature is worth.
+"""Blocks beside ACES4's tables: copies by block size from plain and page-locked memory and between two devices, allocation and release, setting
+blocks to a number, files, the pool, and what each feature is worth.
 
     bench/blocks.py [--library FILE] [--program FILE] [--device cuda] [--quick] [--output FILE]
 
-The figures are medians of seconds. On the simulated device they only show that the program works; they are not the speed of any GPU.
+The figures are medians of seconds. --program: bench/programs/blocks.cpp, compiled elsewhere, so that nothing is compiled now. Files of blocks are in
+the directory that TMPDIR names, or in /var/tmp. On the simulated device they only show that the program works; they are not the speed of any GPU.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import arguments
+import dependencies
 import machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -25,33 +28,34 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", dest="preloaded", metavar="FILE", type=arguments.file, default=ROOT / "build" / "libblastoff.so")
-    parser.add_argument("--program", type=arguments.program, default=ROOT / "build" / "bench_blocks")
+    parser.add_argument("--program", metavar="FILE", type=arguments.program, help="bench/programs/blocks.cpp, compiled")
     parser.add_argument("--device", default="cuda", help="cuda, cuda:N, simulated or none; cuda:0,1 measures copies between two, too")
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--output", type=arguments.output, help="write the figures as JSON")
     options = parser.parse_args()
-    for file in (options.preloaded, options.program):
-        if not file.exists():
-            parser.error(f"no file {file}: ninja -C build bench_blocks blastoff")
+    if not options.preloaded.exists():
+        parser.error(f"no library {options.preloaded}: make build")
     return options
 
 
 def run(options: argparse.Namespace) -> list[dict]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BLASTOFF_")}
     environment |= {"LD_PRELOAD": str(options.preloaded), "BLASTOFF_DEVICE": options.device, "BLASTOFF_SUMMARY": "never"}
-    command = [str(options.program), "quick" if options.quick else "full"]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        source, build = ROOT / "bench" / "programs" / "blocks.cpp", dependencies.blocks_program
+        program = options.program or build(source, pathlib.Path(folder), options.preloaded)
+        result = subprocess.run([str(program), "quick" if options.quick else "full"], env=environment, capture_output=True, text=True, check=False)
     sys.stderr.write(result.stderr)
     if result.returncode != 0:
-        sys.exit(f"{options.program.name} ended with status {result.returncode}")
-    return arguments.lines_of(options.program, result.stdout)
+        sys.exit(f"{program.name} ended with status {result.returncode}")
+    return arguments.lines_of(program, result.stdout)
 
 
-def pairs(rows: list[dict], table: str) -> list[tuple[dict, dict]]:
-    """For each size, the row for plain memory and the row for page-locked memory."""
+def pairs(rows: list[dict], table: str, key: str = "pinned") -> list[tuple[dict, dict]]:
+    """For each size, the row without what `key` names (page-locked memory, for example) and the row with it."""
     found = [row for row in rows if row["table"] == table]
-    plain = {row["doubles"]: row for row in found if not row["pinned"]}
-    return [(plain[row["doubles"]], row) for row in found if row["pinned"]]
+    without = {row["doubles"]: row for row in found if not row[key]}
+    return [(without[row["doubles"]], row) for row in found if row[key]]
 
 
 def ratio(first: float, second: float) -> str:
@@ -98,6 +102,12 @@ def print_tables(rows: list[dict]) -> None:
     if any(row["table"] == "between" for row in rows):
         print_between(rows)
     print_pairs(rows, "allocations", ("allocate", "free"), "allocation and release")
+    print("\nset to a number, then on the device: microseconds on the host and copied, on the device, and their ratio")
+    for host, device in pairs(rows, "fills", "there"):
+        print(f"{device['doubles']:10} {host['seconds'] * 1e6:12.1f} {device['seconds'] * 1e6:12.1f} {ratio(host['seconds'], device['seconds'])}")
+    print("\nto a file and back: microseconds from the device to the file, and back to the device")
+    for row in (row for row in rows if row["table"] == "files"):
+        print(f"{row['doubles']:10} {row['store'] * 1e6:12.1f} {row['again'] * 1e6:12.1f}")
     print("\npool: blocks of many sizes come and go")
     print(f"{'':24} {'hit rate':>10} {'allocation, ms':>16} {'all, ms':>10}")
     for row in (row for row in rows if row["table"] == "pool"):

@@ -47,22 +47,13 @@ def parse_arguments() -> argparse.Namespace:
     return options
 
 
-def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
-    if options.program:
-        return options.program
-    program = folder / "blocks_mpi"
-    source = ROOT / "bench" / "programs" / "blocks_mpi.cpp"
-    command = [options.compiler, "-std=c++17", "-O2", f"-I{ROOT / 'include'}", source, "-o", program, f"-L{BUILD / 'link'}", "-lblastoff"]
-    dependencies.build(command)
-    return program
-
-
 def run(options: argparse.Namespace) -> list[dict]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BLASTOFF_")}
     libraries = [str(options.preloaded.resolve().parent), *filter(None, [environment.get("LD_LIBRARY_PATH")])]
     environment |= {"LD_LIBRARY_PATH": ":".join(libraries), "BLASTOFF_DEVICE": options.device, "BLASTOFF_SUMMARY": "never"}
     with tempfile.TemporaryDirectory() as folder:
-        program = compiled(options, pathlib.Path(folder))
+        source, build = ROOT / "bench" / "programs" / "blocks_mpi.cpp", dependencies.blocks_program
+        program = options.program or build(source, pathlib.Path(folder), options.preloaded, compiler=options.compiler)
         command = [*options.starter, str(program), "quick" if options.quick else "full"]
         result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     sys.stderr.write(result.stderr)

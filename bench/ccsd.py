@@ -60,16 +60,6 @@ def parse_arguments() -> argparse.Namespace:
     return options
 
 
-def compiled(options: argparse.Namespace, folder: pathlib.Path) -> pathlib.Path:
-    if options.program:
-        return options.program
-    program, library = folder / "ccsd", options.preloaded.resolve()
-    linked = [str(library), f"-Wl,-rpath,{library.parent}", "-lblas"]
-    command = ["g++", "-std=c++17", "-O2", "-DWITHOUT_MPI", f"-I{ROOT / 'include'}", str(ROOT / "examples" / "ccsd.cpp"), "-o", str(program), *linked]
-    dependencies.build(command)
-    return program
-
-
 def rows_of(printed: str) -> list[dict]:
     """The lines of the program: the name of the run, and its figures."""
     number = r"[-+\d.e]+|nan|inf"
@@ -98,7 +88,8 @@ def main() -> int:
     headings = ("s", "allocating", "waiting", "GB there", "GB back", "served %", "GFLOP/s")
     print(f"{'tile':>5} {'numbers':>9} {'':22}" + "".join(f"{heading:>11}" for heading in headings))
     with tempfile.TemporaryDirectory() as folder:
-        program = compiled(options, pathlib.Path(folder))
+        source, build = ROOT / "examples" / "ccsd.cpp", dependencies.blocks_program
+        program = options.program or build(source, pathlib.Path(folder), options.preloaded, "-DWITHOUT_MPI", "-lblas")
         for tile in options.tiles:
             for row in measured(options, program, tile):
                 rows.append(row)

@@ -26,3 +26,11 @@ def build(command: Iterable[object]) -> None:
         raise SystemExit(f"{program}: cannot run {words[0]}: {failure.strerror}") from None
     if status != 0:
         raise SystemExit(f"{program}: the measured programs were not built: {' '.join(words)} ended with status {status}")
+
+
+def blocks_program(source: pathlib.Path, folder: pathlib.Path, library: pathlib.Path, *options: str, compiler: str = "g++") -> pathlib.Path:
+    """Compiles a program that uses blocks, and links it with the library."""
+    library, program = library.resolve(), folder / source.stem
+    include = pathlib.Path(__file__).resolve().parents[1] / "include"
+    build([compiler, "-std=c++17", "-O2", f"-I{include}", source, "-o", program, library, f"-Wl,-rpath,{library.parent}", *options])
+    return program

@@ -117,6 +117,51 @@ void allocations(bool pinned) {
   }
 }
 
+/// Times setting blocks to a number: where they are used, or on the host and then copied.
+void fills(bool there) {
+  for (const std::size_t size : sizes()) {
+    Block block = Block::of<double>(size);
+    std::vector<double> seconds;
+    const int times = size < 100000 ? 200 : 15;
+    for (int i = 0; i <= times; ++i) {
+      block.write();  // no device has the newest version
+      const double taken = seconds_of([&] {
+        there ? block.fill(0.5 + i, place) : fill(block, 0.5 + i);
+        block.read(place);
+      });
+      if (i > 0) seconds.push_back(taken);  // the first one allocates
+    }
+    if (block.read().as<double>()[size - 1] != 0.5 + times) {
+      std::fprintf(stderr, "a wrong number\n");
+      std::exit(1);
+    }
+    std::printf(R"({"table": "fills", "there": %s, "doubles": %zu, "seconds": %.9f})"
+                "\n",
+                there ? "true" : "false", size, median(seconds));
+  }
+}
+
+/// Times storing blocks in a file, and reading them again. They are on the device before and after.
+void files() {
+  for (const std::size_t size : sizes()) {
+    Block block = Block::of<double>(size);
+    std::vector<double> store;
+    std::vector<double> again;
+    for (int i = 0; i < 5; ++i) {
+      block.fill(0.5 + i, place);
+      store.push_back(seconds_of([&] { block.store(); }));
+      again.push_back(seconds_of([&] { block.read(place); }));
+      if (block.read().as<double>()[size - 1] != 0.5 + i) {
+        std::fprintf(stderr, "a wrong number came back from a file\n");
+        std::exit(1);
+      }
+    }
+    std::printf(R"({"table": "files", "doubles": %zu, "store": %.9f, "again": %.9f})"
+                "\n",
+                size, median(store), median(again));
+  }
+}
+
 struct Work {
   double seconds;
   blastoff::Counters before;
@@ -255,6 +300,8 @@ int main(int count, char** arguments) {
   if (blastoff::devices() > 1)
     for (const bool direct : {false, true}) between(direct);
   for (const bool pinned : {false, true}) allocations(pinned);
+  for (const bool there : {false, true}) fills(there);
+  files();
   pool("plain, no pool", false, false);
   pool("page-locked, no pool", true, false);
   pool("page-locked, pool", true, true);
@@ -264,5 +311,7 @@ int main(int count, char** arguments) {
   overall("pinning without pool", [](Options& options) { options.pooled = 0; });
   overall("synchronous", [](Options& options) { options.asynchronous = 0; });
   overall("one stream", [](Options& options) { options.streams = 1; });
+  overall("four streams", [](Options& options) { options.streams = 4; });
+  overall("as they are, again", [](Options&) {});
   return 0;
 }

@@ -231,3 +231,22 @@ def test_from_which_size_page_locking_pays():
     kept = json.loads((BENCH / "results" / "h200-2026-11-22-blocks.json").read_text())
     assert blocks.pays_from(kept["rows"]) == 225
     assert blocks.pays_from([row(225, False, 1, 1), row(225, True, 2, 2)]) is None
+
+
+def test_tables_of_blocks_on_the_simulated_device(tmp_path):
+    chosen = ["--device", "simulated", "--quick", "--library", str(offload.LIBRARY)]
+
+    def rows(script: str, *options: str) -> list[dict]:
+        command = [sys.executable, str(BENCH / script), *chosen, *options, "--output", str(tmp_path / "rows")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads((tmp_path / "rows").read_text())["rows"]
+
+    found = rows("blocks.py")
+    sizes = [row["doubles"] for row in found if row["table"] == "files"]
+    assert sizes and [row["doubles"] for row in found if row["table"] == "fills" and row["there"]] == sizes
+    overall = {row["name"]: row for row in found if row["table"] == "overall"}
+    assert {"as they are", "one stream", "four streams", "as they are, again"} < set(overall)
+    assert overall["without intents"]["bytes_from_device"] > overall["as they are"]["bytes_from_device"] > 0
+    names = [row["run"] for row in rows("ccsd.py", "--features") if row["tile"] == 8]
+    assert names[0] == names[-1] == "all features" and "without streams" in names
