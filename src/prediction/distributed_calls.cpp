@@ -79,9 +79,9 @@ Verdict Process::lead(const TracedCall& call, Prediction& prediction) {
   DistributedPrediction& sums = sums_of(prediction, call);
   for (double* const calls : {&routine.calls, &sums.calls}) *calls += 1;
   sums.traced_seconds += call.elapsed;
-  Whole whole{.call = &call, .whole = shared_.place(call), .begin = clock_.now};
+  Whole whole{.call = &call, .placed = shared_.place(call), .begin = clock_.now};
   Refusal why = Refusal::distributed;
-  if (whole.whole) {
+  if (whole.placed) {
     const double moved = call.distributed->whole->call().moved_bytes();
     const int ranks = call.distributed->whole->grid().size();
     whole.ranks = ranks;
@@ -111,14 +111,14 @@ bool Process::pays(const Whole& whole) const {
 
 /// As GridRoot::judge() and GridRoot::wants().
 Refusal Process::judge_whole(Whole& whole) {
-  const operation::Operation& solve = whole.whole->solve;
+  const operation::Operation& solve = whole.placed->solve;
   const bool always = settings_.gather == config::GatherMode::always;
   const bool asks = always || whole.call->distributed->whole->call().is_worth_asking();
-  const bool by_time = decide_by(settings_, machine_) == config::DecideBy::time;
+  const bool by_time = config::decide_by(settings_) == config::DecideBy::time;
   if (whole.call->distributed->failed || settings_.gather == config::GatherMode::never || !asks || !(always || by_time))
     return Refusal::distributed;
   if (!routines_.contains(whole.call->operation.routine())) return Refusal::left_out;
-  if (solve.work.volume < decider_->floor_volume()) return Refusal::below_min_size;
+  if (solve.work.volume < models_.decider().floor_volume()) return Refusal::below_min_size;
   if (!pays(whole)) {
     whole.postponed = rule_.may_pay(model_of_job_, whole.judged());
     if (whole.postponed) open_beside();
@@ -130,20 +130,19 @@ Refusal Process::judge_whole(Whole& whole) {
     whole.postponed = decide::knows_device(model_of_job_, solve);
     return Refusal::not_open;
   }
-  const bool fits = runtime::fits_device(whole.whole->problem, solve, *chosen_->context);
-  const runtime::TeamProblem team{.bytes = whole.whole->problem.device_bytes(),
+  const bool fits = runtime::fits_device(whole.placed->problem, solve, *chosen_->context);
+  const runtime::TeamProblem team{.bytes = whole.placed->problem.device_bytes(),
                                   .fits_one = fits,
                                   .room = chosen_->context->budget(),
                                   .ranks = whole.ranks};
-  if (shared_.one_node() && runtime::asks_for_team(settings_.gather_gpus, whole.whole->operation, team))
+  if (shared_.one_node() && runtime::asks_for_team(settings_.gather_gpus, whole.placed->operation, team))
     whole.members = runtime::team_members(team, job_.gpus);
   return fits || whole.members > 1 ? Refusal::none : Refusal::out_of_memory;
 }
 
 /// As Opener::open_beside_for_all().
 void Process::open_beside() {
-  constexpr double no_call_waits = 0;
-  if (open_policy_.answer(no_call_waits, [] { return true; }) == OpenPolicy::Answer::in_background) begin_opening();
+  if (open_policy_.opens_for_all()) begin_opening();
 }
 
 Refusal Process::solve(Whole& whole, RoutinePrediction& sums) {
@@ -157,19 +156,19 @@ Refusal Process::solve(Whole& whole, RoutinePrediction& sums) {
     sums.moving_seconds += seconds.moving;
     return Refusal::none;
   }
-  for (const platform::Span span : whole.whole->changed) runtime::SegmentTracker::changed(span);
+  for (const platform::Span span : whole.placed->changed) runtime::SegmentTracker::changed(span);
   // The decider refers to the operation when the call is over.
   TracedCall& solution = solutions_.emplace_back(
-      TracedCall{.operation = whole.whole->solve, .seconds = whole.call->elapsed, .elapsed = whole.call->elapsed});
+      TracedCall{.operation = whole.placed->solve, .seconds = whole.call->elapsed, .elapsed = whole.call->elapsed});
   clock_.now += whole.moving;
   Refusal why = Refusal::none;
   const runtime::GatheredSolve gathered(rule_.seconds_together(model_of_job_, whole.judged()),
-                                        shared_.memory_of(*whole.whole));
+                                        shared_.memory_of(*whole.placed));
   if (!make_on_device(solution, sums, why)) {
     clock_.now -= whole.moving;
     return why;
   }
-  if (const platform::Span memory = shared_.memory_of(*whole.whole);
+  if (const platform::Span memory = shared_.memory_of(*whole.placed);
       !memory.empty() && !rule_.has_gathered(whole.judged())) {
     const double now = clock_.now;  // beside the program
     runtime::lock_ahead(chosen_->context->device(), memory);
@@ -189,13 +188,13 @@ void Process::end_together(double traced, Prediction& prediction) {
     const double seconds = std::max(0.0, end - whole.begin);
     sums_of(prediction, *whole.call).predicted_seconds += seconds;
     results_written(whole.call->operation, nullptr);
-    if (!whole.whole) continue;
-    runtime::SegmentTracker::results_changed(whole.whole->solve);
+    if (!whole.placed) continue;
+    runtime::SegmentTracker::results_changed(whole.placed->solve);
     rule_.learn_together(whole.judged(), seconds);
     if (!whole.postponed || !pays(whole)) continue;
     const double waiting = decide::gathered_seconds(model_of_job_, whole.judged());
     clock_.now = std::max(clock_.now, end);
-    open_policy_.add_spent({.seconds = seconds, .flops = whole.whole->solve.work.flops, .on_device = waiting},
+    open_policy_.add_spent({.seconds = seconds, .flops = whole.placed->solve.work.flops, .on_device = waiting},
                            OpenPolicy::added_by_this_thread());
     open_beside();
   }

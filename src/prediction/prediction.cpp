@@ -7,6 +7,7 @@
 #include "config/options.h"
 #include "decide/decider.h"
 #include "decide/distributed_library.h"
+#include "device/kinds.h"
 #include "device/team.h"
 #include "prediction/process.h"
 #include "prediction/replay.h"
@@ -50,9 +51,9 @@ RoutinePrediction total_of(const Prediction& prediction) {
 }
 
 /// null: the machine model decides which calls can gain.
-Json min_size(const config::Settings& settings, const Machine& machine) {
+Json min_size(const config::Settings& settings) {
   if (settings.min_size) return *settings.min_size;
-  return decide_by(settings, machine) == config::DecideBy::size ? Json(decide::usual_min_size) : Json();
+  return config::decide_by(settings) == config::DecideBy::size ? Json(decide::usual_min_size) : Json();
 }
 
 Json json_of(const DistributedPrediction& sums) {
@@ -87,7 +88,7 @@ Json json_of(const Prediction& prediction, const Machine& machine, const config:
           {"predicted_seconds", prediction.predicted_seconds},
           {"opening_seconds", prediction.opening_seconds},
           {"policy", prediction.policy},
-          {"min_size", min_size(settings, machine)},
+          {"min_size", min_size(settings)},
           {"cpu", prediction.cpu_scaled ? "scaled"
                   : machine.simulated   ? "simulated"
                                         : "as traced"},
@@ -221,6 +222,7 @@ tl::expected<Json, std::string> predict(const config::Settings& settings, const 
   }
   auto& lasting = *new Machine(std::move(*machine));
   auto& settled = *new config::Settings(settings);
+  settled.device = lasting.simulated ? "simulated" : device::default_kind.name;
   const Layout layout{.gpus = request.value("gpus", 1), .ranks_per_gpu = request.value("ranks_per_gpu", 1)};
   const decide::ModelFile* const measured = source ? &*source : nullptr;
   const auto first = replay(traces, lasting, measured, layout, settled, History::none);

@@ -30,22 +30,10 @@ class NoArithmetic final : public operation::Host {
 };
 
 decide::MachineModel start_of(const Machine& machine, const Trace& trace) {
-  decide::MachineModel model = machine.simulated ? decide::MachineModel{} : machine.model();
+  decide::MachineModel model = machine.model();
   const int cores = machine.file.cores > 0 ? machine.file.cores : trace.cores;
   model.cpu_flops = decide::max_flops_of_a_core * cores;
   return model;
-}
-
-config::StartMode start_mode(const config::Settings& settings, const Machine& machine) {
-  if (settings.start != config::StartMode::automatic) return settings.start;
-  return machine.simulated ? config::StartMode::now : config::StartMode::background;
-}
-
-std::unique_ptr<decide::Decider> decider_of(const config::Settings& settings, const Machine& machine,
-                                            const decide::MachineModel& model) {
-  return decide_by(settings, machine) == config::DecideBy::time
-             ? decide::by_time(settings.min_size, model)
-             : decide::by_size_and_depth(settings.min_size.value_or(decide::usual_min_size));
 }
 
 /// Seconds to load the kernels of the operation's routine.
@@ -65,11 +53,6 @@ config::Settings device_settings(config::Settings settings, const Machine& machi
 
 }  // namespace
 
-config::DecideBy decide_by(const config::Settings& settings, const Machine& machine) {
-  if (settings.decide != config::DecideBy::automatic) return settings.decide;
-  return machine.simulated ? config::DecideBy::size : config::DecideBy::time;
-}
-
 Process::Process(const Trace& trace, const Machine& machine, const decide::ModelFile* source,
                  const config::Settings& settings, History history, const Job& job, Verdicts& verdicts)
     : trace_(trace),
@@ -79,11 +62,10 @@ Process::Process(const Trace& trace, const Machine& machine, const decide::Model
       job_(job),
       verdicts_(verdicts),
       cpu_times_(machine, source, trace),
-      model_(start_of(machine, trace)),
-      decider_(decider_of(settings, machine, model_)),
-      open_policy_(start_mode(settings, machine)),
+      open_policy_(config::start_mode(settings)),
+      models_(settings, open_policy_, start_of(machine, trace)),
       shared_(trace.memory, job.one_node),
-      model_of_job_(model_) {
+      model_of_job_(models_.in_force()) {
   model_of_job_.cpu_rates = cpu_times_.rates();
   open_policy_.expect(machine.open_seconds() + machine.close_seconds());
   if (history == History::gains) open_policy_.foresee(runtime::OpenPolicy::Foresight::gains, 0);
@@ -190,12 +172,6 @@ void Process::begin_opening() {
   open_at_ = clock_.now + opening_seconds_;
 }
 
-/// As Opener::expected_cpu_seconds().
-double Process::expected_cpu_seconds(const Operation& operation) const {
-  const double known = decider_->cpu_seconds(operation, 0);
-  return known > 0 ? known : model_.min_cpu_seconds_of(operation);
-}
-
 /// Whether the kernels of the operation's routine are loaded; as Opener::ready_for() decides.
 bool Process::ready(const Operation& operation, double cpu_seconds) {
   if (machine_.simulated) return true;
@@ -210,14 +186,14 @@ bool Process::ready(const Operation& operation, double cpu_seconds) {
 }
 
 Refusal Process::judge(const Operation& operation) {
-  if (operation.work.volume < decider_->floor_volume()) return Refusal::below_min_size;
+  if (operation.work.volume < models_.decider().floor_volume()) return Refusal::below_min_size;
   if (!routines_.contains(operation.routine())) return Refusal::left_out;
   if (operation.has_several_results && trace_.is_rank && job_.ranks > 1 && !routines_.names(operation.routine()))
     return Refusal::several_results;
   choose_gpu(operation);
-  const Refusal refusal = decider_->judge(operation, *this);
+  const Refusal refusal = models_.decider().judge(operation, *this);
   if (refusal != Refusal::none) return refusal;
-  const double cpu_seconds = expected_cpu_seconds(operation);
+  const double cpu_seconds = models_.expected_cpu_seconds(operation);
   return open(cpu_seconds) && ready(operation, cpu_seconds) ? Refusal::none : Refusal::not_open;
 }
 
@@ -246,7 +222,7 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
   const double moving = seconds - work > shortest_wait ? seconds - work : 0;
   record.traffic.transfer_seconds = moving;
   at_end_.emplace(clock_.now, [this, &operation, seen = runtime::observation_of(record, seconds)] {
-    decider_->observe(operation, seen);
+    models_.decider().observe(operation, seen);
   });
   results_written(operation, chosen_);
   sums.on_device += call.weight;
@@ -266,7 +242,7 @@ void Process::make_on_cpu(const TracedCall& call, Refusal why, RoutinePrediction
   const double elapsed = cpu_times_.predicted_elapsed(call);
   const bool counts = why == Refusal::not_open && call.start >= postponed_until_;
   at_end_.emplace(clock_.now + elapsed, [this, &call, why, counts, seconds, elapsed] {
-    if (why != Refusal::below_min_size) decider_->observe(call.operation, {.seconds = elapsed});
+    if (why != Refusal::below_min_size) models_.decider().observe(call.operation, {.seconds = elapsed});
     if (counts)  // calls inside add their own
       open_policy_.add_spent({.seconds = seconds}, runtime::OpenPolicy::added_by_this_thread());
   });

@@ -12,23 +12,20 @@
 #include <vector>
 
 #include "config/routine_choice.h"
-#include "decide/decider.h"
 #include "decide/gathering.h"
 #include "operation/front_end.h"
 #include "prediction/course.h"
 #include "prediction/cpu_times.h"
+#include "prediction/placed_call.h"
 #include "prediction/replay.h"
 #include "prediction/replayed_tracker.h"
 #include "prediction/timeline.h"
 #include "prediction/verdicts.h"
-#include "prediction/whole_call.h"
 #include "runtime/device_context.h"
+#include "runtime/models.h"
 #include "runtime/open_policy.h"
 
 namespace blastoff::prediction {
-
-/// How calls are decided on the machine; never `automatic`.
-config::DecideBy decide_by(const config::Settings& settings, const Machine& machine);
 
 /// What the processes of a job know of each other.
 struct Job {
@@ -80,7 +77,6 @@ class Process final : public operation::Estimator {
   report::Refusal judge(const operation::Operation& operation);
   bool open(double cpu_seconds);
   void begin_opening();
-  double expected_cpu_seconds(const operation::Operation& operation) const;
   bool ready(const operation::Operation& operation, double cpu_seconds);
   bool make_on_device(const TracedCall& call, RoutinePrediction& sums, report::Refusal& why);
   void make_on_cpu(const TracedCall& call, report::Refusal why, RoutinePrediction& sums);
@@ -88,14 +84,14 @@ class Process final : public operation::Estimator {
   /// A distributed call of which this process is the first rank.
   struct Whole {
     const TracedCall* call;
-    std::unique_ptr<WholeCall> whole;  ///< nullptr: one rank cannot make it for all
+    std::unique_ptr<PlacedCall> placed;  ///< nullptr: one rank cannot make it for all
     int ranks = 1;
     double moving = 0;       ///< seconds in which the matrices go from rank to rank, there and back
     int members = 1;         ///< that make it with a GPU each
     bool postponed = false;  ///< the device would gain if it were open
     double begin = 0;
 
-    decide::WholeCall judged() const { return {.solve = whole->solve, .ranks = ranks, .moving = moving}; }
+    decide::WholeCall judged() const { return {.solve = placed->solve, .ranks = ranks, .moving = moving}; }
   };
   void make_distributed(const TracedCall& call, Prediction& prediction);
   Verdict lead(const TracedCall& call, Prediction& prediction);
@@ -112,9 +108,8 @@ class Process final : public operation::Estimator {
   const Job job_;
   Verdicts& verdicts_;
   const CpuTimes cpu_times_;
-  decide::MachineModel model_;  ///< the model from which decisions start
-  std::unique_ptr<decide::Decider> decider_;
   runtime::OpenPolicy open_policy_;
+  runtime::Models models_;
   std::optional<double> open_at_;  ///< nullopt: nobody opens the device yet
   std::array<std::optional<double>, operation::max_routines> ready_at_{};
   double loading_ = 0;  ///< seconds that the next call on the device takes once: for kernels, and for the first call
@@ -126,7 +121,7 @@ class Process final : public operation::Estimator {
   std::size_t next_ = 0;
   SharedPlaces shared_;
   decide::GatheringRule rule_;
-  decide::MachineModel model_of_job_;  ///< the same, with the CPU's rates if they are known: of distributed calls
+  decide::MachineModel model_of_job_;             ///< with the CPU's rates if they are known: for distributed calls
   std::map<std::uint32_t, std::size_t> earlier_;  ///< calls of other ranks' grids, by their numbers
   std::deque<TracedCall> solutions_;              ///< of gathered problems
   std::deque<Whole> together_;                    ///< that all ranks are making

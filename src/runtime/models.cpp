@@ -46,14 +46,23 @@ std::unique_ptr<decide::Decider> create_decider(const config::Settings& settings
 std::atomic<double> floor_volume{-std::numeric_limits<double>::infinity()};
 std::atomic<double> followed_floor_volume{-std::numeric_limits<double>::infinity()};
 
-Models::Models(const config::Settings& settings, OpenPolicy& open_policy, bool own_clock)
+Models::Models(const config::Settings& settings, OpenPolicy& open_policy, const decide::MachineModel& known)
     : settings_(settings),
       open_policy_(open_policy),
-      follows_small_calls_(settings.log.mode == config::LogMode::calls || own_clock),
-      assumed_(assumed_model()),
+      assumed_(known),
       decider_(create_decider(settings, assumed_)),
-      sought_(!decides_by_time(settings) || settings.device == "none" || settings.model == "none"),
       description_(assumed_.name) {}
+
+Models::Models(const config::Settings& settings, OpenPolicy& open_policy, bool own_clock)
+    : Models(settings, open_policy, assumed_model()) {
+  follows_small_calls_ = settings.log.mode == config::LogMode::calls || own_clock;
+  sought_ = !decides_by_time(settings) || settings.device == "none" || settings.model == "none";
+}
+
+double Models::expected_cpu_seconds(const operation::Operation& operation) const {
+  const double known = decider_->cpu_seconds(operation, 0);
+  return known > 0 ? known : in_force().min_cpu_seconds_of(operation);
+}
 
 void Models::publish_floor() {
   (follows_small_calls_ ? followed_floor_volume : floor_volume) = decider_->floor_volume();

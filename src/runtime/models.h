@@ -22,12 +22,18 @@ class Models {
  public:
   /// Both must outlive this. `own_clock`: times are those of the simulated device's own clock.
   Models(const config::Settings& settings, OpenPolicy& open_policy, bool own_clock);
+  /// The model is `known`: no other one is looked for.
+  Models(const config::Settings& settings, OpenPolicy& open_policy, const decide::MachineModel& known);
 
   decide::Decider& decider() const { return *decider_; }
   /// Never freed.
   const decide::MachineModel& in_force() const { return *in_force_; }
   /// The same for this process's share of the device.
   const decide::MachineModel& own_share() const { return *own_share_; }
+
+  /// What the CPU needs for a call: what earlier calls of its kind took, or what the model expects. If neither is
+  /// known: the least that any CPU needs.
+  double expected_cpu_seconds(const operation::Operation& operation) const;
 
   /// Whether a model has been looked for. seek() does that once, before the first call is judged. It changes errno and
   /// the floating-point environment, and must not be left half done by a handler.
@@ -56,10 +62,10 @@ class Models {
 
   const config::Settings& settings_;
   OpenPolicy& open_policy_;
-  const bool follows_small_calls_;
+  bool follows_small_calls_ = false;
   const decide::MachineModel assumed_;
   const std::unique_ptr<decide::Decider> decider_;
-  std::atomic<bool> sought_;
+  std::atomic<bool> sought_{true};
   std::atomic<const decide::MachineModel*> in_force_{&assumed_};
   std::atomic<const decide::MachineModel*> own_share_{&assumed_};
   std::atomic<int> expected_sharers_{1};  // processes of each device, as far as that is known before one is open

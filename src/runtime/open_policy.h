@@ -58,6 +58,11 @@ class OpenPolicy {
     return due ? Answer::in_background : Answer::not_yet;
   }
 
+  /// Whether the device is to be opened for calls that this process makes for all ranks. No call waits for it.
+  bool opens_for_all() const {
+    return answer(0, [] { return true; }) == Answer::in_background;
+  }
+
   /// Whether every call waits for the device, however long opening takes.
   bool always_waits() const { return mode_ == config::StartMode::now; }
 

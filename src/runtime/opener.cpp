@@ -278,7 +278,7 @@ bool Opener::open_in_background(const operation::Operation& operation, platform:
 
 bool Opener::open_for(const operation::Operation& operation, std::optional<double> together) {
   recall_earlier_runs();
-  const double cpu_seconds = together ? *together : expected_cpu_seconds(operation);
+  const double cpu_seconds = together ? *together : models_.expected_cpu_seconds(operation);
   // Where one rank opens its device for all, all lose one opening at most, as if there were one rank.
   switch (policy_.answer(cpu_seconds, [&] {
     return together.has_value() || has_left_cores_idle({first_call_age_, first_call_cpu_});
@@ -315,21 +315,13 @@ void Opener::lock_beside(platform::Span memory) {
 void Opener::open_beside_for_all(const operation::Operation& operation, platform::Span memory) {
   if (tried_ || refusal() != Refusal::none) return;
   recall_earlier_runs();
-  constexpr double no_call_waits = 0;
-  if (policy_.answer(no_call_waits, [] { return true; }) == OpenPolicy::Answer::in_background)
-    open_in_background(operation, memory);
-}
-
-/// What earlier calls of its kind took, or what the model expects. If neither is known: the least that any CPU needs.
-double Opener::expected_cpu_seconds(const operation::Operation& operation) const {
-  const double known = models_.decider().cpu_seconds(operation, 0);
-  return known > 0 ? known : models_.in_force().min_cpu_seconds_of(operation);
+  if (policy_.opens_for_all()) open_in_background(operation, memory);
 }
 
 bool Opener::ready_for(const operation::Operation& operation, std::optional<double> together) {
   std::atomic<Readiness>& readiness = readiness_[operation.routine()];
   if (readiness.load(std::memory_order_relaxed) == Readiness::ready) return true;
-  if (policy_.waits_for_kernels(together ? *together : expected_cpu_seconds(operation))) {
+  if (policy_.waits_for_kernels(together ? *together : models_.expected_cpu_seconds(operation))) {
     readiness = Readiness::ready;
     return true;
   }

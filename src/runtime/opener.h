@@ -125,7 +125,6 @@ class Opener {
   static bool has_left_cores_idle(const Moment& since);
   bool open_in_background(const operation::Operation& operation, platform::Span memory = {});
   void lock_memory(platform::Span memory);
-  double expected_cpu_seconds(const operation::Operation& operation) const;
   /// Runs `body` on a thread. That thread calls `failed` if `body` ran out of memory.
   bool run_in_background(const std::function<void()>& body, const std::function<void()>& failed);
 

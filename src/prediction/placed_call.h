@@ -18,11 +18,11 @@
 namespace blastoff::prediction {
 
 /// Has references to the call of the trace and to itself.
-struct WholeCall {
-  WholeCall(const scalapack::Call& call, const scalapack::Places& its_places, std::byte* base)
+struct PlacedCall {
+  PlacedCall(const scalapack::Call& call, const scalapack::Places& its_places, std::byte* base)
       : places(its_places), problem(call, places, base) {}
-  WholeCall(const WholeCall&) = delete;
-  WholeCall& operator=(const WholeCall&) = delete;
+  PlacedCall(const PlacedCall&) = delete;
+  PlacedCall& operator=(const PlacedCall&) = delete;
 
   const scalapack::Places places;
   const scalapack::GatheredProblem problem;
@@ -39,9 +39,9 @@ class SharedPlaces {
 
   bool one_node() const { return one_node_; }
   /// `call`: one that tells of the whole. nullptr: one rank cannot make it for all.
-  std::unique_ptr<WholeCall> place(const TracedCall& call);
+  std::unique_ptr<PlacedCall> place(const TracedCall& call);
   /// What the ranks share for the call; empty if they share nothing.
-  platform::Span memory_of(const WholeCall& call) const;
+  platform::Span memory_of(const PlacedCall& call) const;
 
  private:
   struct Memory {

@@ -1,4 +1,4 @@
-#include "prediction/whole_call.h"
+#include "prediction/placed_call.h"
 
 #include <algorithm>
 #include <utility>
@@ -55,13 +55,13 @@ bool reads_vectors(const Call& call) {
 // As Segment::make() and ThroughMemory do.
 SharedPlaces::SharedPlaces(std::size_t memory, bool one_node) : capacity_(memory / 4), one_node_(one_node) {}
 
-Span SharedPlaces::memory_of(const WholeCall& call) const {
+Span SharedPlaces::memory_of(const PlacedCall& call) const {
   if (!one_node_) return {};
   const auto begin = reinterpret_cast<std::uintptr_t>(call.problem.base());
   return {begin, begin + call.problem.end()};
 }
 
-std::unique_ptr<WholeCall> SharedPlaces::place(const TracedCall& traced) {
+std::unique_ptr<PlacedCall> SharedPlaces::place(const TracedCall& traced) {
   const RecordedCall& recorded = *traced.distributed->whole;
   const Call& call = recorded.call();
   if (!call.may_be_gathered(recorded.grid())) return nullptr;
@@ -82,7 +82,7 @@ std::unique_ptr<WholeCall> SharedPlaces::place(const TracedCall& traced) {
     places.move(found.begins);
     memory.taken = std::max(memory.taken, places.end());
   }
-  auto whole = std::make_unique<WholeCall>(call, places, base);
+  auto whole = std::make_unique<PlacedCall>(call, places, base);
   const auto operation = whole->problem ? runtime::operation_of(whole->problem) : std::nullopt;
   const auto solve = operation ? replayed(*operation) : std::nullopt;
   if (!solve) return nullptr;
