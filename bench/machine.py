@@ -110,6 +110,7 @@ def describe() -> dict:
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
         "kernel": platform.release(),
+        "page_bytes": os.sysconf("SC_PAGE_SIZE"),
         "glibc": platform.libc_ver()[1],
         "huge_pages": _read("/sys/kernel/mm/transparent_hugepage/enabled"),
         "python": platform.python_version(),
