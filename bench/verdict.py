@@ -8,7 +8,7 @@ Each program is a separate process, and its time is wall time from start to exit
 wall time saved. The measured saving is the difference of the medians. Before the turns, each program runs once on the CPU, so that the files
 and the memory of the machine are warm; once with Blastoff but without a device, so that the CPU's times are known; and once with a device, so
 that earlier runs are known. Each turn has another run without a device: the CPU's speed differs from run to run, so claim and measurement rest on
-as many runs.
+as many runs. Their seconds are `none_seconds` in the JSON; `compared_with` has the seconds that the verdict compared with (0: it compared calls).
 
 --program runs any command (which /bin/sh reads) under this name, besides the programs of `--only`: most of never_slower.py, the
 examples, and some of its own. If the command contains "blastoff run", as for MPI, the command itself must send reports to
@@ -170,22 +170,22 @@ def measured(program: Program, repeats: int) -> dict[str, list] | None:
     program.seconds(program.cpu)
     program.with_blastoff(BLASTOFF_DEVICE="none")
     program.with_blastoff()
-    row: dict[str, list] = {"cpu_seconds": [], "blastoff_seconds": [], "claimed_seconds": [], "known_share": [], "at_least": []}
+    names = ("cpu_seconds", "none_seconds", "blastoff_seconds", "claimed_seconds", "compared_with", "known_share", "at_least")
+    row: dict[str, list] = {name: [] for name in names}
     for repeat in range(repeats):
         verdict, taken = None, {}
-        for way in ("cpu", "blastoff")[:: 1 if repeat % 2 == 0 else -1]:
-            if way == "cpu" and repeat % 2 == 0:
+        for way in ("cpu", "none", "blastoff")[:: 1 if repeat % 2 == 0 else -1]:
+            if way == "cpu":
                 taken[way] = program.seconds(program.cpu)
-                program.with_blastoff(BLASTOFF_DEVICE="none")
-            elif way == "cpu":
-                program.with_blastoff(BLASTOFF_DEVICE="none")
-                taken[way] = program.seconds(program.cpu)
+            elif way == "none":
+                taken[way], _ = program.with_blastoff(BLASTOFF_DEVICE="none")
             else:
                 taken[way], verdict = program.with_blastoff()
             if taken[way] is None:
                 return None
-        row["cpu_seconds"].append(taken["cpu"])
-        row["blastoff_seconds"].append(taken["blastoff"])
+        for way, seconds in taken.items():
+            row[f"{way}_seconds"].append(seconds)
+        row["compared_with"].append(verdict.cpu_run if verdict else 0.0)
         row["claimed_seconds"].append(verdict.saved if verdict else 0.0)
         row["known_share"].append(verdict.known_share if verdict else 1.0)
         row["at_least"].append(verdict is not None and not verdict.alike)
