@@ -505,6 +505,15 @@ def test_managed_memory_is_oversubscribed_only_if_asked(fake):
         assert device.held == {}
 
 
+def test_marks_of_phases_name_the_problem(monkeypatch):
+    marked: list[str] = []
+    monkeypatch.setattr(experiment.marks, "mark", marked.append)
+    with SimulatedDevice() as device:
+        experiment.measure(session_on(device), srad.Srad(256, 2, by_device=True), EXPLICIT)
+    phases = ("allocation", "initialisation", "computation", "reading", "check", "release")
+    assert marked == [*(f"srad, 256 x 256, 2 iterations, GPU-initialised, explicit: {phase}" for phase in phases), "between"]
+
+
 @pytest.mark.parametrize("chunks", [0, 8])
 def test_a_large_state_is_checked_by_the_inverse_circuit(monkeypatch, chunks):
     monkeypatch.setattr(quantum_volume, "CHECKED_QUBITS", 4)

@@ -162,7 +162,7 @@ def measure(session: Session, application: Application, mode: Mode) -> dict[str,
 
     def phase(name: str) -> None:
         """For a memory profile of the laboratory."""
-        marks.mark(f"{application.name}, {mode.name}: {name}")
+        marks.mark(f"{application.name}, {application.size_text}, {mode.name}: {name}")
 
     with ExitStack() as stack:
         phase("allocation")
