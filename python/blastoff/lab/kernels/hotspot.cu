@@ -1,6 +1,6 @@
 // The temperature of a chip: one explicit step of the heat equation with a source. Edges are insulated.
-extern "C" __global__ void heat(int side, float step, float across, float up, float ambient, const float* power, const float* from,
-                                float* to) {
+extern "C" __global__ void heat(int side, float step, float across, float up, float ambient, const float* power,
+                                const float* from, float* to) {
   const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
   if (row >= side || column >= side) return;
   const long long at = (long long)row * side + column;

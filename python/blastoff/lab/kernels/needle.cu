@@ -1,8 +1,9 @@
-// Needleman and Wunsch: the alignment scores of two sequences. A launch computes the tiles of one block diagonal; within a tile,
-// the threads of one block follow its diagonals.
+// Needleman and Wunsch: the alignment scores of two sequences. A launch computes the tiles of one block diagonal;
+// within a tile, the threads of one block follow its diagonals.
 #define TILE 32
 
-extern "C" __global__ void align(int length, int penalty, int diagonal, int first_tile, const int* similarity, int* score) {
+extern "C" __global__ void align(int length, int penalty, int diagonal, int first_tile, const int* similarity,
+                                 int* score) {
   __shared__ int part[TILE + 1][TILE + 1];
   const int tile_column = first_tile + blockIdx.x, tile_row = diagonal - tile_column, t = threadIdx.x;
   const long long width = length + 1;

@@ -7,8 +7,8 @@ extern "C" __global__ void fill(long long words, long long value, long long* dat
 }
 
 // One thread reads the first word of every step, and notes how many clock ticks each read took and what it saw.
-extern "C" __global__ void walk(long long steps, long long words_per_step, const volatile long long* data, long long* ticks,
-                                long long* seen) {
+extern "C" __global__ void walk(long long steps, long long words_per_step, const volatile long long* data,
+                                long long* ticks, long long* seen) {
   __shared__ volatile long long arrived;
   for (long long i = 0; i < steps; ++i) {
     const long long start = clock64();

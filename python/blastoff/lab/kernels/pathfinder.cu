@@ -1,5 +1,5 @@
-// The cheapest path down a grid, stepping straight or diagonally. A launch computes `steps` rows; each block keeps its columns and a
-// halo of `steps` columns on either side in shared memory.
+// The cheapest path down a grid, stepping straight or diagonally. A launch computes `steps` rows; each block keeps its
+// columns and a halo of `steps` columns on either side in shared memory.
 #define WIDTH 256
 
 extern "C" __global__ void descend(int columns, int row, int steps, const int* weights, const int* from, int* to) {

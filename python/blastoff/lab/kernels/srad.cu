@@ -1,4 +1,5 @@
-// Speckle-reducing anisotropic diffusion (Yu and Acton): the coefficient of diffusion, then the update. Edges are mirrored.
+// Speckle-reducing anisotropic diffusion (Yu and Acton): the coefficient of diffusion, then the update. Edges are
+// mirrored.
 extern "C" __global__ void coefficient(int side, float speckle, const float* image, float* diffusion) {
   const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
   if (row >= side || column >= side) return;
@@ -30,5 +31,6 @@ extern "C" __global__ void diffuse(int side, float rate, const float* diffusion,
 // The image from its compressed pixels.
 extern "C" __global__ void exponentiate(long long count, const float* pixels, float* image) {
   const long long stride = (long long)gridDim.x * blockDim.x;
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) image[i] = expf(pixels[i]);
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+    image[i] = expf(pixels[i]);
 }
