@@ -14,7 +14,6 @@
 
 #include "device/gpu/cuda/cufft/cufft_executor.h"
 #include "device/gpu/cuda/cusolver/cusolver_executor.h"
-#include "device/gpu/cuda/kernels/kernels.h"
 #include "device/gpu/cuda/search_path.h"
 
 namespace blastoff::device::gpu::cuda {
@@ -145,21 +144,6 @@ TEST_F(CudaLibraries, TheWheelsOfOtherLibrariesAreLookedForToo) {
   for (const char* wheel : {"cusolver", "cufft"}) {
     const auto directory = make_directory(std::string(".local/lib/python3.11/site-packages/nvidia/") + wheel + "/lib");
     EXPECT_THAT(default_directories(), Contains(directory));
-  }
-}
-
-TEST_F(CudaLibraries, NvidiasAssemblerTakesTheKernels) {
-  const char* find = "PATH=$PATH:/usr/local/cuda/bin command -v ptxas >/dev/null 2>&1";
-  if (std::system(find) != 0) GTEST_SKIP() << "no ptxas here";
-  const auto source = root_ / "kernel.ptx";
-  for (const char* kernel : {triangle_kernel, magnitude_kernel, transpose_kernel, permutation_kernel, run_copy_kernel,
-                             scale_kernel, norm_kernel}) {
-    std::ofstream(source) << kernel;
-    for (const char* architecture : {"sm_75", "sm_90"}) {
-      const auto command = "PATH=$PATH:/usr/local/cuda/bin ptxas -arch=" + std::string(architecture) + " " +
-                           source.string() + " -o " + (root_ / "kernel.cubin").string();
-      EXPECT_EQ(std::system(command.c_str()), 0) << architecture;
-    }
   }
 }
 

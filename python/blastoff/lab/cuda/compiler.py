@@ -79,10 +79,14 @@ class Compiler:
             raise DeviceFailed(f"{self.version} compiles for compute capability {known[0] / 10} and newer; this device has {capability / 10}")
         exact = capability in known
         target = f"--gpu-architecture={'sm' if exact else 'compute'}_{older[-1]}"
+        return self.translate(source, file, [target], "CUBIN" if exact else "PTX")
+
+    def translate(self, source: str, file: str, options: list[str], kind: str) -> bytes:
+        """What NVRTC makes of a source with these options. `kind`: "CUBIN" or "PTX"."""
         program = c_void_p()
         self._check("nvrtcCreateProgram", ctypes.byref(program), source.encode(), file.encode(), 0, None, None)
         try:
-            return self._build(program, [target, "--std=c++17"], file, "CUBIN" if exact else "PTX")
+            return self._build(program, [*options, "--std=c++17"], file, kind)
         finally:
             self._check("nvrtcDestroyProgram", ctypes.byref(program))
 

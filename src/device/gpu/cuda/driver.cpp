@@ -41,14 +41,6 @@ void* open_driver(std::string& message) {
 constexpr const char* kernel_files[] = {"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg",
                                         "/dev/nvhost-ctrl-gpu", "/dev/nvgpu"};
 
-constexpr KernelModules kernels{.magnitude = magnitude_kernel,
-                                .norm = norm_kernel,
-                                .permutation = permutation_kernel,
-                                .run_copy = run_copy_kernel,
-                                .scale = scale_kernel,
-                                .transpose = transpose_kernel,
-                                .triangle = triangle_kernel};
-
 /// Never destroyed, since exit handlers use it.
 std::atomic<const api::Driver*> loaded{nullptr};
 
