@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,24 +16,26 @@
 #include <mutex>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <type_traits>
-#include <vector>
 
 #include "device/simulated/copy.h"
 #include "fake_cuda/gpu.h"
+#include "fake_cuda/kernels.h"
 
 using namespace blastoff::device::gpu::cuda::api;  // NOLINT: this file is written in the driver's own words
 using blastoff::device::gpu::NativeContext;
 using blastoff::device::gpu::NativeEvent;
-using blastoff::device::gpu::NativeFunction;
 using blastoff::device::gpu::NativeModule;
 using blastoff::device::gpu::NativeStream;
 using blastoff::device::simulated::copy_columns;
 using blastoff::fake_cuda::error_illegal_address;
 using blastoff::fake_cuda::error_invalid_context;
 using blastoff::fake_cuda::error_invalid_value;
+using blastoff::fake_cuda::error_not_found;
+using blastoff::fake_cuda::find_kernel;
 using blastoff::fake_cuda::Gpu;
 using blastoff::fake_cuda::Services;
 using blastoff::fake_cuda::wanted;
@@ -44,11 +44,8 @@ namespace blastoff::device::gpu {
 struct NativeContext {
   CUdevice device = 0;
 };
-struct NativeModule {};
-struct NativeFunction {
-  void (*run)(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes);
-  std::vector<std::size_t> argument_bytes;
-  std::size_t word_bytes;
+struct NativeModule {
+  const char* ptx;  ///< null: of another kind
 };
 }  // namespace blastoff::device::gpu
 
@@ -222,10 +219,6 @@ blastoff::fake_cuda::Stream& stream_of(CUstream stream) {
   return (stream == nullptr ? default_stream : stream)->stream;
 }
 
-bool is_mapped(const void* address, std::size_t bytes) {
-  return is_usable(address, bytes) || Gpu::instance().registered(address, bytes) == Gpu::Registered::whole;
-}
-
 /// Sets `count` words of 1 or 4 bytes, `pitch` bytes apart.
 CUresult queue_set(CUstream stream, CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t word_bytes,
                    std::size_t count) {
@@ -239,197 +232,6 @@ CUresult queue_set(CUstream stream, CUdeviceptr to, std::size_t pitch, unsigned 
   });
   return success;
 }
-
-/// The kernel of device/gpu/triangle_kernel.cpp.
-void copy_triangle(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
-  const auto [to, from, to_pitch, from_pitch, words, per_element, block_order, lower] = std::array{
-      arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6], arguments[7]};
-  const std::uint64_t columns = words / per_element;
-  // A structured binding is not captured by its name: clang 14 does not accept it.
-  const auto bytes = [columns, column_bytes = words * word_bytes](std::uint64_t pitch) {
-    return (columns - 1) * pitch + column_bytes;
-  };
-  if (!is_mapped(pointer(to), bytes(to_pitch)) || !is_usable(pointer(from), bytes(from_pitch))) {
-    Gpu::instance().fail(error_illegal_address);
-    return;
-  }
-  for (std::uint64_t column = 0; column < columns; ++column) {
-    const std::uint64_t top = column / block_order * block_order;
-    const std::uint64_t begin = (lower != 0 ? column : top) * per_element;
-    const std::uint64_t end =
-        lower != 0 ? std::min((top + block_order) * per_element, words) : (column + 1) * per_element;
-    copy_columns(pointer(to + column * to_pitch + begin * word_bytes), 0,
-                 pointer(from + column * from_pitch + begin * word_bytes), 0, (end - begin) * word_bytes, 1);
-  }
-}
-
-/// The kernel of device/gpu/magnitude_kernel.cpp.
-void find_largest_magnitude(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
-  const auto [address, pitch, reals, columns, per_element, part, result] =
-      std::array{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6]};
-  if (!is_usable(pointer(address), (columns - 1) * pitch + reals * word_bytes) || !is_usable(pointer(result), 8)) {
-    Gpu::instance().fail(error_illegal_address);
-    return;
-  }
-  auto& largest = *static_cast<std::uint64_t*>(pointer(result));
-  for (std::uint64_t column = 0; column < columns; ++column) {
-    const std::uint64_t begin = part == 2 ? column * per_element : 0;
-    const std::uint64_t end = part == 1 ? (column + 1) * per_element : reals;
-    for (std::uint64_t real = begin; real < end; ++real) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, pointer(address + column * pitch + real * word_bytes), word_bytes);
-      largest = std::max(largest, bits & ~(std::uint64_t{1} << (8 * word_bytes - 1)));
-    }
-  }
-}
-
-/// The kernel of device/gpu/norm_kernel.cpp.
-template <class Real>
-void reduce_reals(const std::vector<std::uint64_t>& arguments) {
-  const std::uint64_t address = arguments[0];
-  const std::uint64_t line_pitch = arguments[1];
-  const std::uint64_t position_pitch = arguments[2];
-  const std::uint64_t lines = arguments[3];
-  const std::uint64_t length = arguments[4];
-  const std::uint64_t chunk = arguments[5];
-  const std::uint64_t part = arguments[6];
-  const bool complex = arguments[7] != 0;
-  const std::uint64_t quantity = arguments[9];
-  const auto on_diagonal = std::bit_cast<double>(arguments[11]);
-  const auto beside = std::bit_cast<double>(arguments[12]);
-  const auto scale = std::bit_cast<double>(arguments[13]);
-  const std::uint64_t chunks = (length + chunk - 1) / chunk;
-  const std::uint64_t last = (lines - 1) * line_pitch + (length - 1) * position_pitch;
-  if (!is_usable(pointer(address), last + (complex ? 2 : 1) * sizeof(Real)) ||
-      !is_usable(pointer(arguments[14]), lines * chunks * sizeof(double))) {
-    Gpu::instance().fail(error_illegal_address);
-    return;
-  }
-  auto* const result = static_cast<double*>(pointer(arguments[14]));
-  for (std::uint64_t line = 0; line < lines; ++line) {
-    for (std::uint64_t number = 0; number < chunks; ++number) {
-      double sum = 0;
-      for (std::uint64_t position = number * chunk; position < std::min((number + 1) * chunk, length); ++position) {
-        if ((part == 1 && position > line) || (part == 2 && position < line)) continue;
-        const auto* const at =
-            static_cast<const Real*>(pointer(address + line * line_pitch + position * position_pitch));
-        const bool real = !complex || (arguments[10] != 0 && position == line);
-        const double value = std::hypot(at[0] * scale, real ? 0 : at[1] * scale);
-        const double weight = position == line ? on_diagonal : beside;
-        sum = quantity == 2 ? std::max(sum, value) : sum + weight * (quantity == 1 ? value * value : value);
-      }
-      result[number * lines + line] = sum;
-    }
-  }
-}
-
-void reduce(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
-  return word_bytes == sizeof(float) ? reduce_reals<float>(arguments) : reduce_reals<double>(arguments);
-}
-
-/// The kernel of device/gpu/scale_kernel.cpp.
-template <class Real>
-void scale_reals(const std::vector<std::uint64_t>& arguments) {
-  const auto [address, pitch, reals, all] = std::array{arguments[0], arguments[1], arguments[2], arguments[3]};
-  Real factor;
-  std::memcpy(&factor, &arguments[4], sizeof factor);
-  if (!is_usable(pointer(address), (all / reals - 1) * pitch + reals * sizeof(Real))) {
-    Gpu::instance().fail(error_illegal_address);
-    return;
-  }
-  for (std::uint64_t real = 0; real < all; ++real) {
-    Real value;
-    void* const place = pointer(address + real / reals * pitch + real % reals * sizeof(Real));
-    std::memcpy(&value, place, sizeof value);
-    value *= factor;
-    std::memcpy(place, &value, sizeof value);
-  }
-}
-
-void scale(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
-  return word_bytes == sizeof(float) ? scale_reals<float>(arguments) : scale_reals<double>(arguments);
-}
-
-/// The kernel of device/gpu/transpose_kernel.cpp.
-void transpose(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
-  const auto [to, from, to_pitch, from_pitch, rows, columns, complex] =
-      std::array{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6]};
-  const std::uint64_t element = (complex + 1) * word_bytes;
-  if (!is_usable(pointer(to), (rows - 1) * to_pitch + columns * element) ||
-      !is_usable(pointer(from), (columns - 1) * from_pitch + rows * element)) {
-    Gpu::instance().fail(error_illegal_address);
-    return;
-  }
-  for (std::uint64_t column = 0; column < columns; ++column) {
-    for (std::uint64_t row = 0; row < rows; ++row) {
-      auto* const target = static_cast<unsigned char*>(pointer(to + row * to_pitch + column * element));
-      std::memcpy(target, pointer(from + column * from_pitch + row * element), element);
-      if (complex != 0) target[element - 1] ^= 0x80;
-    }
-  }
-}
-
-/// The kernel of device/gpu/permutation_kernel.cpp.
-void permute(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
-  const auto [to, from, words, dimensions] = std::array{arguments[0], arguments[1], arguments[2], arguments[3]};
-  for (std::uint64_t word = 0; word < words; ++word) {
-    std::uint64_t rest = word;
-    std::uint64_t write = to;
-    std::uint64_t read = from;
-    for (std::uint64_t dimension = 0; dimension < dimensions; ++dimension) {
-      const std::uint64_t* const shape = &arguments[4 + 3 * dimension];
-      read += rest % shape[0] * shape[1];
-      write += rest % shape[0] * shape[2];
-      rest /= shape[0];
-    }
-    if (!is_usable(pointer(write), word_bytes) || !is_usable(pointer(read), word_bytes)) {
-      Gpu::instance().fail(error_illegal_address);
-      return;
-    }
-    std::memcpy(pointer(write), pointer(read), word_bytes);
-  }
-}
-
-/// The kernel of device/gpu/run_copy_kernel.cpp.
-void copy_runs(const std::vector<std::uint64_t>& arguments, std::size_t word_bytes) {
-  for (std::size_t i = 0; i + 2 < arguments.size(); i += 3) {
-    const std::uint64_t bytes = arguments[i + 2] * word_bytes;
-    if (bytes == 0) continue;
-    if (!is_usable(pointer(arguments[i]), bytes) || !is_mapped(pointer(arguments[i + 1]), bytes)) {
-      Gpu::instance().fail(error_illegal_address);
-      return;
-    }
-    std::memcpy(pointer(arguments[i]), pointer(arguments[i + 1]), bytes);
-  }
-}
-
-struct Kernel {
-  std::string_view name;
-  NativeFunction function;
-};
-
-const std::vector<std::size_t> triangle_arguments = {8, 8, 8, 8, 8, 4, 4, 4};
-const std::vector<std::size_t> transpose_arguments = {8, 8, 8, 8, 8, 4, 4};
-const std::vector<std::size_t> magnitude_arguments = {8, 8, 8, 4, 4, 4, 8};
-const std::vector<std::size_t> norm_arguments = {8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 8, 8, 8, 8};
-const std::vector<std::size_t> permutation_arguments = {8, 8, 4, 4, 216};
-const std::vector<std::size_t> run_copy_arguments = {3840};
-Kernel kernels[] = {
-    {"copy_triangle_words4", {copy_triangle, triangle_arguments, 4}},
-    {"copy_triangle_words8", {copy_triangle, triangle_arguments, 8}},
-    {"copy_runs_words4", {copy_runs, run_copy_arguments, 4}},
-    {"copy_runs_words8", {copy_runs, run_copy_arguments, 8}},
-    {"largest_magnitude_reals4", {find_largest_magnitude, magnitude_arguments, 4}},
-    {"largest_magnitude_reals8", {find_largest_magnitude, magnitude_arguments, 8}},
-    {"norm_reals4", {reduce, norm_arguments, 4}},
-    {"norm_reals8", {reduce, norm_arguments, 8}},
-    {"permute_words4", {permute, permutation_arguments, 4}},
-    {"permute_words8", {permute, permutation_arguments, 8}},
-    {"scale_reals4", {scale, {8, 8, 8, 8, 4}, 4}},
-    {"scale_reals8", {scale, {8, 8, 8, 8, 8}, 8}},
-    {"transpose_reals4", {transpose, transpose_arguments, 4}},
-    {"transpose_reals8", {transpose, transpose_arguments, 8}},
-};
 
 }  // namespace
 
@@ -717,33 +519,24 @@ CUresult cuEventSynchronize(CUevent event) {
   return enter();
 }
 
-CUresult cuModuleLoadData(CUmodule* module, const void*) {
-  static NativeModule the_module;
-  *module = &the_module;
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  *module = new NativeModule{static_cast<const char*>(image)};
   return enter();
 }
-CUresult cuModuleUnload(CUmodule) {
+CUresult cuModuleUnload(CUmodule module) {
+  delete module;
   return success;
 }
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
-  const auto kernel =
-      std::find_if(std::begin(kernels), std::end(kernels), [&](const Kernel& each) { return each.name == name; });
-  if (kernel == std::end(kernels)) return 500;
-  *function = &kernel->function;
-  return success;
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  *function = find_kernel(name);
+  const bool there =
+      module->ptx == nullptr || std::strstr(module->ptx, (".entry " + std::string(name) + "(").c_str()) != nullptr;
+  return *function != nullptr && there ? success : error_not_found;
 }
-CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                        CUstream stream, void** parameters, void**) {
+CUresult cuLaunchKernel(CUfunction function, unsigned blocks_x, unsigned blocks_y, unsigned, unsigned threads, unsigned,
+                        unsigned, unsigned, CUstream stream, void** arguments, void**) {
   if (const auto error = enter(); error != success) return error;
-  // Each argument begins a new number; structures take several numbers.
-  std::vector<std::uint64_t> arguments;
-  for (std::size_t i = 0; i < function->argument_bytes.size(); ++i) {
-    const std::size_t bytes = function->argument_bytes[i];
-    const std::size_t first = arguments.size();
-    arguments.resize(first + (bytes + 7) / 8, 0);
-    std::memcpy(&arguments[first], parameters[i], bytes);
-  }
-  stream->stream.post([=] { function->run(arguments, function->word_bytes); });
+  stream->stream.post(function->bind({blocks_x, blocks_y}, {threads, 1}, arguments));
   return success;
 }
 

@@ -33,6 +33,7 @@ using device::gpu::cuda::api::CUresult;
 
 constexpr CUresult error_invalid_value = 1;
 constexpr CUresult error_invalid_context = 201;
+constexpr CUresult error_not_found = 500;
 constexpr CUresult error_illegal_address = 700;
 constexpr CUresult error_already_registered = 712;
 constexpr CUresult error_not_registered = 713;

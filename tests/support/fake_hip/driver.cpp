@@ -214,7 +214,7 @@ hipError_t hipEventSynchronize(hipEvent_t event) {
 }
 hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
   if (std::string_view(static_cast<const char*>(image)) != "code object") return hipErrorInvalidValue;
-  return on_device([&] { return cuModuleLoadData(module, image); });
+  return on_device([&] { return cuModuleLoadData(module, nullptr); });
 }
 hipError_t hipModuleUnload(hipModule_t module) {
   return cuModuleUnload(module);
