@@ -81,8 +81,8 @@ def test_scalapack(library, folder, tmp_path):
     launcher = [*LAUNCHER, f"--report={tmp_path}/"]
     starter = library.ranks(4)
     command = [*starter, *launcher] if library is mpi.OPENMPI else [*launcher, *starter]
-    done = mpi.run([*command, program, 96, 24], library.environment(folder))
-    routines = ("pdgemm", "pdtrsm", "pdpotrf", "pdgetrf", "pdsyevd", "pzhegvx")
+    done = mpi.run([*command, program, 96, 24, 2, 2, "L", "all"], library.environment(folder))
+    routines = ("pdgemm", "pdtrsm", "pdpotrf", "pdgetrf", "pdsyevd", "pzheevd", "pzhegvx V A")
     assert done.stdout.splitlines() == [f"{routine}: right" for routine in routines], done.stderr
     assert done.returncode == 0, done.stderr
     ranks = {report["process"]["rank"]: report for report in reports(tmp_path) if report["process"]["program"] == program.name}
@@ -96,7 +96,7 @@ def test_scalapack(library, folder, tmp_path):
 def test_without_a_device_all_calls_of_the_pblas_are_counted(folder, tmp_path):
     """Also those that are too small for a question to the other ranks; each without the time of calls inside it."""
     program = mpi.MPICH.compiled("scalapack_routines", folder, f"scalapack-{mpi.MPICH.name}")
-    command = [*mpi.MPICH.ranks(4), *LAUNCHER, "--device=none", "--verify=off", f"--report={tmp_path}/", program, 60, 24]
+    command = [*mpi.MPICH.ranks(4), *LAUNCHER, "--device=none", "--verify=off", f"--report={tmp_path}/", program, 60, 24, 2, 2, "L", "all"]
     done = mpi.run(command, mpi.MPICH.environment(folder))
     assert done.returncode == 0, done.stderr
     for report in reports(tmp_path):
@@ -141,7 +141,7 @@ class Eigensolvers:
     """A job whose ranks solve eigenproblems. Checks that all results are right, and reads the ranks' reports."""
 
     def __init__(self, library, folder, path, words, settings=("--gather=always",), without=None, starter=()):
-        program = library.compiled("scalapack_eigensolvers", folder, f"scalapack-{library.name}")
+        program = library.compiled("scalapack_routines", folder, f"scalapack-{library.name}")
         launched = [*starter, *LAUNCHER, *settings, f"--report={path}/", program, *words]
         command = [*library.ranks(4), *launched]
         if without is not None:  # rank 0, or all others, run without Blastoff
@@ -475,7 +475,7 @@ def test_nobody_waits_for_ranks_without_blastoff(without, folder, tmp_path):
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
 def test_the_original_reports_wrong_arguments(library, folder, tmp_path):
     """The work space is too short on one rank, and all ranks get the original's error."""
-    program = library.compiled("scalapack_eigensolvers", folder, f"scalapack-{library.name}")
+    program = library.compiled("scalapack_routines", folder, f"scalapack-{library.name}")
     command = [*library.ranks(4), *LAUNCHER, "--gather=always", f"--report={tmp_path}/", program, 150, 24, 2, 2, "L", "short"]
     done = mpi.run(command, library.environment(folder))
     assert "pdsyevd with too little work space: right" in done.stdout and done.returncode == 0, done.stdout + done.stderr

@@ -5,7 +5,7 @@ The CBLAS testers need the reference BLAS (they use symbols that only it has), s
 
 import offload
 import pytest
-from netlib import ROUTINES, assert_offloaded, assert_passed
+from netlib import ROUTINES, assert_offloaded, assert_passed, data, installed
 
 # Policy and settings. Only the simulated device can use operands in place.
 IN_PLACE = {
@@ -24,18 +24,10 @@ def residency(request: pytest.FixtureRequest, device: str) -> dict:
     return {"policy": policy, "settings": settings}
 
 
-def installed(name: str) -> str:
-    path = offload.REFERENCE_BLAS / name
-    if not path.exists():
-        pytest.skip(f"{path} is missing (Debian, Ubuntu: libblas-test)")
-    return str(path)
-
-
 @pytest.mark.parametrize("precision", ROUTINES)
 def test_fortran(device, residency, precision, tmp_path):
     """The testers write their summary to a file that the input names."""
-    data = (offload.REFERENCE_BLAS / f"{precision}blat3.in").read_text() if offload.REFERENCE_BLAS.exists() else ""
-    outcome = offload.offloaded([installed(f"xblat3{precision}")], device=device, cwd=tmp_path, stdin=data, **residency)
+    outcome = offload.offloaded([installed(f"xblat3{precision}")], device=device, cwd=tmp_path, stdin=data(f"{precision}blat3.in"), **residency)
     assert outcome.status == 0, outcome.stderr
     assert_passed((tmp_path / f"{precision}blat3.out").read_text(), ROUTINES[precision], 1)
     assert_offloaded(outcome, ROUTINES[precision])
@@ -44,8 +36,7 @@ def test_fortran(device, residency, precision, tmp_path):
 @pytest.mark.parametrize("precision", ROUTINES)
 def test_cblas(device, residency, precision, tmp_path):
     """The testers call in column-major and in row-major order."""
-    data = (offload.REFERENCE_BLAS / f"{precision}in3").read_text() if offload.REFERENCE_BLAS.exists() else ""
-    outcome = offload.offloaded([installed(f"x{precision}cblat3")], device=device, cwd=tmp_path, stdin=data, **residency)
+    outcome = offload.offloaded([installed(f"x{precision}cblat3")], device=device, cwd=tmp_path, stdin=data(f"{precision}in3"), **residency)
     assert outcome.status == 0, outcome.stderr
     assert_passed(outcome.stdout, ROUTINES[precision], 2)
     assert_offloaded(outcome, ROUTINES[precision])
@@ -53,7 +44,6 @@ def test_cblas(device, residency, precision, tmp_path):
 
 def test_the_testers_notice_a_wrong_result(tmp_path):
     """Plain BLAS fails with a threshold that no arithmetic meets. A tester that always passes would prove nothing."""
-    data = (offload.REFERENCE_BLAS / "dblat3.in").read_text() if offload.REFERENCE_BLAS.exists() else ""
-    offload.plain([installed("xblat3d")], cwd=tmp_path, stdin=data.replace("16.0 ", "0.0  "))
+    offload.plain([installed("xblat3d")], cwd=tmp_path, stdin=data("dblat3.in").replace("16.0 ", "0.0  "))
     with pytest.raises(AssertionError):
         assert_passed((tmp_path / "dblat3.out").read_text(), 6, 1)

@@ -5,7 +5,7 @@ Only products of a matrix and a vector are offloaded. The testers run on the ref
 
 import offload
 import pytest
-from netlib import assert_offloaded, assert_passed
+from netlib import assert_offloaded, assert_passed, data, installed
 
 TESTED = {"s": 16, "d": 16, "c": 17, "z": 17}
 OFFLOADED = 2  # gemv, and symv or hemv
@@ -17,18 +17,6 @@ RESIDENCIES = {
     "coherent": {"policy": "coherent", "settings": ["--simulated-form=unified"]},
 }
 RUNS = [("first-use", precision) for precision in TESTED] + [("copy", "d"), ("copy", "c"), ("coherent", "d"), ("coherent", "z")]
-
-
-def installed(name: str) -> str:
-    path = offload.REFERENCE_BLAS / name
-    if not path.exists():
-        pytest.skip(f"{path} is missing (Debian, Ubuntu: libblas-test)")
-    return str(path)
-
-
-def data(name: str) -> str:
-    with open(installed(name)) as file:
-        return file.read()
 
 
 @pytest.mark.parametrize("residency, precision", RUNS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import netlib_sources
 import offload
 import pytest
-from netlib import ROUTINES, assert_offloaded, assert_passed
+from netlib import ROUTINES, assert_offloaded, assert_passed, data
 
 ARCHIVES = {
     "reference": (offload.REFERENCE_BLAS / "libblas.a", "libblas-dev"),
@@ -36,13 +36,6 @@ def archive(blas: str) -> Path:
     if not path.exists():
         pytest.skip(f"{path} is missing (Debian, Ubuntu: {package})")
     return path
-
-
-def data(name: str) -> str:
-    path = offload.REFERENCE_BLAS / name
-    if not path.exists():
-        pytest.skip(f"{path} is missing (Debian, Ubuntu: libblas-test)")
-    return path.read_text()
 
 
 @pytest.mark.parametrize(("blas", "precision"), [*(("reference", precision) for precision in ROUTINES), ("openblas", "s"), ("openblas", "z")])

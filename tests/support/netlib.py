@@ -3,8 +3,22 @@
 import re
 
 import offload
+import pytest
 
 ROUTINES = {"s": 6, "d": 6, "c": 9, "z": 9}  # routines that each level-3 tester tests
+
+
+def installed(name: str) -> str:
+    """The path of a tester, or of its input."""
+    path = offload.REFERENCE_BLAS / name
+    if not path.exists():
+        pytest.skip(f"{path} is missing (Debian, Ubuntu: libblas-test)")
+    return str(path)
+
+
+def data(name: str) -> str:
+    with open(installed(name)) as file:
+        return file.read()
 
 
 def assert_passed(text: str, routines: int, computations: int) -> None:

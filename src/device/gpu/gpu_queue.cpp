@@ -77,21 +77,35 @@ GpuQueue::~GpuQueue() {
 }
 
 Status GpuQueue::copy_to_device(Address destination, const void* source, const Block& block) {
+  return copy({.source_type = memory_type_host,
+               .source_host = source,
+               .source_pitch = block.host_pitch,
+               .destination_type = memory_type_device,
+               .destination = destination,
+               .destination_pitch = block.device_pitch},
+              block);
+}
+
+Status GpuQueue::copy_to_host(void* destination, Address source, const Block& block) {
+  return copy({.source_type = memory_type_device,
+               .source = source,
+               .source_pitch = block.device_pitch,
+               .destination_type = memory_type_host,
+               .destination_host = destination,
+               .destination_pitch = block.host_pitch},
+              block);
+}
+
+Status GpuQueue::copy(RectangleCopy rectangle, const Block& block) {
   if (empty(block)) return {};
   return context_->run([&]() -> Status {
-    if (contiguous(block)) {
-      return context_->check(
-          context_->driver().copy_to_device(destination, source, block.column_bytes * block.columns, stream_),
-          "copy to the GPU");
-    }
-    RectangleCopy copy;
-    copy.source_type = memory_type_host;
-    copy.source_host = source;
-    copy.source_pitch = block.host_pitch;
-    copy.destination_type = memory_type_device;
-    copy.destination = destination;
-    copy.destination_pitch = block.device_pitch;
-    return copy_rectangle(copy, block);
+    if (!contiguous(block)) return copy_rectangle(rectangle, block);
+    const auto& driver = context_->driver();
+    const std::size_t bytes = block.column_bytes * block.columns;
+    const bool to_device = rectangle.destination_type == memory_type_device;
+    const Code result = to_device ? driver.copy_to_device(rectangle.destination, rectangle.source_host, bytes, stream_)
+                                  : driver.copy_to_host(rectangle.destination_host, rectangle.source, bytes, stream_);
+    return context_->check(result, to_device ? "copy to the GPU" : "copy from the GPU");
   });
 }
 
@@ -102,25 +116,6 @@ Status GpuQueue::copy_runs_to_device(std::span<const Run> runs) {
   // The copy engine needs no memory, and copying a run twice does no harm.
   if (!queued && queued.error().kind != ErrorKind::lost) return Queue::copy_runs_to_device(runs);
   return queued;
-}
-
-Status GpuQueue::copy_to_host(void* destination, Address source, const Block& block) {
-  if (empty(block)) return {};
-  return context_->run([&]() -> Status {
-    if (contiguous(block)) {
-      return context_->check(
-          context_->driver().copy_to_host(destination, source, block.column_bytes * block.columns, stream_),
-          "copy from the GPU");
-    }
-    RectangleCopy copy;
-    copy.source_type = memory_type_device;
-    copy.source = source;
-    copy.source_pitch = block.device_pitch;
-    copy.destination_type = memory_type_host;
-    copy.destination_host = destination;
-    copy.destination_pitch = block.host_pitch;
-    return copy_rectangle(copy, block);
-  });
 }
 
 // The memory of all GPUs of a process lies in one address range, so an address tells the driver its GPU.

@@ -78,6 +78,7 @@ class GpuQueue final : public Queue {
         capabilities_(capabilities) {}
 
   Status check(Code result, std::string_view operation);
+  Status copy(RectangleCopy rectangle, const Block& block);
   Status copy_rectangle(RectangleCopy& copy, const Block& block);
   Result<Executor*> executor_for(const operation::Operation& operation);
 

@@ -10,25 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../bench/programs/scalapack.h"
+#include "distributed_matrix.h"
 
-static const int one = 1, origin = 0, query = -1;
-static int n, block, grid, sides[2], place[2], held[2], descriptor[9], rank, ranks, wrong;
+static int wrong;
 
-static double noise(int seed, int i, int j) {
-  unsigned long long x = (unsigned long long)(((seed * 10007 + i) * 10007) + j + 1) * 0x9E3779B97F4A7C15ull;
-  x ^= x >> 29, x *= 0xBF58476D1CE4E5B9ull;
-  return (double)(x >> 11) / 9007199254740992.0 - 0.5;
-}
 static double symmetric(int i, int j) {
   return noise(3, i < j ? i : j, i < j ? j : i);
 }
 static double metric(int i, int j) {
   return noise(4, i < j ? i : j, i < j ? j : i) + (i == j ? n : 0);
-}
-
-static int global(int local, int axis) {
-  return (local / block * sides[axis] + place[axis]) * block + local % block;
 }
 
 static double* allocate(void) {
@@ -40,15 +30,6 @@ static void fill(double* part, double (*element)(int, int)) {
     for (int i = 0; i < held[0]; ++i) part[i + j * held[0]] = element(global(i, 0), global(j, 1));
 }
 
-/* The whole matrix, on every rank. */
-static double* collect(const double* part) {
-  double* whole = calloc((size_t)(n * n), sizeof(double));
-  for (int j = 0; j < held[1]; ++j)
-    for (int i = 0; i < held[0]; ++i) whole[global(i, 0) + global(j, 1) * n] = part[i + j * held[0]];
-  MPI_Allreduce(MPI_IN_PLACE, whole, n * n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  return whole;
-}
-
 static void judge(const char* what, double error) {
   if (error <= 1e-11 * n) return; /* not for NaN */
   printf("rank %d: %s: %g\n", rank, what, error);
@@ -57,7 +38,7 @@ static void judge(const char* what, double error) {
 
 /* Whether L C L^T is A in the leading part, with L and C in the lower triangles as they are now. */
 static void check_reduction(const double* a, const double* b, int order) {
-  double *c = collect(a), *l = collect(b), *lc = calloc((size_t)(n * n), sizeof(double)), worst = 0;
+  double *c = collect(a, 1), *l = collect(b, 1), *lc = calloc((size_t)(n * n), sizeof(double)), worst = 0;
   for (int j = 0; j < order; ++j)
     for (int k = 0; k < order; ++k)
       for (int i = k; i < order; ++i) lc[i + j * n] += l[i + k * n] * (k >= j ? c[k + j * n] : c[j + k * n]);
@@ -73,7 +54,7 @@ static void check_reduction(const double* a, const double* b, int order) {
 
 /* Whether A x = w L L^T x. */
 static void check_solution(const double* b, const double* z, const double* values) {
-  double *l = collect(b), *x = collect(z), *y = calloc((size_t)n, sizeof(double)), worst = 0;
+  double *l = collect(b, 1), *x = collect(z, 1), *y = calloc((size_t)n, sizeof(double)), worst = 0;
   for (int j = rank; j < n; j += ranks) {
     memset(y, 0, sizeof(double) * (size_t)n);
     for (int k = 0; k < n; ++k)
@@ -141,24 +122,13 @@ static void solve(double* a, double** factor, double* z, const char* change) {
 }
 
 int main(int count, char** arguments) {
-  int info;
   if (count < 6) return 2;
-  n = atoi(arguments[3]), block = atoi(arguments[4]), sides[0] = atoi(arguments[1]), sides[1] = atoi(arguments[2]);
-  MPI_Init(&count, &arguments);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  Cblacs_get(-1, 0, &grid);
-  Cblacs_gridinit(&grid, "R", sides[0], sides[1]);
-  Cblacs_gridinfo(grid, &sides[0], &sides[1], &place[0], &place[1]);
-  for (int axis = 0; axis < 2; ++axis) held[axis] = numroc_(&n, &block, &place[axis], &origin, &sides[axis]);
-  const int leading = held[0] > 0 ? held[0] : 1;
-  descinit_(descriptor, &n, &n, &block, &block, &origin, &origin, &grid, &leading, &info);
+  begin(arguments[3], arguments[4], arguments[1], arguments[2]);
   double *a = allocate(), *b = allocate(), *z = allocate();
   for (int round = 5; round < count; ++round) solve(a, &b, z, arguments[round]);
   free(a), free(b), free(z);
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0) printf("%s\n", wrong ? "WRONG" : "right");
-  Cblacs_gridexit(grid);
-  MPI_Finalize();
+  end();
   return wrong;
 }

@@ -1,6 +1,9 @@
-/* Calls ScaLAPACK's pdgemm, pdtrsm, pdpotrf, pdgetrf, pdsyevd and pzhegvx on a grid of P x P ranks, and checks every
- * result against its definition. usage: scalapack_routines [N 160] [BLOCK 40]. Prints a line for each routine, on
- * rank 0. */
+/* Calls routines of ScaLAPACK on a grid of ROWS x COLUMNS ranks, and checks every result against its definition.
+ * usage: scalapack_routines N BLOCK ROWS COLUMNS UPLO [all|broken|short]. Prints a line for each call, on rank 0.
+ * pdsyevd, pzheevd and pzhegvx have matrices whose unused triangle is NaN.
+ *   all    pdgemm, pdtrsm, pdpotrf and pdgetrf come before, and pzhegvx has all values and vectors
+ *   broken the generalized problem's metric is not definite, which the routine must report
+ *   short  pdsyevd alone, with too little work space on the last rank */
 #include <complex.h>
 #include <math.h>
 #include <mpi.h>
@@ -8,227 +11,277 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../bench/programs/scalapack.h"
+#include "distributed_matrix.h"
 
 typedef double complex z;
 
-static const int one = 1, origin = 0;
-static int n = 160, block = 40, grid, side, row, column, rows, columns, descriptor[9];
-static int failures;
+static int failures, broken, too_short;
+static const char* uplo;
 
-/* Element (i, j) of a matrix, the same on every rank. */
-static double noise(int seed, int i, int j) {
-  unsigned long long state =
-      (unsigned long long)seed * 1000003u + (unsigned long long)i * 10007u + (unsigned long long)j + 1;
-  state *= 0x9E3779B97F4A7C15ull;
-  state ^= state >> 29;
-  state *= 0xBF58476D1CE4E5B9ull;
-  return (double)(state >> 11) / 9007199254740992.0 - 0.5;
-}
-static double general(int i, int j) {
+static z general(int i, int j) {
   return noise(1, i, j);
 }
-static double other(int i, int j) {
+static z other(int i, int j) {
   return noise(2, i, j);
 }
-static double symmetric(int i, int j) {
+static z symmetric(int i, int j) {
   return noise(3, i < j ? i : j, i < j ? j : i);
-}
-static double definite(int i, int j) {
-  return symmetric(i, j) + (i == j ? n : 0);
-}
-static double triangular(int i, int j) {
-  return i == j ? 4 : i > j ? noise(4, i, j) / n : 0;
 }
 static z hermitian(int i, int j) {
   return symmetric(i, j) + (i == j ? 0 : i < j ? 1 : -1) * I * noise(5, i < j ? i : j, i < j ? j : i);
 }
 static z metric(int i, int j) {
-  return (i == j ? n : 0) + hermitian(i, j);
+  return (i == j ? broken && i == n - 7 ? -n : n : 0) + hermitian(i, j);
+}
+static z identity(int i, int j) {
+  return i == j;
+}
+static z triangular(int i, int j) {
+  return i == j ? 4 : i > j ? noise(4, i, j) / n : 0;
+}
+static z definite(int i, int j) {
+  return symmetric(i, j) + (i == j ? n : 0);
 }
 
-static int global(int local, int process) {
-  return (local / block * side + process) * block + local % block;
-}
-
-static double* distribute(double (*element)(int, int)) {
-  double* part = malloc(sizeof(double) * (size_t)rows * (size_t)columns);
-  for (int j = 0; j < columns; ++j)
-    for (int i = 0; i < rows; ++i) part[i + (size_t)j * (size_t)rows] = element(global(i, row), global(j, column));
+/* This rank's part of a matrix, with `reals` (1 or 2) numbers per element. Elements outside the triangle are NaN; all
+ * count if it is 'A'. */
+static double* distribute_part(z (*element)(int, int), int reals, char triangle) {
+  double* part = malloc(sizeof(double) * (size_t)(held[0] * held[1] * reals + 1));
+  double* next = part;
+  for (int j = 0; j < held[1]; ++j)
+    for (int i = 0; i < held[0]; ++i) {
+      const int row = global(i, 0), column = global(j, 1);
+      const int used = triangle == 'A' || (triangle == 'L' ? row >= column : row <= column);
+      const z value = used ? element(row, column) : NAN + I * NAN;
+      *next++ = creal(value);
+      if (reals == 2) *next++ = cimag(value);
+    }
   return part;
 }
-
-static z* distribute_complex(z (*element)(int, int)) {
-  z* part = malloc(sizeof(z) * (size_t)rows * (size_t)columns);
-  for (int j = 0; j < columns; ++j)
-    for (int i = 0; i < rows; ++i) part[i + (size_t)j * (size_t)rows] = element(global(i, row), global(j, column));
-  return part;
+static double* distribute(z (*element)(int, int), int reals) {
+  return distribute_part(element, reals, *uplo);
+}
+static double* distribute_all(z (*element)(int, int)) {
+  return distribute_part(element, 1, 'A');
 }
 
-/* The whole matrix, on every rank, of `reals` (1 or 2) numbers an element. */
-static double* collect(const double* part, int reals) {
-  const size_t size = (size_t)n * (size_t)n * (size_t)reals;
-  double* whole = calloc(size, sizeof(double));
-  for (int j = 0; j < columns; ++j)
-    for (int i = 0; i < rows; ++i)
-      for (int r = 0; r < reals; ++r)
-        whole[((size_t)global(i, row) + (size_t)global(j, column) * (size_t)n) * (size_t)reals + (size_t)r] =
-            part[((size_t)i + (size_t)j * (size_t)rows) * (size_t)reals + (size_t)r];
-  MPI_Allreduce(MPI_IN_PLACE, whole, (int)size, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  return whole;
+static z* collect_complex(const double* part, int reals) {
+  double* whole = collect(part, reals);
+  if (reals == 2) return (z*)whole;
+  z* numbers = malloc(sizeof(z) * (size_t)(n * n));
+  for (int i = 0; i < n * n; ++i) numbers[i] = whole[i];
+  free(whole);
+  return numbers;
 }
 
-/* Prints whether a routine's largest residual over all ranks is within the bound. */
-static void judge(const char* name, double worst, double bound) {
-  MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  const int right = worst <= bound; /* false for a NaN */
+static void judge(const char* name, int right) {
+  MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   failures += !right;
-  int rank;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) printf("%s: %s\n", name, right ? "right" : "WRONG");
 }
 
-/* The largest |sum_k left(i,k) right[k,j] - expected(i,j)| over this rank's share of the columns. */
-static double residual(double (*left)(int, int), const double* right, double (*expected)(int, int)) {
-  double worst = 0;
-  int rank, ranks;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+/* Whether left x = w right x for each vector, and whether the vectors are orthonormal with respect to right, by a
+ * sample of their products. */
+static int solves(z (*left)(int, int), z (*right)(int, int), const double* values, const z* vectors, int found) {
+  const double bound = 1e-10 * n;
+  for (int j = rank; j < found; j += ranks) {
+    const z *x = vectors + (size_t)j * (size_t)n, *neighbour = vectors + (size_t)(j / 2) * (size_t)n;
+    z norm = 0, product = 0;
+    if (j > 0 && !(values[j] >= values[j - 1])) return 0;
+    for (int i = 0; i < n; ++i) {
+      z sum = 0, scaled = 0;
+      for (int k = 0; k < n; ++k) sum += left(i, k) * x[k], scaled += right(i, k) * x[k];
+      norm += conj(x[i]) * scaled, product += conj(neighbour[i]) * scaled;
+      if (!(cabs(sum - values[j] * scaled) <= bound)) return 0;
+    }
+    if (!(cabs(norm - 1) <= bound) || (j / 2 != j && !(cabs(product) <= bound))) return 0;
+  }
+  return 1;
+}
+
+static int same_everywhere(const double* numbers, int count) {
+  double* first = malloc(sizeof(double) * (size_t)count);
+  memcpy(first, numbers, sizeof(double) * (size_t)count);
+  /* Uses MPI_BYTE, to test a variable of Open MPI that the program refers to: the copy in the program is the one in
+   * use. */
+  MPI_Bcast(first, count * (int)sizeof(double), MPI_BYTE, 0, MPI_COMM_WORLD);
+  const int same = memcmp(first, numbers, sizeof(double) * (size_t)count) == 0;
+  free(first);
+  return same;
+}
+
+static void check_syevd(void) {
+  int info = 1, integers = 0;
+  double size = 0, *a = distribute(symmetric, 1), *v = distribute(symmetric, 1), *values = calloc((size_t)n, 8);
+  pdsyevd_("V", uplo, &n, a, &one, &one, descriptor, values, v, &one, &one, descriptor, &size, &query, &integers,
+           &query, &info);
+  int reals = (int)size + n * n; /* its query asks for too little */
+  double* work = malloc(sizeof(double) * (size_t)reals);
+  int* indices = malloc(sizeof(int) * (size_t)integers);
+  info = 1;
+  if (too_short && rank == ranks - 1) reals = 17; /* on one rank alone */
+  pdsyevd_("V", uplo, &n, a, &one, &one, descriptor, values, v, &one, &one, descriptor, work, &reals, indices,
+           &integers, &info);
+  if (too_short) return judge("pdsyevd with too little work space", info == -14);
+  z* vectors = collect_complex(v, 1);
+  judge("pdsyevd", info == 0 && same_everywhere(values, n) && solves(symmetric, identity, values, vectors, n));
+  free(a), free(v), free(values), free(work), free(indices), free(vectors);
+}
+
+static void check_heevd(void) {
+  int info = 1, integers = 0;
+  z size[2];
+  double real_size[2], *a = distribute(hermitian, 2), *v = distribute(hermitian, 2), *values = calloc((size_t)n, 8);
+  pzheevd_("V", uplo, &n, (z*)a, &one, &one, descriptor, values, (z*)v, &one, &one, descriptor, size, &query, real_size,
+           &query, &integers, &query, &info);
+  const int length = (int)creal(size[0]) + n * n, reals = (int)real_size[0] + n * n;
+  z* work = malloc(sizeof(z) * (size_t)length);
+  double* real_work = malloc(sizeof(double) * (size_t)reals);
+  int* indices = malloc(sizeof(int) * (size_t)integers);
+  info = 1;
+  pzheevd_("V", uplo, &n, (z*)a, &one, &one, descriptor, values, (z*)v, &one, &one, descriptor, work, &length,
+           real_work, &reals, indices, &integers, &info);
+  z* vectors = collect_complex(v, 2);
+  judge("pzheevd", info == 0 && same_everywhere(values, n) && solves(hermitian, identity, values, vectors, n));
+  free(a), free(v), free(values), free(work), free(real_work), free(indices), free(vectors);
+}
+
+/* Whether the triangle holds the Cholesky factor of the matrix, by every `step`-th of its rows. */
+static int factors(const double* part, int reals, z (*matrix)(int, int), int step) {
+  z* factor = collect_complex(part, reals);
+  int right = 1;
+  for (int i = rank; i < n; i += step * ranks)
+    for (int j = 0; j <= i; ++j) {
+      z sum = -(*uplo == 'L' ? matrix(i, j) : matrix(j, i));
+      for (int k = 0; k <= j; ++k)
+        sum += *uplo == 'L' ? factor[i + (size_t)k * (size_t)n] * conj(factor[j + (size_t)k * (size_t)n])
+                            : conj(factor[k + (size_t)j * (size_t)n]) * factor[k + (size_t)i * (size_t)n];
+      right = right && cabs(sum) <= 1e-11 * n;
+    }
+  free(factor);
+  return right;
+}
+
+static void check_hegvx(const char* job, const char* range) {
+  static double all[100000]; /* eigenvalues of range A */
+  const double tolerance = 0, orthogonality = 1e-3, from = -0.03, to = 0.02;
+  const int least = 3, most = n - 5;
+  int found = 0, computed = 0, info = 1, integers = 0;
+  z size[3];
+  double real_size[3], *a = distribute(hermitian, 2), *b = distribute(metric, 2), *v = distribute(hermitian, 2);
+  double *values = calloc((size_t)n, 8), *gaps = malloc(sizeof(double) * (size_t)ranks);
+  int *failed = malloc(sizeof(int) * (size_t)n), *clusters = malloc(sizeof(int) * (size_t)(2 * ranks));
+  memset(failed, 1, sizeof(int) * (size_t)n), memset(clusters, 1, sizeof(int) * (size_t)(2 * ranks));
+  pzhegvx_(&one, job, range, uplo, &n, (z*)a, &one, &one, descriptor, (z*)b, &one, &one, descriptor, &from, &to, &least,
+           &most, &tolerance, &found, &computed, values, &orthogonality, (z*)v, &one, &one, descriptor, size, &query,
+           real_size, &query, &integers, &query, failed, clusters, gaps, &info);
+  const int length = (int)creal(size[0]) + n, reals = (int)real_size[0] + n * n;
+  z* work = malloc(sizeof(z) * (size_t)length);
+  double* real_work = malloc(sizeof(double) * (size_t)reals);
+  int* indices = malloc(sizeof(int) * (size_t)integers);
+  info = 1;
+  pzhegvx_(&one, job, range, uplo, &n, (z*)a, &one, &one, descriptor, (z*)b, &one, &one, descriptor, &from, &to, &least,
+           &most, &tolerance, &found, &computed, values, &orthogonality, (z*)v, &one, &one, descriptor, work, &length,
+           real_work, &reals, indices, &integers, failed, clusters, gaps, &info);
+  char name[64];
+  snprintf(name, sizeof name, "pzhegvx %s %s", job, range);
+  if (broken) {
+    judge(name, info == 16 && failed[0] == n - 6);
+  } else {
+    if (*job == 'V' && *range == 'A') memcpy(all, values, sizeof(double) * (size_t)n);
+    int first = 0, expected = n, right = info == 0;
+    if (*range == 'I') first = least - 1, expected = most - least + 1;
+    if (*range == 'V') {
+      for (first = 0; all[first] <= from; ++first)
+        ;
+      for (expected = 0; first + expected < n && all[first + expected] <= to; ++expected)
+        ;
+    }
+    right = right && found == expected && same_everywhere(values, found) && factors(b, 2, metric, 7);
+    for (int i = 0; i < found && right; ++i) right = fabs(values[i] - all[first + i]) <= 1e-11 * n;
+    if (*job == 'V') {
+      z* vectors = collect_complex(v, 2);
+      right = right && computed == found && solves(hermitian, metric, values, vectors, found) && clusters[0] == 0;
+      for (int i = 0; i < found; ++i) right = right && failed[i] == 0;
+      free(vectors);
+    }
+    judge(name, right);
+  }
+  free(a), free(b), free(v), free(values), free(gaps), free(failed), free(clusters), free(work), free(real_work);
+  free(indices);
+}
+
+/* Whether left right is the expected matrix, by this rank's share of the columns. */
+static int products_agree(z (*left)(int, int), const double* right, z (*expected)(int, int), double bound) {
   for (int j = rank; j < n; j += ranks)
     for (int i = 0; i < n; ++i) {
-      double sum = -expected(i, j);
-      for (int k = 0; k < n; ++k) sum += left(i, k) * right[k + (size_t)j * (size_t)n];
-      worst = fabs(sum) > worst || isnan(sum) ? fabs(sum) : worst;
+      double sum = -creal(expected(i, j));
+      for (int k = 0; k < n; ++k) sum += creal(left(i, k)) * right[k + j * n];
+      if (!(fabs(sum) <= bound)) return 0; /* also for NaN */
     }
-  return worst;
+  return 1;
 }
 
 static void check_gemm(void) {
   const double alpha = 1, beta = 0;
-  double *a = distribute(general), *b = distribute(other), *c = distribute(general);
+  double *a = distribute_all(general), *b = distribute_all(other), *c = distribute_all(general);
   pdgemm_("N", "N", &n, &n, &n, &alpha, a, &one, &one, descriptor, b, &one, &one, descriptor, &beta, c, &one, &one,
           descriptor);
-  double *whole = collect(c, 1), worst = 0;
-  for (int j = column; j < n; j += side)
-    for (int i = row; i < n; i += side) {
-      double sum = 0;
-      for (int k = 0; k < n; ++k) sum += general(i, k) * other(k, j);
-      worst = fmax(worst, fabs(sum - whole[i + (size_t)j * (size_t)n]));
+  double* whole = collect(c, 1);
+  int right = 1;
+  for (int j = rank; j < n; j += ranks)
+    for (int i = 0; i < n; ++i) {
+      double sum = -whole[i + j * n];
+      for (int k = 0; k < n; ++k) sum += creal(general(i, k)) * creal(other(k, j));
+      right = right && fabs(sum) <= 1e-12 * n;
     }
-  judge("pdgemm", worst, 1e-12 * n);
+  judge("pdgemm", right);
   free(a), free(b), free(c), free(whole);
 }
 
 static void check_trsm(void) {
   const double alpha = 1;
-  double *a = distribute(triangular), *x = distribute(general);
+  double *a = distribute_all(triangular), *x = distribute_all(general);
   pdtrsm_("L", "L", "N", "N", &n, &n, &alpha, a, &one, &one, descriptor, x, &one, &one, descriptor);
   double* whole = collect(x, 1);
-  judge("pdtrsm", residual(triangular, whole, general), 1e-12 * n);
+  judge("pdtrsm", products_agree(triangular, whole, general, 1e-12 * n));
   free(a), free(x), free(whole);
 }
 
 static void check_potrf(void) {
   int info = 1;
-  double *a = distribute(definite), worst = 0;
-  pdpotrf_("L", &n, a, &one, &one, descriptor, &info);
-  double* factor = collect(a, 1);
-  for (int j = column; j < n; j += side)
-    for (int i = j; i < n; ++i) {
-      double sum = -definite(i, j);
-      for (int k = 0; k <= j; ++k) sum += factor[i + (size_t)k * (size_t)n] * factor[j + (size_t)k * (size_t)n];
-      worst = fmax(worst, fabs(sum));
-    }
-  judge("pdpotrf", info == 0 ? worst : 1, 1e-12 * n);
-  free(a), free(factor);
+  double* a = distribute(definite, 1);
+  pdpotrf_(uplo, &n, a, &one, &one, descriptor, &info);
+  judge("pdpotrf", factors(a, 1, definite, 1) && info == 0);
+  free(a);
 }
 
 static void check_getrf(void) {
   int info = 1, solved = 1;
-  int* pivots = malloc(sizeof(int) * (size_t)(rows + block));
-  double *a = distribute(general), *x = distribute(other);
+  int* pivots = malloc(sizeof(int) * (size_t)(held[0] + block));
+  double *a = distribute_all(general), *x = distribute_all(other);
   pdgetrf_(&n, &n, a, &one, &one, descriptor, pivots, &info);
   pdgetrs_("N", &n, &n, a, &one, &one, descriptor, pivots, x, &one, &one, descriptor, &solved);
   double* whole = collect(x, 1);
-  judge("pdgetrf", info == 0 && solved == 0 ? residual(general, whole, other) : 1, 1e-9 * n);
+  judge("pdgetrf", info == 0 && solved == 0 && products_agree(general, whole, other, 1e-9 * n));
   free(pivots), free(a), free(x), free(whole);
 }
 
-static void check_syevd(void) {
-  int info = 1, query = -1, integers = 0;
-  double size = 0, worst = 0;
-  double *a = distribute(symmetric), *v = distribute(general), *values = malloc(sizeof(double) * (size_t)n);
-  pdsyevd_("V", "L", &n, a, &one, &one, descriptor, values, v, &one, &one, descriptor, &size, &query, &integers, &query,
-           &info);
-  const int reals = (int)size + n * n; /* its query asks for too little */
-  double* work = malloc(sizeof(double) * (size_t)reals);
-  int* indices = malloc(sizeof(int) * (size_t)integers);
-  pdsyevd_("V", "L", &n, a, &one, &one, descriptor, values, v, &one, &one, descriptor, work, &reals, indices, &integers,
-           &info);
-  double* vectors = collect(v, 1);
-  for (int j = column; j < n; j += side)
-    for (int i = row; i < n; i += side) {
-      double sum = -values[j] * vectors[i + (size_t)j * (size_t)n];
-      for (int k = 0; k < n; ++k) sum += symmetric(i, k) * vectors[k + (size_t)j * (size_t)n];
-      worst = fmax(worst, fabs(sum));
-    }
-  judge("pdsyevd", info == 0 ? worst : 1, 1e-11 * n);
-  free(a), free(v), free(values), free(work), free(indices), free(vectors);
-}
-
-static void check_hegvx(void) {
-  const double tolerance = 0, orthogonality = 1e-3, from = 0, to = 0;
-  const int least = 1, most = n, query = -1;
-  int found = 0, computed = 0, info = 1, integers = 0;
-  z size[3];
-  double real_size[3], worst = 0;
-  z *a = distribute_complex(hermitian), *b = distribute_complex(metric), *v = distribute_complex(hermitian);
-  double *values = malloc(sizeof(double) * (size_t)n), *gaps = malloc(sizeof(double) * (size_t)(side * side));
-  int *failed = malloc(sizeof(int) * (size_t)n), *clusters = malloc(sizeof(int) * (size_t)(2 * side * side));
-  pzhegvx_(&one, "V", "A", "L", &n, a, &one, &one, descriptor, b, &one, &one, descriptor, &from, &to, &least, &most,
-           &tolerance, &found, &computed, values, &orthogonality, v, &one, &one, descriptor, size, &query, real_size,
-           &query, &integers, &query, failed, clusters, gaps, &info);
-  const int length = (int)creal(size[0]) + n, reals = (int)real_size[0] + n * n;
-  z* work = malloc(sizeof(z) * (size_t)length);
-  double* real_work = malloc(sizeof(double) * (size_t)reals);
-  int* indices = malloc(sizeof(int) * (size_t)integers);
-  pzhegvx_(&one, "V", "A", "L", &n, a, &one, &one, descriptor, b, &one, &one, descriptor, &from, &to, &least, &most,
-           &tolerance, &found, &computed, values, &orthogonality, v, &one, &one, descriptor, work, &length, real_work,
-           &reals, indices, &integers, failed, clusters, gaps, &info);
-  z* vectors = (z*)collect((double*)v, 2);
-  for (int j = column; j < n; j += side)
-    for (int i = row; i < n; i += side) {
-      z sum = 0;
-      for (int k = 0; k < n; ++k)
-        sum += (hermitian(i, k) - values[j] * metric(i, k)) * vectors[k + (size_t)j * (size_t)n];
-      worst = fmax(worst, cabs(sum));
-    }
-  judge("pzhegvx", info == 0 && computed == n ? worst : 1, 1e-10 * n);
-  free(a), free(b), free(v), free(values), free(gaps), free(failed), free(clusters), free(work), free(real_work),
-      free(indices);
-  free(vectors);
-}
-
 int main(int count, char** arguments) {
-  int ranks, info;
-  if (count > 1) n = atoi(arguments[1]);
-  if (count > 2) block = atoi(arguments[2]);
-  MPI_Init(&count, &arguments);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  side = (int)sqrt((double)ranks);
-  Cblacs_get(-1, 0, &grid);
-  Cblacs_gridinit(&grid, "R", side, side);
-  Cblacs_gridinfo(grid, &side, &side, &row, &column);
-  rows = numroc_(&n, &block, &row, &origin, &side);
-  columns = numroc_(&n, &block, &column, &origin, &side);
-  descinit_(descriptor, &n, &n, &block, &block, &origin, &origin, &grid, &rows, &info);
-  check_gemm();
-  check_trsm();
-  check_potrf();
-  check_getrf();
+  if (count < 6) return 2;
+  const char* what = count > 6 ? arguments[6] : "";
+  const int all = strcmp(what, "all") == 0;
+  uplo = arguments[5];
+  broken = strcmp(what, "broken") == 0;
+  too_short = strcmp(what, "short") == 0;
+  begin(arguments[1], arguments[2], arguments[3], arguments[4]);
+  if (all) check_gemm(), check_trsm(), check_potrf(), check_getrf();
   check_syevd();
-  check_hegvx();
-  Cblacs_gridexit(grid);
-  MPI_Finalize();
+  if (!too_short) {
+    check_heevd();
+    check_hegvx("V", "A");
+    if (!all) check_hegvx("V", "I"), check_hegvx("V", "V"), check_hegvx("N", "A");
+  }
+  end();
   return failures != 0;
 }

@@ -84,6 +84,15 @@ std::string describe(Code code) {
   return fmt::format("{} ({})", name, text);
 }
 
+/// Returns the first symbol that is missing, and must not be.
+const char* find_functions(void* library, api::Driver& functions) {
+  const char* missing = nullptr;
+  BLASTOFF_OPTIONAL_DRIVER_SYMBOLS(BLASTOFF_RESOLVE)
+  missing = nullptr;
+  BLASTOFF_DRIVER_SYMBOLS(BLASTOFF_RESOLVE)
+  return missing;
+}
+
 Result<int> start() {
   int count = 0;
   auto result = functions().cuInit(0);
@@ -207,14 +216,7 @@ Result<Driver> load_driver() {
                                 message)));
   }
   auto driver = std::make_unique<api::Driver>();
-  const char* missing = nullptr;
-#define BLASTOFF_RESOLVE(symbol, ...) resolve(library, #symbol, driver->symbol, missing);
-  BLASTOFF_DRIVER_SYMBOLS(BLASTOFF_RESOLVE)
-#undef BLASTOFF_RESOLVE
-  const char* too_new = nullptr;
-#define BLASTOFF_RESOLVE(symbol, ...) resolve(library, #symbol, driver->symbol, too_new);
-  BLASTOFF_OPTIONAL_DRIVER_SYMBOLS(BLASTOFF_RESOLVE)
-#undef BLASTOFF_RESOLVE
+  const char* const missing = find_functions(library, *driver);
   if (missing != nullptr)
     return tl::unexpected(unavailable(
         fmt::format("the NVIDIA driver is too old: libcuda.so.1 lacks {}; 525 or newer is needed", missing)));

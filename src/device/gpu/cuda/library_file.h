@@ -48,6 +48,12 @@ void resolve(void* library, const char* symbol, Function*& function, const char*
   if (function == nullptr && missing == nullptr) missing = symbol;
 }
 
+/// For a list of symbols, where `library`, `functions` and `missing` are those of load_functions().
+#define BLASTOFF_RESOLVE(symbol, ...) resolve(library, #symbol, functions.symbol, missing);
+/// For a list of symbols of which there is one for each type.
+#define BLASTOFF_RESOLVE_TYPE(symbol, member, scalar, signature) \
+  resolve(library, #symbol, functions.member[static_cast<std::size_t>(blas::Scalar::scalar)], missing);
+
 /// The error of an opened library that lacks a function. `known`: a function that it has. `needed`: "cuFFT 11.0".
 Error too_old(void* library, const char* known, const char* missing, const char* needed);
 

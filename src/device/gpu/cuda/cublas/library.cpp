@@ -11,14 +11,9 @@ Result<api::Cublas> load_cublas(const std::string& cuda_path, int driver_version
   return load_functions<api::Cublas>(file_for(driver_version, "cuBLAS", "libcublas", {13, {"libcublasLt.so.13"}},
                                               "nvidia-cublas", {12, {"libcublasLt.so.12"}}, "nvidia-cublas-cu12"),
                                      cuda_path, "cublasCreate_v2", "cuBLAS 12.0",
-                                     [](void* library, api::Cublas& cublas, const char*& missing) {
-#define BLASTOFF_RESOLVE(symbol, ...) resolve(library, #symbol, cublas.symbol, missing);
+                                     [](void* library, api::Cublas& functions, const char*& missing) {
                                        BLASTOFF_CUBLAS_SYMBOLS(BLASTOFF_RESOLVE)
-#undef BLASTOFF_RESOLVE
-#define BLASTOFF_RESOLVE(symbol, member, scalar, signature) \
-  resolve(library, #symbol, cublas.member[static_cast<std::size_t>(blas::Scalar::scalar)], missing);
-                                       BLASTOFF_CUBLAS_ROUTINES(BLASTOFF_RESOLVE)
-#undef BLASTOFF_RESOLVE
+                                       BLASTOFF_CUBLAS_ROUTINES(BLASTOFF_RESOLVE_TYPE)
                                      });
 }
 

@@ -9,11 +9,7 @@ Result<api::Cufft> load_cufft(const LibrarySearch& search) {
   return load_functions<api::Cufft>(
       file_for(search.driver_version, "cuFFT", "libcufft", {12, {}}, "nvidia-cufft", {11, {}}, "nvidia-cufft-cu12"),
       search.directory, "cufftCreate", "cuFFT 11.0 (CUDA 12.0)",
-      [](void* library, api::Cufft& cufft, const char*& missing) {
-#define BLASTOFF_RESOLVE(symbol, ...) resolve(library, #symbol, cufft.symbol, missing);
-        BLASTOFF_CUFFT_SYMBOLS(BLASTOFF_RESOLVE)
-#undef BLASTOFF_RESOLVE
-      });
+      [](void* library, api::Cufft& functions, const char*& missing) { BLASTOFF_CUFFT_SYMBOLS(BLASTOFF_RESOLVE) });
 }
 
 }  // namespace blastoff::device::gpu::cuda

@@ -12,65 +12,44 @@
 namespace blastoff::device::gpu::cuda {
 namespace {
 
+/// The library has the same name for each release of CUDA.
+LibraryFile file_of(const LibrarySearch& search, const char* title, const char* name, int version,
+                    const char* package_of_cuda_13, const char* package_of_cuda_12) {
+  return {title, name, {{version, {}}}, search.driver_version >= 13000 ? package_of_cuda_13 : package_of_cuda_12};
+}
+
 Result<api::Nccl> load_nccl(const LibrarySearch& search) {
-  const bool any = search.driver_version >= 13000;
-  const auto opened = open_library({.title = "NCCL",
-                                    .name = "libnccl",
-                                    .releases = {{2, {}}},
-                                    .package = any ? "nvidia-nccl-cu13" : "nvidia-nccl-cu12"},
-                                   search.directory);
-  if (!opened) return tl::unexpected(opened.error());
-  api::Nccl nccl;
-  const char* missing = nullptr;
-#define BLASTOFF_RESOLVE(symbol, ...) resolve(*opened, #symbol, nccl.symbol, missing);
-  BLASTOFF_NCCL_SYMBOLS(BLASTOFF_RESOLVE)
-#undef BLASTOFF_RESOLVE
-  if (missing == nullptr) return nccl;
-  return tl::unexpected(too_old(*opened, "ncclGetVersion", missing, "NCCL 2.18"));
+  return load_functions<api::Nccl>(
+      file_of(search, "NCCL", "libnccl", 2, "nvidia-nccl-cu13", "nvidia-nccl-cu12"), search.directory, "ncclGetVersion",
+      "NCCL 2.18",
+      [](void* library, api::Nccl& functions, const char*& missing) { BLASTOFF_NCCL_SYMBOLS(BLASTOFF_RESOLVE) });
 }
 
 Result<api::CusolverMp> load_cusolver_mp(const LibrarySearch& search) {
-  const bool any = search.driver_version >= 13000;
   // It is linked with cuSOLVER, which the loader finds if it is there already, wherever its files are.
   if (auto solver = load_cusolver(search); !solver) return tl::unexpected(solver.error());
-  const auto opened = open_library({.title = "cuSOLVERMp",
-                                    .name = "libcusolverMp",
-                                    .releases = {{0, {}}},
-                                    .package = any ? "nvidia-cusolvermp-cu13" : "nvidia-cusolvermp-cu12"},
-                                   search.directory);
-  if (!opened) return tl::unexpected(opened.error());
-  api::CusolverMp solver;
-  const char* missing = nullptr;
-#define BLASTOFF_RESOLVE(symbol, ...) resolve(*opened, #symbol, solver.symbol, missing);
-  BLASTOFF_CUSOLVERMP_SYMBOLS(BLASTOFF_RESOLVE)
-#undef BLASTOFF_RESOLVE
-  // Before 0.7 it did not take communicators of NCCL.
-  if (missing == nullptr && dlsym(*opened, "cusolverMpSetMathMode") == nullptr) missing = "cusolverMpSetMathMode";
-  if (missing == nullptr) return solver;
-  return tl::unexpected(too_old(*opened, "cusolverMpCreate", missing, "cuSOLVERMp 0.7"));
+  return load_functions<api::CusolverMp>(
+      file_of(search, "cuSOLVERMp", "libcusolverMp", 0, "nvidia-cusolvermp-cu13", "nvidia-cusolvermp-cu12"),
+      search.directory, "cusolverMpCreate", "cuSOLVERMp 0.7",
+      [](void* library, api::CusolverMp& functions, const char*& missing) {
+        BLASTOFF_CUSOLVERMP_SYMBOLS(BLASTOFF_RESOLVE)
+        // Before 0.7 it did not take communicators of NCCL.
+        if (missing == nullptr && dlsym(library, "cusolverMpSetMathMode") == nullptr) missing = "cusolverMpSetMathMode";
+      });
 }
 
 Result<api::CublasMp> load_cublas_mp(const LibrarySearch& search) {
-  const bool any = search.driver_version >= 13000;
   if (auto blas = load_cublas(search.directory, search.driver_version); !blas) return tl::unexpected(blas.error());
-  const auto opened = open_library({.title = "cuBLASMp",
-                                    .name = "libcublasmp",
-                                    .releases = {{0, {}}},
-                                    .package = any ? "nvidia-cublasmp-cu13" : "nvidia-cublasmp-cu12"},
-                                   search.directory);
-  if (!opened) return tl::unexpected(opened.error());
-  api::CublasMp blas;
-  const char* missing = nullptr;
-#define BLASTOFF_RESOLVE(symbol, ...) resolve(*opened, #symbol, blas.symbol, missing);
-  BLASTOFF_CUBLASMP_SYMBOLS(BLASTOFF_RESOLVE)
-#undef BLASTOFF_RESOLVE
-  // Earlier versions have these names, too. Their arguments have not been compared.
-  int version = 0;
-  constexpr int first = 700;
-  if (missing == nullptr && (blas.cublasMpGetVersion(&version) != api::blas_mp_success || version < first))
-    missing = "version 0.7";
-  if (missing == nullptr) return blas;
-  return tl::unexpected(too_old(*opened, "cublasMpCreate", missing, "cuBLASMp 0.7"));
+  return load_functions<api::CublasMp>(
+      file_of(search, "cuBLASMp", "libcublasmp", 0, "nvidia-cublasmp-cu13", "nvidia-cublasmp-cu12"), search.directory,
+      "cublasMpCreate", "cuBLASMp 0.7", [](void* library, api::CublasMp& functions, const char*& missing) {
+        BLASTOFF_CUBLASMP_SYMBOLS(BLASTOFF_RESOLVE)
+        // Earlier versions have these names, too. Their arguments have not been compared.
+        int version = 0;
+        constexpr int first = 700;
+        if (missing == nullptr && (functions.cublasMpGetVersion(&version) != api::blas_mp_success || version < first))
+          missing = "version 0.7";
+      });
 }
 
 /// "cuBLASMp 0.7.0" for 700; `thousands`: how much the first number counts.
