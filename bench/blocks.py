@@ -128,7 +128,8 @@ def main() -> int:
     print(f"{machine.cpu_model()}; blocks on {'the host: there is no device' if where < 0 else options.device}")
     print_tables(rows)
     if options.output:
-        options.output.write_text(json.dumps({"device": options.device, "quick": options.quick, "rows": rows}, indent=1) + "\n")
+        about = {"machine": machine.describe(), "device": options.device, "quick": options.quick}
+        options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
     return 0 if where >= 0 or options.device == "none" else 1
 
 
