@@ -222,7 +222,7 @@ def test_nodes_share_the_resident_set_as_they_did_at_the_last_look(worker, sampl
 
 
 def point(time: float, **values: float) -> timeline.Point:
-    zeros = dict.fromkeys((*timeline.GAUGES, *timeline.COUNTERS), 0) | dict.fromkeys((*timeline.RATES, "device", "device_whole"))
+    zeros = dict.fromkeys((*timeline.GAUGES, *timeline.COUNTERS), 0) | dict.fromkeys((*timeline.RATES, "device", "device_whole", "device_age"))
     resident = values.get("resident", 0)
     return zeros | {"time": time, "nodes": {0: resident}, "processes": 1} | values
 
@@ -331,6 +331,16 @@ def test_phases_in_which_no_sample_was_taken_are_unknown():
     short = [{"time": time, "pid": 1, "name": name} for time, name in ((0.95, "long"), (1.11, "short"), (1.12, "rest"))]
     assert [phase.resident for phase in findings.phases(document(points, marks=short))] == [109, 1, 0, -60]
     assert words.cells(findings.phases(document(points, marks=marks))[1])[2:] == ["-"] * 7
+
+
+def test_device_memory_of_a_phase_is_unknown_if_it_was_read_before_the_phase():
+    marks = [{"time": time, "pid": 1, "name": name} for time, name in ((1.05, "explicit"), (2.05, "managed"), (3.05, "end"))]
+    points = [point(each / 10, device=(each // 8) * MB, device_age=(each % 16) / 10) for each in range(1, 41)]
+    whole = document(points, marks=marks, device={"scope": "processes", "names": ["one"], "reason": ""})
+    assert [phase.device for phase in findings.phases(whole)] == [MB, MB, None, None]
+    assert words.cells(findings.phases(whole)[2])[4] == "-"
+    del whole["timeline"]["device_age"]
+    assert [phase.device for phase in findings.phases(whole)] == [MB, MB, MB, 2 * MB]
 
 
 def test_phases_are_cut_at_the_marks():

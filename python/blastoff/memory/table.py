@@ -6,13 +6,14 @@ from typing import Any
 
 from blastoff.sampling import timeline
 
-UNITS = {"processes": "", "minor_faults": "", "major_faults": "", "migrated_pages": ""} | dict.fromkeys(timeline.RATES, "_bytes_per_second")
+UNITS = dict.fromkeys(("processes", "minor_faults", "major_faults", "migrated_pages"), "") | dict.fromkeys(timeline.RATES, "_bytes_per_second")
+UNITS["device_age"] = "_seconds"
 
 
 def csv_text(document: dict[str, Any]) -> str:
     """A line for each sample: seconds since the start, the marked phase, then all values. Unknown values are empty."""
     lists = document["timeline"]
-    names = (*timeline.GAUGES, *timeline.COUNTERS, *timeline.RATES)
+    names = [name for name in timeline.VALUES if name in lists]
     nodes = lists["resident_by_node"]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

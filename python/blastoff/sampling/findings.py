@@ -2,6 +2,7 @@
 
 import bisect
 import itertools
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,6 +66,8 @@ class Lines:
     resident: list[float]
     device: list[float]
     """Device memory of the run's processes; if not known, of the whole devices; if not known either, the memory that Blastoff holds."""
+    device_read: list[float]
+    """When the device memory of a sample was read."""
     faults: list[float]
     to_device: list[float]
     from_device: list[float]
@@ -79,11 +82,14 @@ class Lines:
             start = sums[0] if sums and names == ("device_whole",) else 0.0  # other programs may have used the device before
             return [start, *sums]
 
-        device = {"processes": "device", "whole": "device_whole", "none": "held"}[document["device"]["scope"]]
+        scope = document["device"]["scope"]
+        device = {"processes": "device", "whole": "device_whole", "none": "held"}[scope]
+        ages = [0.0] * len(lists["time"]) if scope == "none" else lists.get("device_age", [0.0] * len(lists["time"]))
         return cls(
             [0.0, *lists["time"]],
             line("resident"),
             line(device),
+            [0.0, *(time - (math.inf if age is None else age) for time, age in zip(lists["time"], ages, strict=True))],
             line("minor_faults", "major_faults"),
             line("to_device"),
             line("from_device"),
@@ -176,13 +182,13 @@ LATE = 3
 """A sample is old after so many usual intervals. On a busy machine, none may be taken for longer."""
 
 
-def cuts(times: Sequence[float], moments: Sequence[float]) -> list[int | None]:
-    """The samples that tell the values at these moments: the last one before each; None if it is old and from before the moment before."""
+def cuts(times: Sequence[float], moments: Sequence[float], read: Sequence[float]) -> list[int | None]:
+    """The samples that tell the values at these moments: the last one before each; None if it was read long ago, before the moment before."""
     usual = statistics.median(late - early for early, late in itertools.pairwise(times)) if len(times) > 1 else 0.0
     places: list[int | None] = []
     for before, moment in itertools.pairwise([0.0, *moments]):
         place = max(bisect.bisect_right(times, moment) - 1, 0)
-        places.append(None if times[place] < before and moment - times[place] > LATE * usual else place)
+        places.append(None if read[place] < before and moment - read[place] > LATE * usual else place)
     return places
 
 
@@ -192,7 +198,9 @@ def phases(document: Document) -> list[Phase]:
         return []
     lines = Lines.of(document)
     moments = [(0.0, BEFORE), *((mark["time"], mark["name"]) for mark in document["marks"])]
-    places = [0, *cuts(lines.times, [moment for moment, _ in moments[1:]]), len(lines.times) - 1]
+    marked = [moment for moment, _ in moments[1:]]
+    places = [0, *cuts(lines.times, marked, lines.times), len(lines.times) - 1]
+    device_places = [0, *cuts(lines.times, [*marked, max(document["seconds"], marked[-1])], lines.device_read)]
     found = []
     for number, ((since, name), (until, _)) in enumerate(itertools.pairwise([*moments, (document["seconds"], "")])):
         first, last = places[number : number + 2]
@@ -207,7 +215,7 @@ def phases(document: Document) -> list[Phase]:
                 until,
                 between(lines.resident, period),
                 max(lines.resident[first : last + 1]),
-                between(lines.device, period),
+                None if None in device_places[number : number + 2] else between(lines.device, period),
                 between(lines.faults, period),
                 between(lines.to_device, period),
                 between(lines.from_device, period),

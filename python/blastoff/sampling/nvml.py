@@ -5,8 +5,9 @@
 
 import ctypes
 import os
+import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 LIBRARY = "libnvidia-ml.so.1"
 SUCCESS, INSUFFICIENT_SIZE = 0, 7
@@ -54,6 +55,8 @@ class DeviceUse:
     """Whether NVML told the memory of at least one of the given processes."""
     to_device: float | None = None
     from_device: float | None = None
+    moment: float = field(default_factory=lambda: time.clock_gettime(time.CLOCK_BOOTTIME))
+    """When it was read, in seconds since boot."""
 
 
 class Nvml:

@@ -212,6 +212,7 @@ class Sampler:
                 "nodes": self._by_node(),
                 "device": use.of_run if use else None,
                 "device_whole": use.whole if use else None,
+                "device_age": round(now() - use.moment, 4) if use else None,
                 "link_to_device": use.to_device if use else None,
                 "link_from_device": use.from_device if use else None,
                 "minor_faults": minor_faults,

@@ -15,8 +15,11 @@ COUNTERS = ("minor_faults", "major_faults", "to_device", "from_device", "migrate
 RATES = ("link_to_device", "link_from_device")
 """Bytes per second; null if not known."""
 
-OF_MACHINE = ("device_whole", "migrated_pages", *RATES)
-"""Values of the whole machine, which are the same for all launchers on it."""
+VALUES = (*GAUGES, *COUNTERS, *RATES, "device_age")
+"""The values of a sample. `device_age`: seconds since the devices were read; null if they were not read yet."""
+
+OF_MACHINE = ("device_whole", "migrated_pages", *RATES, "device_age")
+"""Values of the whole machine, of which the largest counts for all launchers on it."""
 
 Point = dict[str, Any]
 """One sample: `time` in seconds since the start, the values above, and `nodes`: bytes of the resident set by NUMA node."""
@@ -61,7 +64,7 @@ class TimeLine:
 
 def columns(points: Sequence[Point], nodes: Sequence[int]) -> dict[str, Any]:
     """The points as lists, one list for each value."""
-    lists: dict[str, Any] = {name: [point[name] for point in points] for name in ("time", *GAUGES, *COUNTERS, *RATES)}
+    lists: dict[str, Any] = {name: [point[name] for point in points] for name in ("time", *VALUES)}
     lists["time"] = [round(time, 4) for time in lists["time"]]
     lists["resident_by_node"] = {str(node): [point["nodes"].get(node, 0) for point in points] for node in nodes}
     return lists
@@ -75,10 +78,10 @@ def peaks(line: TimeLine) -> dict[str, dict[str, float]]:
 def points_of(document: dict[str, Any]) -> list[Point]:
     """The points of a document; the inverse of columns()."""
     lists = document["timeline"]
-    names = ("time", *GAUGES, *COUNTERS, *RATES)
+    names = ("time", *VALUES)
     nodes = {int(node): values for node, values in lists["resident_by_node"].items()}
     return [
-        {name: lists[name][place] for name in names} | {"nodes": {node: values[place] for node, values in nodes.items()}}
+        {name: lists[name][place] if name in lists else None for name in names} | {"nodes": {node: values[place] for node, values in nodes.items()}}
         for place in range(len(lists["time"]))
     ]
 
@@ -95,7 +98,7 @@ def _together(time: float, latest: Sequence[Point | None], ended: Sequence[bool]
     points = [point for point in latest if point is not None]
     alive = [point for point, over in zip(latest, ended, strict=True) if point is not None and not over]
     whole: Point = {"time": time}
-    for name in GAUGES + RATES:
+    for name in (*GAUGES, *RATES, "device_age"):
         whole[name] = _sum(name, [point[name] for point in alive]) if alive else 0
     for name in COUNTERS:
         whole[name] = _sum(name, [point[name] for point in points])
