@@ -46,13 +46,10 @@ class Mpi:
 
     def environment(self, folder: Path) -> dict[str, str]:
         """The environment for a job that may have more ranks than the machine has cores."""
-        environment = offload.environment(**dict(self.settings))
-        if self is MPICH:
-            shim = folder / "yielding.so"
-            if not shim.exists():
-                subprocess.run(["gcc", "-O2", "-shared", "-fPIC", str(SOURCES / "yielding.c"), "-o", str(shim), "-ldl"], check=True)
-            environment["LD_PRELOAD"] = str(shim)
-        return environment
+        shim = folder / "yielding.so"
+        if not shim.exists():
+            subprocess.run(["gcc", "-O2", "-shared", "-fPIC", str(SOURCES / "yielding.c"), "-o", str(shim), "-ldl"], check=True)
+        return offload.environment(**dict(self.settings), LD_PRELOAD=str(shim))
 
 
 AS_ROOT = (("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"))

@@ -2,7 +2,7 @@
  * against its definition. What the ranks do to the Cholesky factor between pdpotrf and pdsygst:
  *   nothing, element (the last rank doubles one element), again (all free their memory, and have other numbers in new
  *   memory), part (the leading part of the matrices is reduced, by the same addresses), disagree (as element; then all
- *   call pdtrsm with the factor, but the last rank with another alpha).
+ *   call pdtrsm with the factor, but the last rank with another alpha), factorize (nothing, and the problem ends there).
  * usage: distributed_problem ROWS COLUMNS N BLOCK CHANGE...   One problem for each change. Prints "right" on rank 0. */
 #include <math.h>
 #include <mpi.h>
@@ -89,12 +89,14 @@ static double* changed(double* b, const char* change) {
 
 static void solve(double* a, double** factor, double* z, const char* change) {
   int info = 0, integers = 0;
-  double scale = 0, size = 0, *values = malloc(sizeof(double) * (size_t)n);
+  double scale = 0, size = 0;
   const double unit = 1;
   double* b = *factor;
   fill(a, symmetric), fill(b, metric);
   pdpotrf_("L", &n, b, &one, &one, descriptor, &info);
   judge("info of pdpotrf", info);
+  if (strcmp(change, "factorize") == 0) return;
+  double* const values = malloc(sizeof(double) * (size_t)n);
   *factor = b = changed(b, change);
   if (strcmp(change, "disagree") == 0) {
     const double alpha = rank == ranks - 1 ? 2 : 1;
