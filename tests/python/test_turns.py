@@ -99,7 +99,7 @@ def test_clang_tidy_does_not_read_headers_that_gcc_compiled(monkeypatch, tmp_pat
     file.write_text(source + "\n")
     (tmp_path / "build" / "cmake_pch.hxx").write_text("")
     (tmp_path / "build" / "cmake_pch.hxx.gch").write_text("gpch.014")
-    command = f"c++ -Winvalid-pch -include {tmp_path}/build/cmake_pch.hxx -o answer.o -c {file}"
+    command = f"c++ --param=ggc-min-heapsize=1000000 -Winvalid-pch -include {tmp_path}/build/cmake_pch.hxx -o answer.o -c {file}"
     entry = {"directory": str(tmp_path), "file": str(file), "command": command}
     (tmp_path / "build" / "compile_commands.json").write_text(json.dumps([entry]))
     monkeypatch.setattr(tidy, "ROOT", tmp_path)
