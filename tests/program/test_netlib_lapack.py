@@ -13,6 +13,7 @@ import offload
 import pytest
 
 LAPACK = offload.LIBRARIES / "lapack"
+EVERYTHING = os.environ.get("BLASTOFF_TEST_EVERYTHING") == "1"
 
 
 @dataclass
@@ -73,6 +74,8 @@ INPUTS = {
     "singular values": ("xeigtst", SingularValues("svd.in", ("gesdd", "gesvd"))),
     "general": ("xeigtst", General("{}ed.in", ("geev",))),
 }
+# A real and a complex type for each input; BLASTOFF_TEST_EVERY_CASE=1 asks for all. tests/program/test_lapack.py has each routine in each type.
+USUAL = {"linear equations": "dc", "symmetric": "sz", "generalized": "dc", "singular values": "sz", "general": "dz"}
 
 # Tests that compare two computations to the last digits, which differ on a GPU. general: a form that runs on the CPU (left
 # eigenvectors) with one that does not, and DGEES with Schur vectors and without (5 and 11). symmetric: DSTEMR, which runs on the CPU,
@@ -92,17 +95,17 @@ def verdicts(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip() and "seconds" not in line]
 
 
-@pytest.mark.parametrize("precision", "sdcz")
-@pytest.mark.parametrize("what", INPUTS)
+@pytest.mark.parametrize(
+    ("what", "precision"), [(what, precision) for what in INPUTS for precision in ("sdcz" if EVERYTHING or offload.EVERY_CASE else USUAL[what])]
+)
 def test_same_verdicts(what, precision, device, tmp_path):
     program, given = INPUTS[what]
     tester = LAPACK / f"{program}{precision}"
     if not tester.exists():
         pytest.skip(f"{tester} is missing (Debian, Ubuntu: liblapack-test)")
-    everything = os.environ.get("BLASTOFF_TEST_EVERYTHING") == "1"
-    text = given.text(precision, everything)
+    text = given.text(precision, EVERYTHING)
     # Most calls are norms and products with vectors, in each type alike.
-    settings = [] if everything or precision == "d" else ["--routines=-*lange,-*lansy,-*lanhe,-*gemv"]
+    settings = [] if EVERYTHING or precision == "d" else ["--routines=-*lange,-*lansy,-*lanhe,-*gemv"]
     env = offload.environment(LD_LIBRARY_PATH=f"{LAPACK}:{offload.REFERENCE_BLAS}")
     plain = offload.plain([tester], cwd=tmp_path, stdin=text, env=env, timeout=600)
     outcome = offload.offloaded([tester], device=device, cwd=tmp_path, stdin=text, env=env, settings=settings, timeout=600)

@@ -83,6 +83,10 @@ class Outcome:
         return self.report["policy"]["in_force"] == "first-use"
 
 
+EVERY_CASE = os.environ.get("BLASTOFF_TEST_EVERY_CASE") == "1"
+"""Whether tests run all of their cases and not only those for which continuous integration has time."""
+
+
 def environment(blas: Path | None = REFERENCE_BLAS, beside: Sequence[Path] = (), **changes: str) -> dict[str, str]:
     """This process's environment, with one BLAS chosen, which has one thread. `beside` are further folders of libraries. The only
     Blastoff settings are that the first call opens the device and that earlier runs do not count, as chance would otherwise decide

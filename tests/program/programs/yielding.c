@@ -1,7 +1,7 @@
 /* MPI libraries wait by polling: Debian's MPICH polls UCX, and Open MPI yields its core between two looks. If other
- * programs compute on the cores too, a rank that is awaited, or that has yielded, waits for the end of their time slices.
- * With this library a rank sleeps between two looks for the shortest time that the kernel offers. So it leaves its core to
- * others, and has it back at once when it wakes up. */
+ * programs compute on the cores too, a rank that is awaited, or that has yielded, waits for the end of their time
+ * slices. With this library a rank sleeps between two looks for the shortest time that the kernel offers. So it leaves
+ * its core to others, and has it back at once when it wakes up. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>

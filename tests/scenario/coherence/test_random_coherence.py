@@ -1,7 +1,8 @@
 """The random coherence program under Blastoff: thousands of steps of CPU writes, memory operations and calls of BLAS, LAPACK and FFTW.
 Every byte is checked.
 
-BLASTOFF_COHERENCE_SEEDS and BLASTOFF_COHERENCE_STEPS (seeds of each kind, steps of each thread) request longer runs than CI's.
+BLASTOFF_COHERENCE_SEEDS and BLASTOFF_COHERENCE_STEPS (seeds of each kind, steps of each thread) request longer runs than CI's, and
+BLASTOFF_TEST_EVERY_CASE=1 requests all combinations of settings.
 """
 
 import itertools
@@ -14,7 +15,7 @@ import offload
 import pytest
 
 SEEDS = int(os.environ.get("BLASTOFF_COHERENCE_SEEDS", "1"))
-STEPS = int(os.environ.get("BLASTOFF_COHERENCE_STEPS", "400"))
+STEPS = int(os.environ.get("BLASTOFF_COHERENCE_STEPS", "280"))
 PLENTY = "1G"
 SCARCE = "10M"  # a fraction of the size of all threads' matrices
 
@@ -170,7 +171,8 @@ SEVERAL = ["simulated:all", "simulated:0,1,2"]
 
 def halved(*choices: Sequence[object]) -> list[tuple]:
     """Half of the combinations of choices between two values: each three choices meet in all combinations."""
-    return [combination for combination in itertools.product(*choices) if sum(map(list.index, map(list, choices), combination)) % 2 == 0]
+    combinations = itertools.product(*choices)
+    return [one for one in combinations if offload.EVERY_CASE or sum(map(list.index, map(list, choices), one)) % 2 == 0]
 
 
 EXCHANGE = ["--exchange=always"]
