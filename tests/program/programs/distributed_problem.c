@@ -2,9 +2,8 @@
  * against its definition. What the ranks do to the Cholesky factor between pdpotrf and pdsygst:
  *   nothing, element (the last rank doubles one element), again (all free their memory, and have other numbers in new
  *   memory), part (the leading part of the matrices is reduced, by the same addresses), disagree (as element; then all
- *   call pdtrsm with the factor, but the last rank with another alpha), factorize (nothing, and the problem ends
- * there). usage: distributed_problem ROWS COLUMNS N BLOCK CHANGE...   One problem for each change. Prints "right" on
- * rank 0. */
+ *   call pdtrsm with the factor, but the last rank with another alpha), factorize (the problem ends there).
+ * usage: distributed_problem ROWS COLUMNS N BLOCK CHANGE...   One problem for each change. Prints "right" on rank 0. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
