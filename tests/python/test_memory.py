@@ -16,7 +16,7 @@ from blastoff.errors import CommandError
 from blastoff.memory import table
 from blastoff.memory.view import page, plots
 from blastoff.sampling import family, findings, nvml, pages, results, timeline
-from blastoff.sampling.sampler import Sampler, now
+from blastoff.sampling.sampler import DeviceWatch, Sampler, now
 from blastoff.sampling.view import words
 from command_rig import changed_helper, clean_environment
 from test_ends import CALLS
@@ -400,6 +400,29 @@ def test_traffic_of_the_link(fake_nvml, says):
     says("whole 0", "process 41 100", "link 2000")
     use = nvml.Nvml(str(fake_nvml / nvml.LIBRARY)).look({41})
     assert (use.to_device, use.from_device) == (2_001_000, 2_000_000)
+
+
+def test_device_memory_is_read_more_often_than_a_link_that_takes_long(monkeypatch):
+    looks: list[bool] = []
+    spent = [0.0]
+
+    class Devices:
+        names = ("one",)
+
+        def look(self, pids: set[int], with_link: bool) -> nvml.DeviceUse:
+            spent[0] += 0.01 if with_link else 1e-6
+            looks.append(with_link)
+            return nvml.DeviceUse(whole=len(looks), to_device=5.0 if with_link else None)
+
+    monkeypatch.setattr(nvml, "Nvml", Devices)
+    monkeypatch.setattr(time, "thread_time", lambda: spent[0])
+    watch = DeviceWatch(0.001)
+    watch.start()
+    while len(looks) < 4:
+        watch.join(timeout=0.01)
+    watch.stop()
+    assert looks == [True, *[False] * (len(looks) - 1)]
+    assert watch.use.whole == len(looks) and watch.use.to_device == 5.0
 
 
 def test_no_nvml(fake_nvml, monkeypatch):

@@ -152,8 +152,9 @@ class Nvml:
         status = self._try("nvmlDeviceGetPcieThroughput", device, ctypes.c_uint(direction), ctypes.byref(rate))
         return 1000.0 * rate.value if status == SUCCESS else None
 
-    def look(self, pids: Collection[int]) -> DeviceUse:
-        """The state of all devices. Reads the link's rate only for devices that the processes use, or whose memory has changed since the start."""
+    def look(self, pids: Collection[int], with_link: bool = True) -> DeviceUse:
+        """The state of all devices. The rate of a link is read only if that device is used by the processes, or its memory has changed since the
+        start."""
         use = DeviceUse()
         for device, before in zip(self._devices, self._before, strict=True):
             whole, own = self._whole(device), self._of_processes(device, pids)
@@ -161,7 +162,7 @@ class Nvml:
             if own is not None:
                 use.of_run += own
                 use.seen = True
-            if self._tells_link and (own is not None or whole != before):
+            if with_link and self._tells_link and (own is not None or whole != before):
                 to_device, from_device = self._link(device, RECEIVED), self._link(device, TRANSMITTED)
                 if to_device is None or from_device is None:
                     self._tells_link = False

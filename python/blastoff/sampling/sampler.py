@@ -14,8 +14,8 @@ from blastoff import library
 from blastoff.sampling import nvml, own, pages, timeline
 from blastoff.sampling.family import PAGE, Family, Member
 
-OFTEN, PAGES, DEVICES = 0.004, 0.0005, 0.0005
-"""Largest cost of reading the counters of processes, page tables, and devices, as shares of one core. Half a percent together."""
+OFTEN, PAGES, DEVICES, LINK = 0.004, 0.0005, 0.0005, 0.0005
+"""Largest cost of reading the counters of processes, page tables, the memory of devices, and the traffic of their link, as shares of one core."""
 
 PROCESSES_EVERY = 0.2
 """Seconds between two searches for new processes, and between two readings of the machine's counters."""
@@ -68,12 +68,18 @@ class DeviceWatch(threading.Thread):
             self.reason = str(error)
             return
         self.names = devices.names
-        pause = 0.0
+        pause = next_link = 0.0
         while not self._over.wait(pause):
-            before = time.thread_time()
-            self.use = devices.look(self.pids)
-            self.seen = self.seen or self.use.seen
-            pause = max(self.interval, (time.thread_time() - before) / DEVICES)
+            before, with_link = time.thread_time(), now() >= next_link
+            use = devices.look(self.pids, with_link)
+            cost = time.thread_time() - before
+            if with_link:
+                next_link, pause = now() + cost / LINK, self.interval
+            else:
+                pause = max(self.interval, cost / DEVICES)
+                if self.use is not None:
+                    use.to_device, use.from_device = self.use.to_device, self.use.from_device
+            self.use, self.seen = use, self.seen or use.seen
 
     def stop(self) -> None:
         self._over.set()
