@@ -5,10 +5,30 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "allocator/initialization.h"
 #include "allocator/next.h"
+#include "allocator/notifications.h"
+#include "allocator/placement.h"
 
 namespace blastoff::allocator::early {
+namespace {
+
+/// Initialises this library at the first call of any of its functions: finds the next allocator's functions, and
+/// decides whether frees of its blocks notify libblastoff.so. Returns false in a call that this function itself causes;
+/// the caller then uses the C library.
+bool initialize() {
+  if (!find_next()) return false;
+  notify_of_released_blocks();
+  return true;
+}
+
+/// Calls usually arrive earlier: from the dynamic linker, and from constructors of libraries on which this one does not
+/// depend.
+[[gnu::constructor]] void when_loaded() {
+  initialize();
+  prepare_placement();
+}
+
+}  // namespace
 
 void* malloc(std::size_t bytes) {
   return initialize() ? next.malloc.load()(bytes) : __libc_malloc(bytes);

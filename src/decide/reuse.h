@@ -16,7 +16,20 @@ class Reuse {
   bool may_try() { return backoff_.may_try(); }
 
   /// Learns how many bytes a call of a trial uploaded (`brought`) and reused (`found`).
-  void learn(std::uint64_t brought, std::uint64_t found);
+  void learn(std::uint64_t brought, std::uint64_t found) {
+    const std::lock_guard lock(mutex_);
+    brought_ += brought;
+    found_ += found;
+    if (--calls_to_try_ > 0) return;
+    if (found_ >= brought_) {
+      calls_to_try_ = first_trial;
+      backoff_.succeeded();
+    } else {
+      calls_to_try_ = later_trial;
+      backoff_.failed();
+    }
+    brought_ = found_ = 0;
+  }
 
  private:
   static constexpr int first_trial = 8;

@@ -12,8 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "device/gpu/cuda/cufft/cufft_executor.h"
-#include "device/gpu/cuda/cusolver/cusolver_executor.h"
+#include "device/gpu/cuda/executors.h"
 #include "device/gpu/cuda/search_path.h"
 
 namespace blastoff::device::gpu::cuda {

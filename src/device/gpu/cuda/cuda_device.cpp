@@ -2,10 +2,8 @@
 
 #include <array>
 
-#include "device/gpu/cuda/cublas/cublas_executor.h"
-#include "device/gpu/cuda/cufft/cufft_executor.h"
-#include "device/gpu/cuda/cusolver/cusolver_executor.h"
 #include "device/gpu/cuda/driver.h"
+#include "device/gpu/cuda/executors.h"
 #include "device/gpu/cuda/listed_gpus.h"
 #include "device/gpu/gpu_device.h"
 #include "platform/threads.h"

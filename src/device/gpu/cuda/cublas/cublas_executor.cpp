@@ -1,4 +1,4 @@
-#include "device/gpu/cuda/cublas/cublas_executor.h"
+#include "device/gpu/cuda/executors.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "device/gpu/cuda/cufft/cufft_executor.h"
+#include "device/gpu/cuda/executors.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "device/gpu/cuda/cusolver/cusolver_executor.h"
+#include "device/gpu/cuda/executors.h"
 
 #include <cmath>
 #include <limits>

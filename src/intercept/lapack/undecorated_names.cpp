@@ -1,7 +1,0 @@
-// dgetrf, zheevd, ...: Fortran without the underscore.
-#include "intercept/lapack/define_name.h"
-
-#define BLASTOFF_DEFINE_NAMES(name, kind, scalar) \
-  BLASTOFF_UNDECORATED_SPELLINGS(BLASTOFF_DEFINE_LAPACK_NAME, name, kind, scalar)
-
-BLASTOFF_LAPACK_ROUTINES(BLASTOFF_DEFINE_NAMES)
