@@ -112,11 +112,11 @@ class TransformVerification final : public operation::Verification {
                              : fft::compare<double>(transform_, result_.address, reference);
     if (!std::isfinite(sums.norm)) return {};
     const double epsilon =
-        narrow ? static_cast<double>(std::numeric_limits<float>::epsilon()) : std::numeric_limits<double>::epsilon();
+        narrow ? double{std::numeric_limits<float>::epsilon()} : std::numeric_limits<double>::epsilon();
     constexpr double infinity = std::numeric_limits<double>::infinity();
     operation::Comparison comparison{.checked = true};
     comparison.bound = 16 * epsilon * std::max(1.0, std::log2(transform_.length()));
-    comparison.relative_error = sums.norm > 0 ? std::sqrt(sums.error / sums.norm) : sums.error > 0 ? infinity : 0;
+    comparison.relative_error = std::sqrt(sums.error) / std::max(std::sqrt(sums.norm), smallest_norm(narrow) / epsilon);
     if (std::isnan(comparison.relative_error)) comparison.relative_error = infinity;
     const auto element = sums.position * static_cast<std::int64_t>(transform_.real_bytes()) /
                          static_cast<std::int64_t>(result_.element_size);
@@ -126,6 +126,12 @@ class TransformVerification final : public operation::Verification {
   }
 
  private:
+  /// The norm of what is lost if a device takes every number below the least normal one for zero, as cuFFT does.
+  double smallest_norm(bool narrow) const {
+    const double least = narrow ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min();
+    return least * std::sqrt(transform_.points() * transform_.length()) * std::max(1.0, std::abs(transform_.factor));
+  }
+
   const Transform transform_;
   const Operand result_;
   std::vector<Copy> copies_;  ///< of the operands; they receive the CPU's result

@@ -1,6 +1,7 @@
 // Plans are looked up by their addresses while others are added and removed; --verify detects wrong numbers.
 #include "fft/plan_table.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -123,6 +124,24 @@ TEST(Verification, FindsAWrongNumber) {
       example.result()[4] = kept;
       EXPECT_LE(verification->compare().relative_error, right.bound);
     }
+}
+
+TEST(Verification, ADeviceMayTakeDenormalNumbersForZero) {
+  Example example({Kind::c2c, Precision::f32});
+  auto* const in = reinterpret_cast<float*>(example.in.data());
+  auto* const out = reinterpret_cast<float*>(example.out.data());
+  for (int i = 0; i < 120; ++i) in[i] = static_cast<float>(i % 23 - 11) * 1e-43F;
+  const operation::Operation operation = example.execution().operation();
+  const HostTransform host;
+  const auto verification = verify(operation, host);
+  ASSERT_TRUE(host.compute(operation));
+  EXPECT_NE(out[4], 0);
+  std::fill_n(out, 120, 0.0F);
+  const auto flushed = verification->compare();
+  EXPECT_TRUE(flushed.checked);
+  EXPECT_LE(flushed.relative_error, flushed.bound);
+  out[4] = 1e-30F;
+  EXPECT_GT(verification->compare().relative_error, flushed.bound);
 }
 
 TEST(Verification, LeavesUncheckedWhatTheCpuCannotCompute) {
