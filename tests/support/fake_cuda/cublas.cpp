@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "blas/batch.h"
 #include "blas/vector_call.h"
 #include "fake_cuda/blas.h"
 #include "fake_cuda/gpu.h"

@@ -11,12 +11,16 @@
 #include <vector>
 
 #include "device/gpu/cuda/cusolver/api.h"
-#include "reference_blas.h"
 
 namespace blastoff::fake_cuda {
 
 using device::gpu::cuda::api::Size;
-using reference::detail::conjugate;
+
+template <class T>
+T conjugate(T value) {
+  if constexpr (std::is_arithmetic_v<T>) return value;
+  if constexpr (!std::is_arithmetic_v<T>) return std::conj(value);
+}
 
 /// Calls work(T{}) with the type that the code means.
 template <class Work>
