@@ -11,26 +11,18 @@ namespace blastoff::lapack::rows {
 inline constexpr auto norms = [] {
   using enum Argument;
   using operation::Intent;
-  constexpr std::string_view letters = "m1oife";
+  const auto norm = [](KindRow row) {
+    row.family = Family::norm;
+    row.jobs = "m1oife";
+    row.work_space = &work_space::norm;
+    row.returns_value = true;
+    row.keeps_input = true;
+    row.check = &check::norm;
+    return row;
+  };
   return std::to_array<KindRow>({
-      {.kind = Kind::lange,
-       .family = Family::norm,
-       .arguments = {job, m, n, a, lda, work},
-       .jobs = letters,
-       .work_space = &work_space::norm,
-       .a = &shapes::rectangle<Intent::read>,
-       .returns_value = true,
-       .keeps_input = true,
-       .check = &check::norm},
-      {.kind = Kind::lansy,
-       .family = Family::norm,
-       .arguments = {job, uplo, n, a, lda, work},
-       .jobs = letters,
-       .work_space = &work_space::norm,
-       .a = &shapes::triangle<Intent::read>,
-       .returns_value = true,
-       .keeps_input = true,
-       .check = &check::norm},
+      norm({.kind = Kind::lange, .arguments = {job, m, n, a, lda, work}, .a = &shapes::rectangle<Intent::read>}),
+      norm({.kind = Kind::lansy, .arguments = {job, uplo, n, a, lda, work}, .a = &shapes::triangle<Intent::read>}),
   });
 }();
 

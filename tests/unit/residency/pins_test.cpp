@@ -69,6 +69,13 @@ class PinsTest : public testing::Test {
     bool met = false;
     return pins.hold(device, span, met, callers);
   }
+  /// The same in a call of another thread.
+  Pins::Pin* request_elsewhere(Span span) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    bool met = false;
+    return pins.hold(device, span, met, lock);
+  }
   void use(Span span) {
     if (Pins::Pin* const pin = request(span)) pins.unhold(pin);
   }
@@ -300,12 +307,7 @@ TEST_F(PinsTest, AreMadeWhileTheDriverIsAskedAndNotTakenForTheProgramsOwn) {
     device.asking.hold_next();
     auto answer = std::async(std::launch::async, [&] { return pins.registered_by_program(device, asked); });
     device.asking.wait_until_held();
-    auto locking = std::async(std::launch::async, [&] {
-      std::mutex mutex;
-      std::unique_lock own(mutex);
-      bool met = false;
-      pins.unhold(pins.hold(device, locked, met, own));
-    });
+    auto locking = std::async(std::launch::async, [&] { pins.unhold(request_elsewhere(locked)); });
     EXPECT_EQ(locking.wait_for(std::chrono::seconds(60)), std::future_status::ready);
     device.asking.let_go();
     return answer.get();
@@ -358,12 +360,7 @@ TEST_F(PinsTest, MemoryThatGoesWhileItIsLockedIsUnlocked) {
   use(pages(0, 10));
   device.locking.hold_next();
   Pins::Pin* pin = nullptr;
-  std::thread making([&] {
-    bool met = false;
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    pin = pins.hold(device, pages(0, 10), met, lock);
-  });
+  std::thread making([&] { pin = request_elsewhere(pages(0, 10)); });
   device.locking.wait_until_held();
   pins.forget(pages(3, 1));
   device.locking.let_go();
@@ -422,12 +419,7 @@ TEST_F(PinsTest, ALargerOneIsLockedWhenThoseThatItReplacesAreUnlocked) {
   use(pages(2, 10));
   device.unlocking.hold_next();
   Pins::Pin* pin = nullptr;
-  std::thread replacing([&] {
-    bool met = false;
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    pin = pins.hold(device, pages(2, 10), met, lock);
-  });
+  std::thread replacing([&] { pin = request_elsewhere(pages(2, 10)); });
   device.unlocking.wait_until_held();
   EXPECT_TRUE(covered(pages(0, 12)));
   EXPECT_EQ(request(pages(0, 4)), nullptr);
