@@ -37,8 +37,6 @@ constexpr std::string_view marks[] = {"openblas_get_config",
                                       "libsci_version",
                                       "ATL_dgemm"};
 
-constexpr const char* other_arguments = "takes other arguments than the routine of that name";
-
 struct Trusted {
   std::mutex mutex;
   std::string names;
@@ -170,9 +168,11 @@ Judgement Evidence::judge(Names names, std::uint64_t size) const {
   if (!result.integers) result.integers = code.integers;
   result.reals |= code.reals;
   if (result.trusted) return result;
-  if (code.verdict == Fit::Verdict::contradicts) result.rule = other_arguments;
-  const bool known = marked_ || (!undecorated && has_family(first));
-  const bool fits = code.verdict == Fit::Verdict::fits && table.arguments_suffice;
+  if (code.verdict == Fit::Verdict::contradicts) result.rule = other_arguments.data();
+  const bool family = !undecorated && has_family(first);
+  const bool known = marked_ || (family && table.arguments_suffice);
+  const bool fits = code.verdict == Fit::Verdict::fits && (family || table.arguments_suffice);
+  result.by_family = !fits && !marked_;
   if (!fits && !known && code.verdict != Fit::Verdict::contradicts) result.rule = nothing_shows;
   if (code.verdict == Fit::Verdict::hands_on && !known) result.rule = hands_on_rule.data();
   return result;

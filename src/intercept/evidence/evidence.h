@@ -27,6 +27,9 @@ bool is_trusted(std::string_view name);
 /// The rule by which a function is left alone of which nothing but its name is known.
 inline constexpr const char* nothing_shows = "nothing shows that it is the routine of that name (--trust)";
 
+/// The rule by which a function is left alone whose code shows other arguments.
+inline constexpr std::string_view other_arguments = "takes other arguments than the routine of that name";
+
 /// The rule by which a wrapper is left alone. The function that it calls is the routine and is intercepted instead; its
 /// arguments are known, those of the wrapper are not.
 inline constexpr std::string_view hands_on_rule = "hands its calls on to a function of another object";
@@ -38,8 +41,9 @@ struct Judgement {
   const char* rule = nullptr;                   ///< why the function is left alone; nullptr: it is the routine
   std::optional<abi::IntegerWidth> integers{};  ///< the width of its integers, as its name or code shows it
   bool wide_by_name = false;
-  bool reals = false;    ///< its real numbers are known to have the usual size
-  bool trusted = false;  ///< the user trusts it (--trust)
+  bool reals = false;      ///< its real numbers are known to have the usual size
+  bool trusted = false;    ///< the user trusts it (--trust)
+  bool by_family = false;  ///< nothing shows it but the names of its family
 };
 
 class Evidence {

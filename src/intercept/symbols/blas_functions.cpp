@@ -125,17 +125,37 @@ class Search {
  private:
   void leave_alone(std::string_view name, const char* rule) { found_.left_alone.push_back({std::string(name), rule}); }
 
+  /// The names of a family show nothing if one of its functions takes other arguments.
+  static void doubt_families(const std::vector<Names>& functions, std::vector<Judgement>& judgements) {
+    std::vector<Routine> foreign;
+    for (std::size_t i = 0; i < functions.size(); ++i)
+      if (judgements[i].rule != nullptr && judgements[i].rule == other_arguments)
+        foreign.push_back(functions[i].front().name.routine);
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      const Routine& own = functions[i].front().name.routine;
+      const bool doubtful = judgements[i].by_family && std::ranges::any_of(foreign, [&](const Routine& other) {
+                              return other.table == own.table && own.table->accompanies(own.number, other.number);
+                            });
+      if (doubtful && judgements[i].rule == nullptr) judgements[i].rule = nothing_shows;
+    }
+  }
+
   void judge_all() {
     std::vector<SpelledFunction>& all = spelled_.functions;
     const std::vector<Names> functions = functions_of(all);
     const std::vector<FunctionExtent> extents = extents_of(object_, functions);
     const Evidence evidence(object_, all, is_trusted(path_) || is_trusted(base_name(path_)));
+    std::vector<Judgement> judgements;
+    for (std::size_t i = 0; i < functions.size(); ++i)
+      judgements.push_back(extents[i].size == 0       ? Judgement{"no code"}
+                           : !all_agree(functions[i]) ? Judgement{"several routines in one"}
+                                                      : evidence.judge(functions[i], extents[i].size));
+    doubt_families(functions, judgements);
     std::vector<SpelledFunction> routines;
     for (std::size_t i = 0; i < functions.size(); ++i) {
       const Names names = functions[i];
-      if (extents[i].size == 0) continue;  // no code
-      const Judgement judged =
-          all_agree(names) ? evidence.judge(names, extents[i].size) : Judgement{"several routines in one"};
+      const Judgement& judged = judgements[i];
+      if (extents[i].size == 0) continue;
       if (judged.rule != nullptr) {
         for (const SpelledFunction& name : names) leave_alone(name.symbol.name, judged.rule);
         continue;

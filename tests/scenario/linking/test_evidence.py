@@ -68,6 +68,14 @@ def test_functions_of_more_arguments_in_a_library(workshop):
     assert "No BLAS was found" in inspected
 
 
+@pytest.mark.parametrize("optimised", ["-O0", "-O2"])
+def test_names_of_vectors_beside_xerbla(workshop, optimised):
+    """With so few arguments, the name and xerbla_ show nothing where the code does not."""
+    library = workshop.shared_object("own", "evidence/own_copy.c", flags=[optimised])
+    inspected = subprocess.run([offload.COMMAND, "inspect", library], capture_output=True, text=True, check=False).stdout
+    assert "No BLAS was found" in inspected
+
+
 def test_functions_of_other_arguments_beside_blas(workshop):
     """The library's product is intercepted, and the report names the function that was left alone."""
     program = workshop.program("program", "evidence/foreign_beside.c", workshop.blas())
