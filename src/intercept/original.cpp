@@ -24,6 +24,7 @@
 #include "intercept/patch/patched_function.h"
 #include "intercept/standard_library.h"
 #include "platform/caller.h"
+#include "platform/confinement.h"
 #include "platform/contained.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
@@ -235,16 +236,20 @@ Original look_up(const EntryPoint& entry, const void* caller, Answer& answer) {
   return original;
 }
 
-/// Finds the definition to which the caller is bound, without allocating memory. Nothing else is known, so calls are
-/// passed on unchanged.
-Original look_up_without_memory(const EntryPoint& entry, const void* caller) {
-  platform::say_out_of_memory();
+/// Finds the definition to which the caller is bound, without allocating memory, and without a system call. Nothing
+/// else is known, so calls are passed on unchanged.
+Original look_up_in_reach(const EntryPoint& entry, const void* caller) {
   Original original;
   original.convention = entry.convention;
   original.function = find_definition_in_reach(entry.symbol, caller);
   original.intercepted = false;
   dlerror();
   return original;
+}
+
+Original look_up_without_memory(const EntryPoint& entry, const void* caller) {
+  platform::say_out_of_memory();
+  return look_up_in_reach(entry, caller);
 }
 
 /// Returns the value of Slot::changes for an answer that was found at `changes`. Answers for the main program hold even
@@ -325,6 +330,7 @@ bool has_place(const EntryPoint& entry, const void* caller) {
   const auto known = find(entry, group);
   // If a slot is free, the call site gets a slot of its own.
   if (known && is_current(*known) && (record == nullptr || !has_place(entry, caller))) return known->original;
+  if (platform::confined()) return look_up_in_reach(entry, caller);
   Original original;
   if (!platform::undisturbed([&] { original = look_up_and_publish(entry, caller, group); }))
     original = look_up_without_memory(entry, caller);

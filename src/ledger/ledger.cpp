@@ -57,8 +57,12 @@ Ledger::Ledger(std::unique_ptr<tracking::PageTracker> tracker, Places places, Re
   handing_out_ = platform::start_thread("blastoff-share", work);
 }
 
-// In a child, the thread is missing, and may have left locks taken.
 Ledger::~Ledger() {
+  end();
+}
+
+// In a child, the thread is missing, and may have left locks taken.
+void Ledger::end() {
   if (!hands_out_ || in_forked_child()) return;
   if (pager_) pager_->stop();
   tracker_->events().stop_waiting();

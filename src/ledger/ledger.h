@@ -55,6 +55,8 @@ class Ledger {
   void after_fork_in_parent() {
     if (pager_) pager_->after_fork_in_parent();
   }
+  /// Ends the thread. Nobody may use the ledger any more, and no result may be at a place alone.
+  void end();
   /// Whether any of these pages is newest at a place.
   bool any_newest(Span pages) { return states_.any_newest(pages); }
   /// Shows what becomes of results that have stayed, from here on.

@@ -106,7 +106,10 @@ class Pager final : private tracking::AbsentPages::Filler {
   /// Fills pages for those who touch them, until stop(). Calls handled(touched) after each batch: the runs of pages
   /// that were brought because somebody touched one.
   void serve(const std::function<void(const std::vector<Span>& touched)>& handled);
-  void stop() { absent_.stop_waiting(); }
+  void stop() {
+    absent_.stop_waiting();
+    if (workers_) workers_->end();
+  }
 
  private:
   /// A run of memory that somebody goes through.

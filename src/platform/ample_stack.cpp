@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "platform/confinement.h"
 #include "platform/contained.h"
 #include "platform/errno_guard.h"
 #include "platform/span.h"
@@ -164,7 +165,9 @@ Span thread_stack() {
   return {begin + std::min(guard, bytes), begin + bytes};
 }
 
+/// Empty in a confined process, which cannot be asked.
 Span find_own_stack() {
+  if (confined()) return {};
   const ErrnoGuard errno_stays;
   return syscall(SYS_gettid) == getpid() ? main_stack() : thread_stack();
 }
@@ -186,7 +189,7 @@ std::size_t stack_left() {
 }
 
 bool run_with_ample_stack(const Body& body) {
-  if (stack_left() >= ample_stack) return contained(body);
+  if (confined() || stack_left() >= ample_stack) return contained(body);
   Stack* const stack = take();
   if (stack == nullptr) return stack_left() >= min_stack && contained(body);
   const bool ended = run_on(*stack, body);

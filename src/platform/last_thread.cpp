@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "platform/backoff.h"
+#include "platform/confinement.h"
 #include "platform/contained.h"
 #include "platform/descriptor.h"
 #include "platform/folder.h"
@@ -81,6 +82,7 @@ void wait_for_program() {
 
 /// The destructor of a value that only the main thread has. exit() calls none.
 void note_end_of_main_thread(void*) {
+  if (confined()) return;
   pthread_sigmask(SIG_SETMASK, nullptr, &main_signals);
   main_thread_ends = true;
   wait_for_program();

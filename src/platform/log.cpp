@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "platform/confinement.h"
 #include "platform/errno_guard.h"
 #include "platform/file_identity.h"
 #include "platform/printable.h"
@@ -27,6 +28,7 @@ void remember_stderr() {
 }
 
 void write_to_stderr(const char* text, std::size_t bytes) {
+  if (confined()) return;
   const ErrnoGuard errno_stays;
   const bool ours = !remembered || (given.open && file_identity(STDERR_FILENO) == given);
   while (ours && bytes > 0) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "platform/background.h"
+#include "platform/confinement.h"
 #include "platform/last_thread.h"
 #include "platform/process.h"
 #include "platform/race_detector.h"
@@ -56,6 +57,14 @@ bool has_handler(int signal) {
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
 }
 
+void block_signals(sigset_t& before) {
+  sigset_t waiting = asynchronous_signals();
+  for (const int signal : ending_signals) {
+    if (!has_handler(signal)) sigdelset(&waiting, signal);
+  }
+  pthread_sigmask(SIG_BLOCK, &waiting, &before);
+}
+
 struct Start {
   std::array<char, 16> name{};
   std::function<void()> body;
@@ -98,12 +107,9 @@ CancellationDisabled::~CancellationDisabled() noexcept(false) {
 }
 
 Disturbances hold_off() {
-  sigset_t waiting = asynchronous_signals();
-  for (const int signal : ending_signals) {
-    if (!has_handler(signal)) sigdelset(&waiting, signal);
-  }
   Disturbances before{};
-  pthread_sigmask(SIG_BLOCK, &waiting, &before.signals);
+  before.with_signals = !confined();
+  if (before.with_signals) block_signals(before.signals);
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel_state);
   pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before.cancel_type);
   begin_unobserved();
@@ -117,7 +123,7 @@ void let_in(const Disturbances& before) {
   // it.
   pthread_setcancelstate(before.cancel_state, nullptr);
   pthread_setcanceltype(before.cancel_type, nullptr);
-  pthread_sigmask(SIG_SETMASK, &before.signals, nullptr);
+  if (before.with_signals) pthread_sigmask(SIG_SETMASK, &before.signals, nullptr);
 }
 
 bool is_own_thread() {
@@ -159,6 +165,7 @@ int cpu_share() {
 }
 
 bool start_thread_for(const char* name, std::function<void()> body) {
+  if (confined()) return false;
   std::unique_ptr<Start> start(new (std::nothrow) Start);
   if (!start) return false;
   std::strncpy(start->name.data(), name, start->name.size() - 1);

@@ -58,6 +58,7 @@ struct Disturbances {
   sigset_t signals;
   int cancel_state;
   int cancel_type;
+  bool with_signals;  ///< false in a confined process (platform/confinement.h): signals stay as they are
 };
 
 /// Between hold_off() and let_in(), no code of the program runs on this thread. Used while the thread holds locks that

@@ -75,7 +75,9 @@ class Pool : public WorkerPool {
     }
   }
 
-  ~Pool() override {
+  ~Pool() override { Pool::end(); }
+
+  void end() override {
     std::unique_lock lock(shared_->mutex);
     shared_->ending = true;
     shared_->work.notify_all();

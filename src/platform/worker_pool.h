@@ -18,6 +18,9 @@ class WorkerPool {
   /// returned. Several threads may call run() at once. Tasks must not call it themselves. If a task throws, run()
   /// throws when all tasks that have begun have returned.
   virtual void run(std::size_t count, const std::function<void(std::size_t)>& task) = 0;
+
+  /// The workers end when they have done what is asked of them. Later callers do everything themselves.
+  virtual void end() = 0;
 };
 std::unique_ptr<WorkerPool> create_worker_pool(int workers, const char* name = "blastoff-copy");
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "platform/confinement.h"
 #include "platform/errno_guard.h"
 #include "platform/log.h"
 #include "platform/printable.h"
@@ -106,7 +107,7 @@ void log_calls(const CallLog& log) {
 }
 
 bool logs_calls() {
-  return the_log.load(std::memory_order_relaxed) != nullptr;
+  return the_log.load(std::memory_order_relaxed) != nullptr && !platform::confined();
 }
 
 double seconds_of_logging() {

@@ -14,6 +14,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "platform/confinement.h"
 #include "platform/errno_guard.h"
 #include "platform/process.h"
 #include "platform/span.h"
@@ -156,6 +157,7 @@ constinit std::atomic<const CounterFileHeader*> parents_file{nullptr};
 /// The file of this process; creates it if it is not there.
 CounterFileHeader* this_file() {
   if (!placed.load(std::memory_order_acquire) || unusable.load(std::memory_order_relaxed)) return nullptr;
+  if (platform::confined()) return nullptr;
   CounterFileHeader* header = own_file.load(std::memory_order_acquire);
   if (header == nullptr) header = create(parents_file.load());
   if (header == nullptr) unusable = true;

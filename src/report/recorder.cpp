@@ -6,6 +6,7 @@
 #include <ctime>
 #include <limits>
 
+#include "platform/confinement.h"
 #include "report/call_sites.h"
 #include "report/counter_file.h"
 #include "report/counter_layout.h"
@@ -134,7 +135,7 @@ void add_untimed(const UntimedCall& call) {
 SmallCall begin_small(double volume, bool always) {
   ThreadCounters& counters = thread_counters();
   always = always || volume >= timed_volume;
-  if (!always && !counters.sampler.take()) return {};
+  if ((!always && !counters.sampler.take()) || platform::confined()) return {};
   counters.largest_small_volume.raise_to(volume);
   return {always ? 1 : Sampler::mean_spacing, volume, now_nanoseconds(), counters.recorded_seconds.get()};
 }

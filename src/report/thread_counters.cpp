@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "platform/confinement.h"
 #include "platform/threads.h"
 #include "report/counter_file.h"
 #include "report/counter_layout.h"
@@ -129,7 +130,7 @@ void ThreadSums::add_to(Totals& totals) const {
 ThreadCounters& take_thread_counters() {
   ThreadCounters* block = take_unused();
   // Creating a block opens files, and the thread must not be cancelled there.
-  if (block == nullptr) platform::undisturbed([&] { block = create(); });
+  if (block == nullptr && !platform::confined()) platform::undisturbed([&] { block = create(); });
   if (block == nullptr) return last_resort;
   own_counters = block;
   const std::int64_t key = thread_exit_key();

@@ -232,6 +232,12 @@ void DeviceContext::stop() {
   if (segments_) segments_->stop();
 }
 
+void DeviceContext::end() {
+  stop();
+  if (ledger_) ledger_->end();
+  pool_->end();
+}
+
 void DeviceContext::make_ready(const operation::Operation& operation) {
   if (!device_->prepare(operation)) return;
   constexpr std::size_t max_bytes = std::size_t{1} << 30;

@@ -131,6 +131,9 @@ class DeviceContext {
   /// Stops the work that is done between calls. For process exit, when no call is in flight any more.
   void stop();
 
+  /// The same for good: memory is not watched any more. No call may follow.
+  void end();
+
   /// Marks the device as lost; the first caller's reason is logged and kept.
   void lost(const std::string& reason);
 

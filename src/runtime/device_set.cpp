@@ -209,6 +209,12 @@ void DeviceSet::stop() {
   for (DeviceContext* const context : all_) context->stop();
 }
 
+void DeviceSet::end() {
+  for (DeviceContext* const context : all_) context->end();
+  const std::lock_guard lock(team_mutex_);
+  if (team_) team_->end();
+}
+
 void DeviceSet::use(const decide::MachineModel& model) {
   split_policy_.use(model);
   for (DeviceContext* const context : all_) context->use(model);

@@ -69,6 +69,7 @@ class DeviceSet {
   void after_fork_in_parent();
   void release_operands();
   void stop();
+  void end();
   void make_ready(const operation::Operation& operation);
 
   /// Fills the device, policy and tracker fields from the first device. If there are several devices, adds the list of

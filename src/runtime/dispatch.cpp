@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "platform/confinement.h"
 #include "report/call_log.h"
 #include "report/recorder.h"
 #include "report/wall_time.h"
@@ -41,6 +42,16 @@ bool made_as_settled(const InterceptedCall& intercepted, const Parsed& parsed) {
   report::log_call({.symbol = intercepted.entry.symbol, .refusal = call.refusal, .seconds = call.seconds},
                    parsed.supported ? &operation : nullptr);
   return true;
+}
+
+// Makes the call and counts it, without a look at the clock: where the strictest filter is in force, the kernel ends
+// the process for that, too.
+void make_confined(const InterceptedCall& intercepted, const Parsed* parsed) {
+  run_original(intercepted);
+  report::add_untimed({.routine = intercepted.routine_id(),
+                       .refusal = Refusal::confined,
+                       .flops = parsed ? parsed->flops : 0,
+                       .size_class = report::size_class(parsed ? parsed->volume : 0)});
 }
 
 // A small call that is followed (--log, or a device's own clock). dispatch_if_small() leaves it to dispatch(), which
@@ -106,6 +117,7 @@ bool intercept::dispatch_if_small(const InterceptedCall& intercepted, double vol
 void intercept::dispatch(const InterceptedCall& intercepted, const Parsed* parsed) {
   using namespace runtime;
   if (parsed && parsed->valid && dispatch_if_small(intercepted, parsed->volume, parsed->flops)) return;
+  if (platform::confined()) return make_confined(intercepted, parsed);
   if (followed_call.intercepted == &intercepted) return make_followed(intercepted, parsed);
   if (parsed && parsed->valid && made_as_settled(intercepted, *parsed)) return;
   make_large_call(intercepted, parsed);

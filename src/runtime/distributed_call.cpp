@@ -18,6 +18,7 @@
 #include "intercept/loaded_objects.h"
 #include "intercept/lookup.h"
 #include "platform/attendance.h"
+#include "platform/confinement.h"
 #include "platform/fork_guard.h"
 #include "platform/process.h"
 #include "platform/threads.h"
@@ -190,6 +191,7 @@ void attend_distributed_calls() {
 
 // A child of fork has no place among the ranks: its messages would count as its parent's.
 void make_distributed(const InterceptedCall& intercepted, const scalapack::Call& call) {
+  if (platform::confined()) return intercepted.raw(intercepted.original.function);
   Process* const existing = Process::try_instance();
   if (existing == nullptr || existing->in_forked_child()) return intercepted.raw(intercepted.original.function);
   Process& process = *existing;

@@ -34,6 +34,7 @@ void Gate::end_own_call() {
 Refusal Gate::refusal() const {
   if (switched_off_) return Refusal::switched_off;
   if (forked_) return Refusal::forked;
+  if (confined_) return Refusal::confined;
   return exiting_ ? Refusal::exiting : Refusal::none;
 }
 

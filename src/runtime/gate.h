@@ -38,6 +38,10 @@ class Gate {
   void switch_on() { switched_off_ = false; }
   bool switched_off() const { return switched_off_.load(std::memory_order_relaxed); }
 
+  /// The program is about to forbid itself system calls (platform/confinement.h). No call passes any more.
+  void confine() { confined_ = true; }
+  bool confined() const { return confined_; }
+
   /// The process is ending. No call passes any more.
   void shut() { exiting_ = true; }
   bool exiting() const { return exiting_; }
@@ -69,6 +73,7 @@ class Gate {
   static void end_own_call();
 
   std::atomic<bool> forked_{false};
+  std::atomic<bool> confined_{false};
   std::atomic<bool> exiting_{false};
   std::atomic<bool> switched_off_{false};
   std::atomic<int> calls_in_flight_{0};

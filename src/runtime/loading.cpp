@@ -8,6 +8,7 @@
 #include "config/settings.h"
 #include "device/driver_sharing.h"
 #include "fft/execution.h"
+#include "intercept/confinement_observer.h"
 #include "intercept/copies.h"
 #include "intercept/counted/counted.h"
 #include "intercept/evidence/evidence.h"
@@ -100,7 +101,9 @@ void prepare() {
   intercept::observe_libraries(note_library);
   intercept::set_trusted(config::read_trusted_names());
   intercept::counted::begin(families_named(config::read_counted()), report::recorded_seconds);
-  intercept_calls(mode_named(config::read_intercept_mode()));
+  const intercept::Mode mode = mode_named(config::read_intercept_mode());
+  intercept_calls(mode);
+  if (mode != intercept::Mode::preload) Process::attend_confinement();
   attend_distributed_calls();
   Process::open_ahead();
 }

@@ -16,6 +16,7 @@
 #include "intercept/exit_observer.h"
 #include "intercept/installation.h"
 #include "platform/background.h"
+#include "platform/confinement.h"
 #include "platform/contained.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
@@ -47,6 +48,7 @@ using Clock = std::chrono::steady_clock;
 class OpeningGuard {
  public:
   ~OpeningGuard() {
+    if (platform::confined()) return;
     const bool main_thread = gettid() == getpid();
     if (Process* const process = Process::existing(); process && main_thread) process->end_opening();
   }
@@ -112,7 +114,7 @@ Refusal Opener::refusal() const {
 
 /// Whether an opening that is under way is to stop.
 bool Opener::is_unwanted() const {
-  return unwanted_ || gate.exiting();
+  return unwanted_ || gate.exiting() || gate.confined();
 }
 
 void Opener::guard_main_thread() {

@@ -4,13 +4,17 @@
 #include <cstdlib>
 #include <new>
 
+#include <unistd.h>
+
 #include "device/driver_sharing.h"
 #include "device/kinds.h"
+#include "intercept/confinement_observer.h"
 #include "intercept/counted/counted.h"
 #include "intercept/cpu_libraries.h"
 #include "intercept/installation.h"
 #include "intercept/loading/library_observer.h"
 #include "intercept/unseen_families.h"
+#include "platform/confinement.h"
 #include "platform/contained.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
@@ -23,12 +27,14 @@
 #include "report/counter_file.h"
 #include "report/decisions.h"
 #include "report/recorder.h"
+#include "report/said.h"
 #include "report/timeline.h"
 #include "runtime/callers_environment.h"
 #include "runtime/gate.h"
 #include "runtime/loading.h"
 #include "runtime/routine_choice.h"
 #include "runtime/settled_calls.h"
+#include "tracking/uffd/memory_events.h"
 
 namespace blastoff::runtime {
 
@@ -38,6 +44,9 @@ using report::Refusal;
 using Clock = std::chrono::steady_clock;
 
 std::atomic<Process*> the_process{nullptr};
+
+/// The process whose calls are intercepted, rather than a child that shares its memory (vfork).
+constinit std::atomic<pid_t> own_process{0};
 
 // A child that was forked before the first BLAS call only has to drop the counts of its parent.
 void become_forked_child() {
@@ -72,6 +81,7 @@ Process* process_to_report() {
 [[gnu::destructor]] void unload() {
   const platform::CancellationDisabled no_cancellation;
   gate.shut();
+  if (platform::confined()) return;  // the launcher reports it as a process that ends without exit()
   Process* const process = process_to_report();
   if (process == nullptr) return report::keep_end();
   if (!platform::contained([&] { process->end(); })) end_without_report();
@@ -103,6 +113,8 @@ Process* Process::existing() {
 
 void Process::begin_child() {
   become_forked_child();
+  if (platform::confined()) return;
+  own_process = getpid();
   Tracing::begin_child();
 }
 
@@ -144,7 +156,7 @@ trace::Tracer* Process::tracer() {
 }
 
 bool Process::in_forked_child() {
-  if (gate.forked()) return true;
+  if (gate.forked() || platform::confined()) return gate.forked();
   switch (mark_.bearer()) {
     case platform::ProcessMark::Bearer::marked: return false;
     case platform::ProcessMark::Bearer::guest: return true;  // the flags and the counters belong to its parent
@@ -199,16 +211,18 @@ Placement Process::place(const operation::Operation& operation, Refusal& why, st
 
 bool Process::enter_for_blocks(Refusal& why) {
   why = in_forked_child() ? Refusal::forked : gate.exiting() ? Refusal::exiting : Refusal::none;
+  if (gate.confined()) why = Refusal::confined;
   if (why == Refusal::none && !opener_.tried() && settings_.device != "none") opener_.open_now();
   Gate::Entry entry;  // before the last check
   if (why == Refusal::none && gate.exiting()) why = Refusal::exiting;
+  if (why == Refusal::none && gate.confined()) why = Refusal::confined;
   if (why == Refusal::none) entry.stay();
   return why == Refusal::none;
 }
 
 void Process::before_fork() {
   Process* const process = existing();
-  DeviceSet* const devices = process ? process->opener_.devices() : nullptr;
+  DeviceSet* const devices = process && !gate.confined() ? process->opener_.devices() : nullptr;
   if (devices && !process->in_forked_child()) platform::undisturbed([&] { devices->before_fork(); });
   platform::before_fork();
 }
@@ -216,7 +230,7 @@ void Process::before_fork() {
 void Process::after_fork_in_parent() {
   platform::after_fork_in_parent();
   Process* const process = existing();
-  DeviceSet* const devices = process ? process->opener_.devices() : nullptr;
+  DeviceSet* const devices = process && !gate.confined() ? process->opener_.devices() : nullptr;
   if (devices && !process->in_forked_child()) devices->after_fork_in_parent();
 }
 
@@ -242,6 +256,7 @@ bool Process::is_switched_off() {
 }
 
 void Process::switch_on() {
+  if (gate.confined()) return;
   intercept_more();
   instance();
   gate.switch_on();
@@ -252,7 +267,7 @@ void Process::switch_off() {
   gate.switch_off();
   begin_new_term();
   Process* const process = existing();
-  if (process == nullptr || process->in_forked_child()) return;
+  if (process == nullptr || process->in_forked_child() || gate.confined()) return;
   gate.wait_for_calls();
   DeviceSet* const devices = process->opener_.devices();
   if (devices && !gate.exiting()) platform::undisturbed([&] { devices->release_operands(); });
@@ -268,18 +283,18 @@ void Process::open_ahead() {
 }
 
 bool Process::end_opening() {
-  return in_forked_child() || opener_.end_threads();  // the threads of a child stayed in the parent
+  return in_forked_child() || gate.confined() || opener_.end_threads();  // the threads of a child stayed in the parent
 }
 
 void Process::before_exit() {
   Process* const process = existing();
-  if (process == nullptr || platform::is_own_thread() || process->in_forked_child()) return;
+  if (process == nullptr || gate.confined() || platform::is_own_thread() || process->in_forked_child()) return;
   process->opener_.end_threads_for_good();
 }
 
 void Process::leave_device() {
   const platform::CancellationDisabled no_cancellation;
-  if (in_forked_child()) return;  // the threads that are waited for stayed in the parent
+  if (gate.confined() || in_forked_child()) return;  // the threads that are waited for stayed in the parent
   gate.shut();
   // A BLAS inside the program itself ends before this library does, and then can no longer name its kernels.
   if (is_read_of()) platform::contained([] { (void)intercept::cpu_libraries(); });
@@ -293,6 +308,38 @@ void Process::leave_device() {
     platform::wait_for_announced_ends();
   }
   seconds_at_end_ = seconds_at_end_ + stopwatch.seconds();
+}
+
+void Process::attend_confinement() {
+  own_process = getpid();
+  intercept::observe_confinement(before_confinement);
+}
+
+void Process::before_confinement() {
+  if (gate.confined() || own_process != getpid()) return;
+  platform::undisturbed([] {
+    if (Process* const process = existing()) process->be_confined();
+    gate.confine();
+  });
+  platform::confine();
+}
+
+void Process::be_confined() {
+  const bool forked = in_forked_child();
+  gate.confine();
+  if (!forked) {
+    if (settings_.device != "none")
+      report::tell_run("the program forbids itself system calls (seccomp), so its calls run on the CPU from here on");
+    opener_.end_threads_for_good();
+    if (!Gate::inside_a_call()) gate.wait_for_calls();
+    if (DeviceSet* const devices = opener_.devices()) {
+      devices->bring_results_home();
+      if (gate.idle()) devices->end();
+    }
+    tracking::end_watching();
+    platform::wait_for_announced_ends();
+  }
+  end();
 }
 
 }  // namespace blastoff::runtime

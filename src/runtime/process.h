@@ -115,18 +115,25 @@ class Process final : public operation::Estimator {
   static void after_fork_in_parent();
   static void begin_child();
 
+  /// The program is about to forbid itself system calls: results come home, and the report is written. Nothing that the
+  /// library does from then on makes a system call (platform/confinement.h).
+  static void before_confinement();
+  /// Calls it in time from now on.
+  static void attend_confinement();
+
   /// The program calls exit(): the threads that open the device end before any exit handler runs.
   static void before_exit();
 
   /// No call uses the device from now on. Waits for calls in flight for a limited time. For an exit handler.
   void leave_device();
 
-  /// Writes the report and the summary, once, if the process ends normally.
+  /// Writes the report and the summary, once, if the process ends normally or is about to be confined.
   void end();
 
  private:
   Process();
   static Process* create();
+  void be_confined();
 
   // process_report.cpp
   static constexpr std::chrono::steady_clock::duration min_description_pause = std::chrono::seconds(1);

@@ -148,11 +148,13 @@ void Process::end() {
     report::keep_description(report::to_json(totals, context));
   if (reported) {
     context.timeline = report::timeline();  // the longest part of a report; the description above does without it
+    // The launcher also knows of the calls of a confined process that are still to come.
+    const bool leaves_it = settings_.report.empty() || (gate.confined() && report::run_goes_on());
     const bool written =
-        !settings_.report.empty() && report::write_report(settings_.report, report::to_json(totals, context), context);
+        !leaves_it && report::write_report(settings_.report, report::to_json(totals, context), context);
     if (written) report::drop_counters_beside();
   }
-  report::keep_end();
+  if (!gate.confined()) report::keep_end();
   if (summed_up) {
     if (!context.device_used) platform::contained([&] { context.device_absence = device::absence(settings_.device); });
     const std::string text = report::to_text(totals, context);

@@ -14,6 +14,7 @@
 #include "report/wall_time.h"
 #include "runtime/callers_environment.h"
 #include "runtime/device_stopwatch.h"
+#include "runtime/gate.h"
 #include "runtime/gathered_solve.h"
 #include "runtime/process.h"
 #include "runtime/verified_run.h"
@@ -156,7 +157,8 @@ bool may_be_there(ledger::Ledger& ledger, const VectorCall& call) {
 
 bool make_vectors_there(const intercept::VectorsCalled& called) {
   Process* const process = Process::existing();
-  if (process == nullptr || process->devices_in_use() == nullptr || process->in_forked_child()) return false;
+  if (process == nullptr || gate.confined() || process->devices_in_use() == nullptr || process->in_forked_child())
+    return false;
   if (!blas::is_elementwise(called.call) || !blas::is_unambiguous(called.call)) return false;
   ledger::Ledger* const ledger = process->devices_in_use()->front().ledger().get();
   bool there = false;

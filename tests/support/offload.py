@@ -46,6 +46,7 @@ DEVICE_LOST = "the device failed"
 NO_RESULT = "the computation failed, or its result was not finite"
 FORKED = "forked child process"
 EXITING = "the process was ending"
+CONFINED = "the program had forbidden itself system calls (seccomp)"
 
 
 @dataclass

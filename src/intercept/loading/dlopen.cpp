@@ -11,6 +11,7 @@
 #include "intercept/loading/library_observer.h"
 #include "intercept/loading/redirection.h"
 #include "intercept/tail_call.h"
+#include "platform/confinement.h"
 #include "platform/errno_guard.h"
 #include "platform/fork_guard.h"
 #include "platform/threads.h"
@@ -25,7 +26,7 @@ using namespace blastoff::intercept;
 /// library that is already open.
 void prepare(const char* file, int mode, const void* caller) {
   const blastoff::platform::ErrnoGuard errno_stays;
-  if (in_own_object(caller)) return;
+  if (in_own_object(caller) || blastoff::platform::confined()) return;
   release_unused_objects();
   if ((mode & RTLD_NOLOAD) == 0) blastoff::platform::undisturbed([&] { tell_of_opening(file, caller); });
 }
@@ -49,10 +50,11 @@ Dlmopen next_dlmopen() {
 }
 
 /// Whether the hook only jumps to the real function, which then sees the original caller. That is so if nothing new can
-/// be loaded, if nothing is to be patched, or if Blastoff itself calls.
+/// be loaded, if nothing is to be patched, if Blastoff itself calls, or if the program has forbidden itself system
+/// calls.
 bool leave_alone(const char* file, int mode, const void* caller) {
   return file == nullptr || *file == '\0' || (mode & RTLD_NOLOAD) != 0 || installed_mode() == Mode::preload ||
-         in_own_object(caller);
+         in_own_object(caller) || blastoff::platform::confined();
 }
 
 std::optional<std::string> search(const void* caller, const char* file, long space) {

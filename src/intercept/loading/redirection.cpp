@@ -106,7 +106,8 @@ bool redirect(const char* symbol, const void* hook, std::atomic<void*>& original
   const std::uintptr_t trampoline = place->begin + trampoline_place;
   const patch::FunctionCode code{{reinterpret_cast<const std::byte*>(function->address), function->size},
                                  function->room - function->size,
-                                 function->address};
+                                 function->address,
+                                 true};
   const bool running = platform::has_other_threads();
   std::vector<std::byte> content(code_bytes);
   put(content, stub_place, patch::entry_stub(patch::native, 0, reinterpret_cast<std::uintptr_t>(hook)));

@@ -20,6 +20,7 @@ struct FunctionCode {
   std::span<const std::byte> bytes;  ///< from its entry through its last instruction
   std::size_t padding = 0;           ///< number of bytes behind `bytes`, in the same memory, up to the next function
   std::uint64_t address = 0;         ///< its address in the process
+  bool may_be_leaf = false;          ///< no function of its source file calls it (Obstacle::leaf)
 };
 
 /// The bytes to be written for a patch.

@@ -16,6 +16,7 @@
 #include "platform/descriptor_table.h"
 #include "platform/errno_guard.h"
 #include "platform/mapping_extents.h"
+#include "platform/thread_ends.h"
 #include "platform/threads.h"
 
 namespace blastoff::tracking {
@@ -98,13 +99,17 @@ std::unique_ptr<EventReader> EventReader::start(platform::Descriptor uffd) {
 EventReader::~EventReader() {
   if (getpid() != process_) return;  // a child of fork has no such thread
   stop_waiting();
-  Request stop;
-  ring_for(stop);
-  // Wait until the reader has ended every watch. Before that none of this memory may be unmapped: unmapping memory that
-  // is still watched would wait for a reader forever, even where only a child of fork holds a copy of the descriptor.
-  shared_->state.wait(State::reading);
+  end();
   uffd_ = platform::GuardedDescriptor();
   unmap_bell(shared_->bell);
+}
+
+// Waits until the reader has ended every watch. Before that none of this memory may be unmapped: unmapping memory that
+// is still watched would wait for a reader forever, even where only a child of fork holds a copy of the descriptor.
+void EventReader::end() {
+  Request stop;
+  ring_for(stop);
+  shared_->state.wait(State::reading);
 }
 
 int EventReader::control(unsigned long request, void* argument) {
@@ -170,6 +175,7 @@ void EventReader::read_events(Shared& shared) {
   if (shared.own_table) close(shared.uffd);
   shared.ring.close();
   shared.announce();
+  platform::announce_end();
   shared.state.store(State::ended);
   shared.state.notify_all();
   shared.answers.fetch_add(1, std::memory_order_release);

@@ -41,6 +41,9 @@ class EventReader {
   /// Unregisters the span and reports it as unmapped.
   int surrender(Span span);
 
+  /// Ends the thread and every watch.
+  void end();
+
   /// See MemoryEvents.
   bool wait_for_events();
   void stop_waiting();

@@ -112,6 +112,13 @@ bool surrender_memory(Span span) {
   return any;
 }
 
+void end_watching() {
+  Readers& readers = Readers::instance();
+  const std::lock_guard lock(readers.mutex);
+  for (UffdMemoryEvents* events : readers.all) events->reader().end();
+  readers.any = false;
+}
+
 bool memory_is_watched() {
   return Readers::instance().any.load(std::memory_order_relaxed);
 }

@@ -18,6 +18,9 @@ namespace blastoff::tracking {
 /// userfaultfd of its own, to protect it, to move it, or to make it unreadable. False: nobody watches it.
 bool surrender_memory(Span span);
 
+/// Ends every watch for good, as if the program had closed all descriptors: whoever drains hears of a loss.
+void end_watching();
+
 /// Whether any memory may have been watched so far; costs one load.
 bool memory_is_watched();
 

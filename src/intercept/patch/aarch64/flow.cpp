@@ -51,7 +51,7 @@ std::optional<Obstacle> check_flow(const FunctionCode& function, std::size_t beg
       leaves |= out;
     }
   }
-  return leaves ? std::nullopt : std::optional(Obstacle::leaf);
+  return leaves || function.may_be_leaf ? std::nullopt : std::optional(Obstacle::leaf);
 }
 
 }  // namespace blastoff::intercept::patch::aarch64

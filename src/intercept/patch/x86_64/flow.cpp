@@ -137,7 +137,7 @@ std::optional<Obstacle> check_flow(const FunctionCode& function, std::size_t beg
   if (const std::size_t last = last_branch_into(moved, function.bytes)) {
     if (const auto obstacle = reader.read_to(last)) return obstacle;
   }
-  if (evidently_calls(function)) return {};
+  if (function.may_be_leaf || evidently_calls(function)) return {};
   while (!reader.found_way_out()) {
     if (reader.done()) return Obstacle::leaf;
     if (const auto obstacle = reader.read_one()) return obstacle;
