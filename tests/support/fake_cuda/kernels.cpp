@@ -155,6 +155,7 @@ void run(void (*kernel)(Arguments...), Index blocks, Index threads, const std::t
       }
     }
   }
+  passed_in_warp = nullptr;
 }
 
 template <class... Arguments>
