@@ -135,7 +135,7 @@ Refusal Process::judge_whole(Whole& whole) {
                                   .fits_one = fits,
                                   .room = chosen_->context->budget(),
                                   .ranks = whole.ranks};
-  if (shared_.one_node() && runtime::asks_for_team(settings_.gather_gpus, whole.placed->operation, team))
+  if (runtime::asks_for_team(settings_.gather_gpus, whole.placed->operation, team))
     whole.members = runtime::team_members(team, job_.gpus);
   return fits || whole.members > 1 ? Refusal::none : Refusal::out_of_memory;
 }
@@ -148,7 +148,10 @@ void Process::open_beside() {
 Refusal Process::solve(Whole& whole, RoutinePrediction& sums) {
   if (whole.members > 1) {
     // Nothing stays on the GPUs of a team.
-    const auto seconds = decide::library_seconds(model_of_job_, whole.judged(), {.gpus_per_node = whole.members});
+    const int nodes = std::min(job_.nodes, whole.members);
+    const auto seconds = decide::library_seconds(
+        model_of_job_, whole.judged(),
+        {.nodes = nodes, .gpus_per_node = (whole.members + nodes - 1) / nodes, .bandwidth = decide::rate_of_messages});
     clock_.now += seconds.all();
     sums.on_device += 1;
     sums.replaced_seconds += whole.call->elapsed;

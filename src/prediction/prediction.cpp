@@ -170,7 +170,9 @@ Json on_gpus(const std::vector<Trace>& traces, const Machine& machine, const dec
         continue;
       }
       const int ranks = call.distributed->whole->grid().size();
-      const double moving = rule.moving_seconds(whole->problem.call().moved_bytes(), ranks, true);
+      const double moved = whole->problem.call().moved_bytes();
+      double moving = rule.moving_seconds(moved, ranks, true);
+      if (grid.nodes > 1) moving = std::max(moving, moved / grid.bandwidth);
       const auto seconds =
           decide::library_seconds(machine.model(), {.solve = whole->solve, .ranks = ranks, .moving = moving}, grid);
       ++calls;

@@ -64,7 +64,7 @@ Process::Process(const Trace& trace, const Machine& machine, const decide::Model
       cpu_times_(machine, source, trace),
       open_policy_(config::start_mode(settings)),
       models_(settings, open_policy_, start_of(machine, trace)),
-      shared_(trace.memory, job.one_node),
+      shared_(trace.memory, job.nodes == 1),
       model_of_job_(models_.in_force()) {
   model_of_job_.cpu_rates = cpu_times_.rates();
   open_policy_.expect(machine.open_seconds() + machine.close_seconds());

@@ -30,8 +30,8 @@ namespace blastoff::prediction {
 /// What the processes of a job know of each other.
 struct Job {
   std::size_t ranks = 1;
-  bool one_node = true;
-  int gpus = 1;  ///< of a node
+  int nodes = 1;
+  int gpus = 1;  ///< of all nodes
 };
 
 /// Never destroyed, like the devices that it owns.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "prediction/process.h"
@@ -53,9 +55,10 @@ tl::expected<Prediction, std::string> replay(const std::vector<Trace>& traces, c
   // Each group of ranks has its own GPUs; the last group is filled up with more ranks.
   const auto share = static_cast<std::size_t>(layout.ranks_per_gpu);
   const std::size_t ranks = (traces.size() + share - 1) / share * share;
-  const Job job{.ranks = ranks,
-                .one_node = std::ranges::all_of(traces, [&](const Trace& each) { return each.host == traces[0].host; }),
-                .gpus = static_cast<int>(ranks / share) * layout.gpus};
+  std::set<std::string> hosts;
+  for (const Trace& trace : traces) hosts.insert(trace.host);
+  const Job job{
+      .ranks = ranks, .nodes = static_cast<int>(hosts.size()), .gpus = static_cast<int>(ranks / share) * layout.gpus};
   auto& verdicts = *new std::vector<Verdicts>((ranks + traces.size() - 1) / traces.size());
   std::vector<Process*> processes;
   for (std::size_t rank = 0; rank < ranks; ++rank) {

@@ -61,6 +61,22 @@ bool lasts(Refusal refusal) {
   }
 }
 
+/// A matrix that is an operand has its address.
+bool find_parts(const scalapack::GatheredProblem& problem, const operation::Operation& operation,
+                const scalapack::TeamMatrices& matrices, TeamShare& share) {
+  const auto rules = problem.call().rules();
+  for (std::size_t operand = 0; operand < operation.operands().size(); ++operand) {
+    const operation::Operand& whole = operation.operands()[operand];
+    for (std::size_t rule = rules.size(); rule-- > 0;) {
+      const scalapack::DistributedMatrix matrix = problem.call().matrix(rules[rule]);
+      const bool same = matrix.rows == whole.rows && matrix.columns == whole.columns;
+      if (same && problem.matrix(rule).address == whole.address) share.parts[operand] = matrices.parts[rule];
+    }
+    if (share.parts[operand] == nullptr) return false;
+  }
+  return true;
+}
+
 platform::Span span_of(const scalapack::Segment* segment) {
   if (segment == nullptr) return {};
   const auto begin = reinterpret_cast<std::uintptr_t>(segment->data());
@@ -141,11 +157,6 @@ void GridRoot::changed(std::byte* begin, std::size_t bytes) {
 }
 
 bool GridRoot::solve(const scalapack::GatheredProblem& problem, scalapack::Segment* segment) {
-  if (!team_.is_root_alone()) {
-    outcome_of_team_ = solve_together(*segment, 0);
-    if (outcome_of_team_ != TeamOutcome::unable) return outcome_of_team_ == TeamOutcome::solved;
-    if (!fits_) return false;
-  }
   GatheredSolve solve(seconds_together(), span_of(segment));
   const scalapack::LocalRoutine routine = problem.routine();
   const intercept::EntryPoint& entry = fortran_name(routine);
@@ -160,20 +171,40 @@ bool GridRoot::solve(const scalapack::GatheredProblem& problem, scalapack::Segme
   return refusal_ == Refusal::none;
 }
 
-void GridRoot::take_part(const scalapack::GatheredProblem& problem, scalapack::Segment& segment,
-                         const scalapack::Team& team, int member) {
-  team_ = team;
-  judged_ = operation_of(problem);
-  const Process& process = Process::instance();
-  const bool has_gpus = process.settings().device == device::default_kind.name;  // all of them, as the root has
-  const bool able = judged_ && has_gpus && process.refusal() != Refusal::exiting;
-  if (!able) {
-    segment.all_able(0, team.members, false);  // the others wait for a word
-    return;
-  }
-  use(segment, problem);
-  solve_together(segment, member);
-  judged_.reset();  // the root learns from the call
+scalapack::SeenDevices GridRoot::seen_devices() {
+  scalapack::SeenDevices seen;
+  if (Process::instance().refusal() != Refusal::none) return seen;
+  platform::undisturbed([&] {
+    const CallersEnvironment environment;
+    seen = runtime::seen_devices();
+  });
+  return seen;
+}
+
+TeamOutcome GridRoot::make_in_team(const scalapack::GatheredProblem& problem, scalapack::TeamWords& words,
+                                   const scalapack::Team& team, int member, int device,
+                                   const scalapack::TeamMatrices& matrices) {
+  TeamOutcome outcome = TeamOutcome::unable;
+  bool asked = false;
+  const bool ended = platform::undisturbed([&] {
+    const CallersEnvironment environment;
+    const std::optional<operation::Operation> operation = operation_of(problem);
+    const Process& process = Process::instance();
+    const bool has_gpus = process.settings().device == device::default_kind.name;  // all of them, as the root has
+    TeamShare share{.team = team, .member = member, .device = device, .bring = matrices.bring};
+    if (!operation || !has_gpus || process.refusal() == Refusal::exiting) return;
+    if (matrices.segment != nullptr) {
+      if (member != 0) use(*matrices.segment, problem);
+      share.memory = memory_;
+    } else if (!find_parts(problem, *operation, matrices, share)) {
+      return;
+    }
+    asked = true;
+    outcome = solve_in_team(*operation, words, share);
+    if (matrices.segment != nullptr && outcome != TeamOutcome::unable) SegmentTracker::results_changed(*operation);
+  });
+  if (!asked) words.all_able(0, false);  // the others wait for a word
+  return ended || !asked ? outcome : TeamOutcome::unsolved;
 }
 
 void GridRoot::learn_together(double elapsed) {
@@ -246,17 +277,6 @@ double GridRoot::seconds_together() const {
   return rule().seconds_together(Process::instance().model(), whole());
 }
 
-TeamOutcome GridRoot::solve_together(scalapack::Segment& segment, int member) {
-  TeamOutcome outcome = TeamOutcome::unable;
-  const bool ended = platform::undisturbed([&] {
-    const CallersEnvironment environment;
-    outcome = solve_in_team(*judged_, segment, memory_, team_, member);
-    if (outcome != TeamOutcome::unable) SegmentTracker::results_changed(*judged_);
-  });
-  if (!ended) segment.all_able(0, team_.members, false);
-  return ended ? outcome : TeamOutcome::unsolved;
-}
-
 /// Checks whether the problem fits, and chooses who makes the call. Opens the device if it is time.
 Refusal GridRoot::room_for(const scalapack::GatheredProblem& problem, const Grid& grid,
                            const scalapack::Segment* segment) {
@@ -265,13 +285,23 @@ Refusal GridRoot::room_for(const scalapack::GatheredProblem& problem, const Grid
   const Placement placement = process.place(*judged_, refusal, seconds_together());
   if (placement.context == nullptr) return refusal;
   fits_ = fits_device(problem, *judged_, *placement.context);
-  const std::size_t room = placement.context->budget();
-  if (segment != nullptr)
-    team_ =
-        choose_team(*judged_, {.bytes = problem.device_bytes(), .fits_one = fits_, .room = room, .ranks = grid.size()});
+  choose(problem, *placement.context, grid.size(), segment);
   if (!fits_ && team_.is_root_alone()) refusal = Refusal::out_of_memory;
   process.give_back(placement, *judged_);
   return refusal;
+}
+
+/// Chooses who makes the call.
+void GridRoot::choose(const scalapack::GatheredProblem& problem, const DeviceContext& context, int ranks,
+                      const scalapack::Segment* segment) {
+  const TeamProblem of{.bytes = problem.device_bytes(), .fits_one = fits_, .room = context.budget(), .ranks = ranks};
+  const bool may = may_choose_team(*judged_, of);
+  asks_for_members_ = may && segment == nullptr && members_ == 0;
+  if (!may || asks_for_members_) return;
+  const scalapack::SeenDevices seen = segment != nullptr ? runtime::seen_devices() : scalapack::SeenDevices{members_};
+  team_ = choose_team(*judged_, of, seen.count);
+  team_.devices = std::max(1, seen.count);
+  team_.first_device = seen.first;
 }
 
 }  // namespace blastoff::runtime

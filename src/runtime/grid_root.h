@@ -33,15 +33,19 @@ class GridRoot final : public scalapack::Root {
   bool wants(const scalapack::GatheredProblem& problem, const scalapack::Grid& grid,
              scalapack::Segment* segment) override;
   scalapack::Team team() const override { return team_; }
+  bool can_alone() const override { return fits_; }
+  bool asks_for_members() const override { return asks_for_members_; }
+  void has_members(int members) override { members_ = members; }
+  scalapack::SeenDevices seen_devices() override;
   bool postpones() override;
   std::uint32_t silence(const scalapack::Call& call) override;
   std::unique_ptr<platform::WorkerPool> workers_to_copy(std::size_t bytes) override;
   void copied(double bytes, double seconds) override;
   void changed(std::byte* begin, std::size_t bytes) override;
   bool solve(const scalapack::GatheredProblem& problem, scalapack::Segment* segment) override;
-  bool solved_in_team() const override { return outcome_of_team_ == TeamOutcome::solved; }
-  void take_part(const scalapack::GatheredProblem& problem, scalapack::Segment& segment, const scalapack::Team& team,
-                 int member) override;
+  TeamOutcome make_in_team(const scalapack::GatheredProblem& problem, scalapack::TeamWords& words,
+                           const scalapack::Team& team, int member, int device,
+                           const scalapack::TeamMatrices& matrices) override;
 
   /// Whether another process of the grid is the one that decides.
   void follow() { follows_ = true; }
@@ -63,7 +67,8 @@ class GridRoot final : public scalapack::Root {
   decide::WholeCall whole() const { return {.solve = *judged_, .ranks = ranks_, .moving = moving_}; }
   bool pays() const;
   double seconds_together() const;
-  TeamOutcome solve_together(scalapack::Segment& segment, int member);
+  void choose(const scalapack::GatheredProblem& problem, const DeviceContext& context, int ranks,
+              const scalapack::Segment* segment);
   report::Refusal room_for(const scalapack::GatheredProblem& problem, const scalapack::Grid& grid,
                            const scalapack::Segment* segment);
 
@@ -78,7 +83,8 @@ class GridRoot final : public scalapack::Root {
   double moving_ = 0;
   bool fits_ = true;  ///< the root's device can make the call alone
   scalapack::Team team_{};
-  TeamOutcome outcome_of_team_ = TeamOutcome::unable;
+  int members_ = 0;  ///< that a team may have, if the processes share no memory; 0: not known
+  bool asks_for_members_ = false;
 };
 
 }  // namespace blastoff::runtime

@@ -23,16 +23,11 @@ std::int64_t block_order(const operation::Operation& operation, int members) {
   return std::clamp(longest / (blocks_of_each * members) / unit * unit, unit, best);
 }
 
-OwnPart::OwnPart(const operation::Operand& whole, int members, std::int64_t block, int member)
+OwnPart::OwnPart(const operation::Operand& whole, const scalapack::Team& team, int member, std::byte* own)
     : whole_(whole),
       rows_(std::max<std::int64_t>(1, whole.rows)),
-      columns_({.begin = 0,
-                .count = whole.columns,
-                .block = block,
-                .first_block = block,
-                .process = member,
-                .first = 0,
-                .processes = members}) {}
+      columns_(team.columns(whole.columns, member)),
+      own_(own) {}
 
 Status OwnPart::copy_to_device(device::Queue& queue, Address part) const {
   if (!operation::reads(whole_.intent)) return {};
@@ -43,31 +38,44 @@ Status OwnPart::copy_to_device(device::Queue& queue, Address part) const {
 
 Status OwnPart::copy_to_host(device::Queue& queue, Address part) const {
   if (!operation::writes(whole_.intent)) return {};
-  return each_block(part, [&](std::byte* host, Address device, const device::Block& block) {
+  const auto copy = [&](std::byte* host, Address device, const device::Block& block) {
     return queue.copy_to_host(host, device, block);
+  };
+  if (own_ == nullptr || whole_.part == operation::Part::full) return each_block(part, copy);
+  Status status;
+  columns_.each_own_run([&](std::int64_t column, std::int64_t own_column, std::int64_t columns) {
+    for (std::int64_t i = 0; i < columns && status; ++i) status = copy_block(part, column + i, own_column + i, 1, copy);
   });
+  return status;
 }
 
 template <class Copy>
 Status OwnPart::each_block(Address part, const Copy& copy) const {
   Status status;
-  const std::size_t element = whole_.element_size;
   columns_.each_own_run([&](std::int64_t column, std::int64_t own_column, std::int64_t columns) {
-    const std::int64_t low = whole_.part == operation::Part::lower ? column : 0;
-    const std::int64_t high = whole_.part == operation::Part::upper ? column + columns : whole_.rows;
-    const std::int64_t from = std::max<std::int64_t>(0, low);
-    if (from >= std::min(high, whole_.rows) || !status) return;
-    auto* const host = static_cast<std::byte*>(whole_.address) +
-                       static_cast<std::size_t>(column) * whole_.stride_bytes() +
-                       static_cast<std::size_t>(from) * element;
-    const Address device = part + static_cast<std::size_t>(own_column * rows_ + from) * element;
-    status = copy(host, device,
-                  device::Block{.column_bytes = static_cast<std::size_t>(std::min(high, whole_.rows) - from) * element,
-                                .columns = static_cast<std::size_t>(columns),
-                                .host_pitch = whole_.stride_bytes(),
-                                .device_pitch = static_cast<std::size_t>(rows_) * element});
+    if (status) status = copy_block(part, column, own_column, columns, copy);
   });
   return status;
+}
+
+template <class Copy>
+Status OwnPart::copy_block(Address part, std::int64_t column, std::int64_t own_column, std::int64_t columns,
+                           const Copy& copy) const {
+  const std::size_t element = whole_.element_size;
+  const std::int64_t low = whole_.part == operation::Part::lower ? column : 0;
+  const std::int64_t high = whole_.part == operation::Part::upper ? column + columns : whole_.rows;
+  const std::int64_t from = std::max<std::int64_t>(0, low);
+  if (from >= std::min(high, whole_.rows)) return {};
+  const std::size_t own_pitch = static_cast<std::size_t>(rows_) * element;
+  const std::size_t pitch = own_ != nullptr ? own_pitch : whole_.stride_bytes();
+  std::byte* const begin = own_ != nullptr ? own_ : static_cast<std::byte*>(whole_.address);
+  const auto host_column = static_cast<std::size_t>(own_ != nullptr ? own_column : column);
+  return copy(begin + host_column * pitch + static_cast<std::size_t>(from) * element,
+              part + static_cast<std::size_t>(own_column * rows_ + from) * element,
+              device::Block{.column_bytes = static_cast<std::size_t>(std::min(high, whole_.rows) - from) * element,
+                            .columns = static_cast<std::size_t>(columns),
+                            .host_pitch = pitch,
+                            .device_pitch = own_pitch});
 }
 
 PartMemory::~PartMemory() {

@@ -1,5 +1,4 @@
-// The part of each matrix that a member of a team has on its device, and the copies between it and the memory that all
-// share.
+// The part of each matrix that a member of a team has on its device, and the copies between it and host memory.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +8,19 @@
 #include "device/team.h"
 #include "operation/operation.h"
 #include "scalapack/layout.h"
+#include "scalapack/team.h"
 
 namespace blastoff::runtime {
 
-/// The order of the blocks in which matrices are dealt out. Small ones are slow (docs/ranks.md). But each member is to
-/// have a few of the largest matrix.
+/// The order of the blocks in which matrices are dealt out (scalapack::Team). Small ones are slow (docs/ranks.md). But
+/// each member is to have a few of the largest matrix.
 std::int64_t block_order(const operation::Operation& operation, int members);
 
 /// A member's part of one operand.
 class OwnPart {
  public:
-  OwnPart(const operation::Operand& whole, int members, std::int64_t block, int member);
+  /// `own`: where the part lies in host memory, its columns without gaps; nullptr: in the whole operand.
+  OwnPart(const operation::Operand& whole, const scalapack::Team& team, int member, std::byte* own);
 
   /// The device memory that the part takes: at least one element.
   std::size_t bytes() const {
@@ -29,18 +30,23 @@ class OwnPart {
     return {.address = address, .leading_dimension = rows_, .columns = own_share(columns_)};
   }
 
-  /// Queue the copies of what the operation reads, and of what it writes. A triangle is copied by whole blocks: the
-  /// shared memory has room for the elements outside it.
+  /// Queue the copies of what the operation reads, and of what it writes. A triangle is copied by whole blocks, since
+  /// the host memory has room for the elements outside it. But all elements of a part of its own go back to the
+  /// program, so that results are copied there column by column.
   device::Status copy_to_device(device::Queue& queue, device::Address part) const;
   device::Status copy_to_host(device::Queue& queue, device::Address part) const;
 
  private:
   template <class Copy>
   device::Status each_block(device::Address part, const Copy& copy) const;
+  template <class Copy>
+  device::Status copy_block(device::Address part, std::int64_t column, std::int64_t own_column, std::int64_t columns,
+                            const Copy& copy) const;
 
   const operation::Operand whole_;
   const std::int64_t rows_;  ///< at least 1
   const scalapack::Axis columns_;
+  std::byte* const own_;
 };
 
 /// Device memory for the parts of one call.

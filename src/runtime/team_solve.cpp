@@ -17,7 +17,9 @@
 #include "config/settings.h"
 #include "device/kinds.h"
 #include "device/team.h"
+#include "platform/contained.h"
 #include "platform/log.h"
+#include "platform/process.h"
 #include "platform/threads.h"
 #include "residency/footprint.h"
 #include "residency/mirror/pins.h"
@@ -30,17 +32,18 @@ namespace blastoff::runtime {
 namespace {
 
 using operation::Operand;
-using scalapack::Segment;
+using scalapack::TeamWords;
 
-/// The steps of a call (Segment::all_able).
+/// The steps of a call (TeamWords::all_able).
 enum Step : int {
   ready,     ///< the device and the libraries are there
   invited,   ///< the first member has an invitation
   joined,    ///< the team is there
+  able,      ///< the device has memory for the parts, which are to be brought
   copied,    ///< the parts of the matrices are on the devices
   prepared,  ///< the libraries have their work space
   made,      ///< the call has been made
-  returned,  ///< the results are in the shared memory
+  returned,  ///< the results are in host memory
 };
 
 std::atomic<bool> any_failure{false};
@@ -50,59 +53,46 @@ void say_once(const std::string& why) {
   if (!said.exchange(true)) platform::log_line("ranks do not compute together on their devices: %s", why.c_str());
 }
 
-/// A thread that looks whether the other members go on while this one is inside a library. If not, it lets this one go.
-class Watch {
- public:
-  Watch(const Segment& segment, device::Team& team, int members) : shared_(std::make_shared<Shared>()) {
-    started_ = platform::start_thread("blastoff-team", [shared = shared_, &segment, &team, members] {
-      std::unique_lock lock(shared->mutex);
-      while (!shared->over) {
-        if (shared->step != outside && segment.is_hopeless(shared->step, members)) team.abandon();
-        shared->changed.wait_for(lock, pause);
-      }
-      shared->ended = true;
-      shared->changed.notify_all();
-    });
-  }
-  ~Watch() {
-    std::unique_lock lock(shared_->mutex);
-    shared_->over = true;
-    shared_->changed.notify_all();
-    shared_->changed.wait(lock, [&] { return shared_->ended || !started_; });
-  }
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
-
-  bool started() const { return started_; }
-  /// Executes `work`, which is inside a library, on the way to a step. It is not watched any more when it has ended:
-  /// once this member has said its word, the others may end the call.
-  template <class Work>
-  device::Status watched(int step, const Work& work) {
-    expect(step);
-    device::Status done = work();
-    expect(outside);
-    return done;
-  }
-
- private:
-  static constexpr int outside = -1;
-  void expect(int step) {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->step = step;
-  }
-
+/// Calls look() every few milliseconds while work() runs, which is inside a library. One of the two runs on a thread of
+/// its own: look() if `looks_elsewhere`. Returns false if no thread could be started. Neither throws.
+template <class Work, class Look>
+bool watched(bool looks_elsewhere, const Work& work, const Look& look) {
   static constexpr std::chrono::milliseconds pause{20};
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
-    int step = outside;
-    bool over = false;
-    bool ended = false;
+    bool worked = false;
+    bool ended = false;  ///< the thread
   };
-
-  const std::shared_ptr<Shared> shared_;
-  bool started_ = false;
-};
+  const auto shared = std::make_shared<Shared>();
+  const auto labour = [&] {
+    work();
+    const std::lock_guard lock(shared->mutex);
+    shared->worked = true;
+    shared->changed.notify_all();
+  };
+  const auto watch = [&] {
+    std::unique_lock lock(shared->mutex);
+    while (!shared->changed.wait_for(lock, pause, [&] { return shared->worked; })) look();
+  };
+  const bool started = platform::start_thread("blastoff-team", [shared, looks_elsewhere, &labour, &watch] {
+    if (looks_elsewhere)
+      watch();
+    else
+      labour();
+    const std::lock_guard lock(shared->mutex);
+    shared->ended = true;
+    shared->changed.notify_all();
+  });
+  if (!started) return false;
+  if (looks_elsewhere)
+    labour();
+  else
+    watch();
+  std::unique_lock lock(shared->mutex);
+  shared->changed.wait(lock, [&] { return shared->ended; });
+  return true;
+}
 
 /// What a process has for all its teams. Never destroyed: device calls during process exit are not safe.
 struct Membership {
@@ -120,28 +110,28 @@ struct Membership {
 /// One call on one member.
 class TeamCall {
  public:
-  TeamCall(Membership& own, const operation::Operation& operation, Segment& segment, const scalapack::Team& team,
-           int member)
+  TeamCall(Membership& own, const operation::Operation& operation, TeamWords& words, const TeamShare& share)
       : own_(own),
         operation_(operation),
-        segment_(segment),
-        members_(team.members),
-        number_(team.device_of(member)),
-        member_(member) {}
+        words_(words),
+        share_(share),
+        members_(share.team.members),
+        number_(share.device),
+        member_(share.member) {}
 
   /// The next step, at which it has said nothing yet.
   int next() const { return next_; }
 
-  TeamOutcome run(platform::Span memory) {
-    const std::vector<std::uint64_t> key = segment_.processes(members_);
+  TeamOutcome run() {
+    const std::vector<std::uint64_t> key = words_.processes();
     auto known = own_.teams.find(key);
     if (known == own_.teams.end()) {
       known = own_.teams.emplace(key, nullptr).first;
       known->second = form();
     }
     if (known->second == nullptr) return TeamOutcome::unable;
-    next_ = copied;
-    const TeamOutcome outcome = compute(*known->second, memory);
+    next_ = share_.bring ? able : copied;
+    const TeamOutcome outcome = compute(*known->second);
     if (broken_) {
       any_failure = true;
       (void)known->second.release();  // a member may be using it still
@@ -150,30 +140,30 @@ class TeamCall {
   }
 
  private:
-  bool all_able(const Status& status, const Segment::Note& note = {}) {
+  bool all_able(const Status& status, const TeamWords::Note& note = {}) {
     if (!status) say_once(status.error().message);
-    return segment_.all_able(next_++, members_, status.has_value(), note);
+    return words_.all_able(next_++, status.has_value(), note);
   }
 
   std::unique_ptr<device::Team> form() {
     any_failure = true;  // unless it comes to its end
     const Status opened = open();
-    Segment::Note note{};
+    TeamWords::Note note{};
     if (opened) {
-      const std::string& bus = device().properties().bus;
-      std::memcpy(note.data(), bus.data(), std::min(bus.size(), note.size()));
+      const std::string name = device().properties().bus + " " + platform::host_name();
+      std::memcpy(note.data(), name.data(), std::min(name.size(), note.size()));
     }
     if (!all_able(opened, note) || !are_different()) return nullptr;
-    Status able;
+    Status made;
     if (member_ == 0) {
       const auto invitation = library().invite();
       if (invitation)
         note = *invitation;
       else
-        able = tl::unexpected(invitation.error());
+        made = tl::unexpected(invitation.error());
     }
-    if (!all_able(able, note)) return nullptr;
-    auto team = library().join(segment_.note_of(0, invited), member_, members_);
+    if (!all_able(made, note)) return nullptr;
+    auto team = library().join(words_.note_of(0, invited), member_, members_);
     if (!all_able(team ? Status{} : tl::unexpected(team.error()))) return nullptr;
     any_failure = false;
     return std::move(*team);
@@ -181,9 +171,9 @@ class TeamCall {
 
   /// Whether each member has a device of its own.
   bool are_different() const {
-    std::vector<Segment::Note> notes;
+    std::vector<TeamWords::Note> notes;
     notes.reserve(static_cast<std::size_t>(members_));
-    for (int member = 0; member < members_; ++member) notes.push_back(segment_.note_of(member, ready));
+    for (int member = 0; member < members_; ++member) notes.push_back(words_.note_of(member, ready));
     std::ranges::sort(notes);
     const bool different = std::ranges::adjacent_find(notes) == notes.end();
     if (!different) say_once("two of them would use the same device");
@@ -219,16 +209,17 @@ class TeamCall {
   }
   const device::TeamLibrary& library() const { return *own_.libraries.at(number_); }
 
-  TeamOutcome compute(device::Team& team, platform::Span memory) {
-    const std::int64_t block = block_order(operation_, members_);
+  TeamOutcome compute(device::Team& team) {
+    const std::int64_t block = share_.team.block;
     std::vector<OwnPart> own;
-    for (const Operand& whole : operation_.operands()) own.emplace_back(whole, members_, block, member_);
+    for (std::size_t i = 0; i < operation_.operands().size(); ++i)
+      own.emplace_back(operation_.operands()[i], share_.team, member_, share_.parts[i]);
     PartMemory taken(device());
     std::vector<device::TeamPart> parts;
     auto queue = device().create_queue();
-    const auto locks = locked(memory);
+    const auto locks = locked(share_.memory);
     const auto without_pins = unlocked_heap();
-    const auto copy_in = [&]() -> Status {
+    const auto take = [&]() -> Status {
       if (auto supported = library().supports(operation_); !supported) return supported;
       if (!queue) return tl::unexpected(queue.error());
       if (!without_pins) return tl::unexpected(without_pins.error());
@@ -236,31 +227,35 @@ class TeamCall {
         const Result<device::Address> address = taken.take(part.bytes());
         if (!address) return tl::unexpected(address.error());
         parts.push_back(part.at(*address));
-        if (auto queued = part.copy_to_device(**queue, *address); !queued) return queued;
       }
+      return {};
+    };
+    const auto copy_in = [&]() -> Status {
+      for (std::size_t i = 0; i < own.size(); ++i)
+        if (auto queued = own[i].copy_to_device(**queue, parts[i].address); !queued) return queued;
       return (*queue)->synchronize();
     };
-    if (!all_able(copy_in())) return TeamOutcome::unable;
+    Status copied_in = take();
+    if (share_.bring) {
+      if (!all_able(copied_in)) return TeamOutcome::unable;
+      share_.bring();
+    }
+    if (copied_in) copied_in = copy_in();
+    if (!all_able(copied_in)) return TeamOutcome::unable;
 
     broken_ = true;  // until the libraries have come to an end
-    {
-      Watch watch(segment_, team, members_);
-      const Status ready_to_go = watch.watched(prepared, [&]() -> Status {
-        if (watch.started()) return team.prepare(operation_, parts, block);
-        return tl::unexpected(Error{ErrorKind::no_host_memory, "no thread could be started"});
-      });
-      if (!all_able(ready_to_go)) return TeamOutcome::unable;
-      Status done = watch.watched(made, [&] { return team.execute(); });
-      Segment::Note no_result{};
-      if (!done && done.error().kind == ErrorKind::failed) {
-        no_result[0] = std::byte{1};
-        done = {};
-      }
-      if (!all_able(done, no_result)) return TeamOutcome::unsolved;
+    const Status ready_to_go = in_library(team, prepared, [&] { return team.prepare(operation_, parts, block); });
+    if (!all_able(ready_to_go)) return TeamOutcome::unable;
+    Status done = in_library(team, made, [&] { return team.execute(); });
+    TeamWords::Note no_result{};
+    if (!done && done.error().kind == ErrorKind::failed) {
+      no_result[0] = std::byte{1};
+      done = {};
     }
+    if (!all_able(done, no_result)) return TeamOutcome::unsolved;
     broken_ = false;
     for (int member = 0; member < members_; ++member)
-      if (segment_.note_of(member, made)[0] != std::byte{0}) return TeamOutcome::unsolved;
+      if (words_.note_of(member, made)[0] != std::byte{0}) return TeamOutcome::unsolved;
 
     const auto copy_out = [&]() -> Status {
       for (std::size_t i = 0; i < own.size(); ++i)
@@ -268,6 +263,20 @@ class TeamCall {
       return (*queue)->synchronize();
     };
     return all_able(copy_out()) ? TeamOutcome::solved : TeamOutcome::unsolved;
+  }
+
+  /// Executes `work`, which is inside a library, on the way to a step. If the other members do not go on, it lets this
+  /// one go. It is not watched any more when it has ended: once this member has said its word, the others may end the
+  /// call.
+  template <class Work>
+  Status in_library(device::Team& team, int step, const Work& work) {
+    Status done = tl::unexpected(Error{ErrorKind::no_host_memory, "there is no memory for the call, or no thread"});
+    const auto look = [&] {
+      if (words_.is_hopeless(step)) team.abandon();
+    };
+    const auto contained = [&] { platform::contained([&] { done = work(); }); };
+    (void)watched(words_.on_any_thread(), contained, look);
+    return done;
   }
 
   /// The libraries may copy memory of malloc (Queue::copies_heap_memory).
@@ -280,6 +289,7 @@ class TeamCall {
   }
 
   std::unique_ptr<GatheredLocks> locked(platform::Span memory) {
+    if (memory.empty()) return nullptr;
     auto locks = std::make_unique<GatheredLocks>(device(), operation_, memory);
     const bool all = std::ranges::all_of(operation_.operands(), [&](const Operand& operand) {
       return operand.empty() || locks->readable(residency::bounds(operand));
@@ -292,7 +302,8 @@ class TeamCall {
 
   Membership& own_;
   const operation::Operation& operation_;
-  Segment& segment_;
+  TeamWords& words_;
+  const TeamShare& share_;
   const int members_;
   const int number_;  ///< of this member's device
   const int member_;
@@ -302,35 +313,33 @@ class TeamCall {
 
 }  // namespace
 
-TeamOutcome solve_in_team(const operation::Operation& operation, Segment& segment, platform::Span memory,
-                          const scalapack::Team& team, int member) {
+TeamOutcome solve_in_team(const operation::Operation& operation, TeamWords& words, const TeamShare& share) {
   Membership& own = Membership::instance();
   const std::lock_guard lock(own.mutex);
-  TeamCall call(own, operation, segment, team, member);
+  TeamCall call(own, operation, words, share);
   try {
-    return call.run(memory);
+    return call.run();
   } catch (const std::bad_alloc&) {
     any_failure = true;
-    segment.all_able(call.next(), team.members, false);  // the others wait for a word
+    words.all_able(call.next(), false);  // the others wait for a word
     return call.next() > prepared ? TeamOutcome::unsolved : TeamOutcome::unable;
   }
 }
 
-namespace {
-
-/// How many devices the process sees from which a team may be made; at least 1.
-int devices_for_teams() {
-  static const int devices = [] {
+/// They stay the same: a team lives on, and its members keep their devices.
+scalapack::SeenDevices seen_devices() {
+  static const scalapack::SeenDevices seen = []() -> scalapack::SeenDevices {
     config::Settings settings = Process::instance().settings();
-    if (settings.device != device::default_kind.name) return 1;  // the user has chosen some
+    if (settings.device != device::default_kind.name) return {};  // the user has chosen some
     settings.device += ":all";
     const auto names = list_devices(settings);
-    return names ? static_cast<int>(names->size()) : 1;
+    if (!names) return {};
+    DeviceSet* const in_use = Process::instance().devices_in_use();
+    return {.count = static_cast<int>(names->size()),
+            .first = in_use != nullptr ? in_use->front().device().properties().index : 0};
   }();
-  return devices;
+  return seen;
 }
-
-}  // namespace
 
 bool asks_for_team(config::GatherGpus wanted, const operation::Operation& operation, const TeamProblem& problem) {
   const bool asked =
@@ -343,16 +352,16 @@ int team_members(const TeamProblem& problem, int devices) {
   return members <= 1 || problem.bytes / static_cast<std::size_t>(members) > problem.room ? 1 : members;
 }
 
-scalapack::Team choose_team(const operation::Operation& operation, const TeamProblem& problem) {
-  Process& process = Process::instance();
-  const bool verifies = process.settings().verify.mode != config::VerifyMode::off;  // as only one process can
-  if (verifies || any_failure || !asks_for_team(process.settings().gather_gpus, operation, problem)) return {};
-  const int devices = devices_for_teams();
+bool may_choose_team(const operation::Operation& operation, const TeamProblem& problem) {
+  const config::Settings& settings = Process::instance().settings();
+  const bool verifies = settings.verify.mode != config::VerifyMode::off;  // as only one process can
+  return !verifies && !any_failure && asks_for_team(settings.gather_gpus, operation, problem);
+}
+
+scalapack::Team choose_team(const operation::Operation& operation, const TeamProblem& problem, int devices) {
   const int members = team_members(problem, devices);
   if (members == 1) return {};
-  return {.members = members,
-          .devices = devices,
-          .first_device = process.devices_in_use()->front().device().properties().index};
+  return {.members = members, .block = block_order(operation, members)};
 }
 
 }  // namespace blastoff::runtime

@@ -53,6 +53,7 @@ extern "C" int erase_acquaintance(void*, int, void* acquaintance, void*) {
   if (!meeting.complete || functions.mpi.finalized(&finalized) != 0 || finalized != 0) return 0;
   const bool has_context = meeting.context >= 0 && grid_of(functions, meeting.context).rows > 0;
   if (has_context) functions.grid_exit(meeting.context);  // it may have ended with all grids
+  if (meeting.members) meeting.members->end(functions);
   functions.mpi.free_communicator(static_cast<void*>(&meeting.communicator));
   return 0;
 }

@@ -19,6 +19,7 @@
 #include <memory>
 
 #include "scalapack/functions.h"
+#include "scalapack/members_across.h"
 #include "scalapack/segment.h"
 
 namespace blastoff::scalapack {
@@ -34,6 +35,7 @@ struct Meeting {
   PlaceBook places{};                  ///< on the root: what lies where in it
   bool places_in_doubt = false;        ///< on the root: others may have changed what lies there, and it does not know
   Silence silence{};                   ///< if they do not
+  std::unique_ptr<MembersAcross> members{};  ///< the same; nullptr: not found yet
 };
 Meeting& meeting_of(const Functions& functions, const Grid& grid);
 

@@ -87,6 +87,7 @@ std::optional<Functions> find_functions(blas::Scalar scalar, const Find& find) {
   look_up(all.redistribute, redistributions[static_cast<std::size_t>(scalar)]);
   look_up(all.mpi.isend, "MPI_Isend");
   look_up(all.mpi.request_free, "MPI_Request_free");
+  look_up(all.mpi.wait, "MPI_Wait");
   look_up(all.mpi.iprobe, "MPI_Iprobe");
   look_up(all.mpi.receive, "MPI_Recv");
   look_up(all.mpi.broadcast, "MPI_Bcast");
@@ -95,6 +96,7 @@ std::optional<Functions> find_functions(blas::Scalar scalar, const Find& find) {
   look_up(all.mpi.set_attribute, "MPI_Comm_set_attr");
   look_up(all.mpi.get_attribute, "MPI_Comm_get_attr");
   look_up(all.mpi.duplicate, "MPI_Comm_dup");
+  look_up(all.mpi.split, "MPI_Comm_split");
   look_up(all.mpi.free_communicator, "MPI_Comm_free");
   look_up(all.mpi.finalized, "MPI_Finalized");
   if (!complete) return std::nullopt;

@@ -13,6 +13,7 @@ namespace blastoff::scalapack {
 struct Mpi {
   int (*isend)(const void* buffer, int count, void* type, int to, int tag, void* communicator, void* request);
   int (*request_free)(void* request);
+  int (*wait)(void* request, void* status);
   int (*iprobe)(int from, int tag, void* communicator, int* there, void* status);
   int (*receive)(void* buffer, int count, void* type, int from, int tag, void* communicator, void* status);
   int (*broadcast)(void* buffer, int count, void* type, int from, void* communicator);
@@ -22,6 +23,7 @@ struct Mpi {
   int (*set_attribute)(void* communicator, int key, void* value);
   int (*get_attribute)(void* communicator, int key, void* value, int* there);
   int (*duplicate)(void* communicator, void* duplicate);
+  int (*split)(void* communicator, int part, int order, void* own_part);
   int (*free_communicator)(void* communicator);  ///< takes its address
   int (*finalized)(int* flag);
   void* byte;  ///< a type of one byte

@@ -3,15 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "platform/contained.h"
 #include "platform/memory_limits.h"
 #include "platform/threads.h"
+#include "scalapack/messages.h"
+#include "scalapack/panels.h"
 
 namespace blastoff::scalapack {
 namespace {
@@ -49,6 +55,15 @@ struct Gathering {
     if (places.end() > taken && places.end() - taken > platform::memory_left() / 2) return false;
     problem.emplace(call, places, base);
     return static_cast<bool>(*problem);
+  }
+  /// On another member of a team.
+  bool makes_members_problem(std::byte* base) {
+    try {
+      problem.emplace(call, places, base);
+    } catch (const std::bad_alloc&) {
+      problem.reset();
+    }
+    return problem && *problem;
   }
   bool solve(Segment* segment) { return root.solve(*problem, segment) && problem->info() == 0; }
 
@@ -170,8 +185,11 @@ class ThroughMemory {
     if (all_.grid.is_root() && segment_.all_arrived(fingerprint)) {
       tell_changes();
       meeting_.places_in_doubt = false;
-      const bool solved = are_pivots() && all_.solve(&segment_);
-      segment_.finish(solved, all_.problem->found(), all_.root.solved_in_team());
+      const bool may_be_solved = are_pivots();
+      const TeamOutcome by_team = may_be_solved ? take_part() : TeamOutcome::unable;
+      const bool alone = may_be_solved && by_team == TeamOutcome::unable && all_.root.can_alone();
+      const bool solved = by_team == TeamOutcome::solved || (alone && all_.solve(&segment_));
+      segment_.finish(solved, all_.problem->found(), by_team == TeamOutcome::solved);
     } else if (is_member() && segment_.is_full()) {
       take_part();
     }
@@ -179,16 +197,15 @@ class ThroughMemory {
   }
 
   bool is_member() const { return !all_.grid.is_root() && all_.grid.rank() < found_.team.members; }
-  void take_part() {
-    try {
-      all_.problem.emplace(all_.call, all_.places, segment_.data());
-    } catch (const std::bad_alloc&) {
-      all_.problem.reset();
-    }
-    if (all_.problem && *all_.problem)
-      all_.root.take_part(*all_.problem, segment_, found_.team, all_.grid.rank());
-    else
-      segment_.all_able(0, found_.team.members, false);  // the others wait for a word
+  TeamOutcome take_part() {
+    if (found_.team.is_root_alone()) return TeamOutcome::unable;
+    const int member = all_.grid.rank();
+    WordsInMemory words(segment_, found_.team.members);
+    if (member == 0 || all_.makes_members_problem(segment_.data()))
+      return all_.root.make_in_team(*all_.problem, words, found_.team, member, found_.team.device_of(member),
+                                    {.segment = &segment_});
+    words.all_able(0, false, {});  // the others wait for a word
+    return TeamOutcome::unable;
   }
 
   Segment::Changes give_operands() const {
@@ -274,39 +291,13 @@ class ThroughMemory {
   FoundPlaces found_{};
 };
 
-/// Words and numbers of all processes of a grid.
-class Messages {
- public:
-  Messages(const Functions& functions, const Meeting& meeting, bool is_root)
-      : mpi_(functions.mpi), meeting_(meeting), is_root_(is_root) {}
-
-  /// The smallest of each number over all processes.
-  template <std::size_t count>
-  void least(std::array<int, count>& numbers) const {
-    std::vector<std::array<int, count>> all(is_root_ ? static_cast<std::size_t>(meeting_.ranks) : 0);
-    mpi_.gather(numbers.data(), sizeof numbers, mpi_.byte, all.data(), sizeof numbers, mpi_.byte, 0,
-                meeting_.communicator);
-    for (const std::array<int, count>& each : all)
-      for (std::size_t i = 0; i < count; ++i) numbers[i] = std::min(numbers[i], each[i]);
-    broadcast(numbers.data(), count);
-  }
-
-  /// Sends numbers from the root to all processes.
-  void broadcast(int* numbers, std::size_t count) const {
-    mpi_.broadcast(numbers, static_cast<int>(count * sizeof(int)), mpi_.byte, 0, meeting_.communicator);
-  }
-
- private:
-  const Mpi& mpi_;
-  const Meeting& meeting_;
-  const bool is_root_;
-};
-
 /// The matrices go by messages of the program's own ScaLAPACK.
 class ByMessages {
  public:
   ByMessages(Gathering& gathering, Meeting& meeting)
-      : all_(gathering), meeting_(meeting), messages_(gathering.functions, meeting, gathering.grid.is_root()) {}
+      : all_(gathering),
+        meeting_(meeting),
+        messages_(gathering.functions.mpi, meeting.communicator, meeting.ranks, gathering.grid.is_root()) {}
 
   Outcome run(void* original) {
     const std::uint32_t call_class = all_.call.fingerprint(false);
@@ -317,28 +308,141 @@ class ByMessages {
     if (all_.call.has_work() && all_.call.query(original) != 0) return Outcome::reported;
     if (!agree()) return Outcome::distributed;
     own_context(all_.functions, meeting_);
-    for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
-      const DistributedMatrix matrix = all_.call.matrix(all_.call.rules()[i]);
-      // Redistribution knows no triangles, so that what lies in the other one goes to the root and back.
-      const bool keeps_elements = matrix.part != operation::Part::full && operation::writes(matrix.intent);
-      if (operation::reads(matrix.intent) || keeps_elements) move(i, matrix, true);
+    if (!team_.is_root_alone()) {
+      const TeamOutcome outcome = by_team();
+      if (outcome == TeamOutcome::solved) return Outcome::gathered_by_several;
+      if (outcome == TeamOutcome::unsolved || !can_alone_) return Outcome::distributed;
     }
-    std::array<int, 2> solved{0, 0};
-    if (all_.problem) solved = {all_.solve(nullptr) ? 1 : 0, all_.problem->found()};
-    messages_.broadcast(solved.data(), 2);
-    if (solved[0] == 0) return Outcome::distributed;
-    take_results(solved[1]);
-    return Outcome::gathered;
+    return by_root() ? Outcome::gathered : Outcome::distributed;
   }
 
  private:
-  /// What the root says about the call.
+  /// How columns are dealt out to the processes that make the call. The root alone has all of them.
+  struct Deal {
+    Team team{};
+    int context = -1;
+    int member = -1;                      ///< this process's number among them; -1: it is none
+    std::span<std::byte* const> parts{};  ///< by the index of the rule
+  };
+
+  /// What the root says about the call. It may want to know first how many members a team may have.
   Word heard() {
     Word word;
-    if (all_.grid.is_root()) word = all_.word(all_.wanted(nullptr));
-    std::array<int, 3> numbers{word.wanted ? 1 : 0, word.postponed ? 1 : 0, static_cast<int>(word.silence)};
-    messages_.broadcast(numbers.data(), numbers.size());
-    return {numbers[0] != 0, numbers[1] != 0, static_cast<std::uint32_t>(numbers[2])};
+    for (bool asks = true; asks;) {
+      const auto& members = meeting_.members;
+      if (all_.grid.is_root()) {
+        if (members) all_.root.has_members(members->count());
+        const bool wanted = all_.wanted(nullptr);
+        asks = !members && all_.root.asks_for_members();
+        if (!asks) word = all_.word(wanted);
+        team_ = word.wanted ? all_.root.team() : Team{};
+        can_alone_ = all_.root.can_alone();
+      }
+      std::array<int, 7> numbers{word.wanted ? 1 : 0, word.postponed ? 1 : 0,        static_cast<int>(word.silence),
+                                 team_.members,       static_cast<int>(team_.block), can_alone_ ? 1 : 0,
+                                 asks ? 1 : 0};
+      messages_.broadcast(numbers.data(), numbers.size());
+      word = {numbers[0] != 0, numbers[1] != 0, static_cast<std::uint32_t>(numbers[2])};
+      team_ = {.members = numbers[3], .block = numbers[4]};
+      can_alone_ = numbers[5] != 0;
+      asks = numbers[6] != 0;
+      if (asks)
+        meeting_.members = MembersAcross::find(all_.functions, meeting_.communicator, all_.grid.rank(), meeting_.ranks,
+                                               [&] { return all_.root.seen_devices(); });
+    }
+    return word;
+  }
+
+  bool by_root() {
+    std::array<std::byte*, Call::max_matrices> wholes{};
+    for (std::size_t i = 0; i < wholes.size() && all_.problem; ++i)
+      wholes[i] = all_.places.matrix(i, all_.problem->base()).address;
+    constexpr int all_columns = std::numeric_limits<int>::max();
+    const Deal deal{.team = {.block = all_columns},
+                    .context = meeting_.context,
+                    .member = all_.grid.is_root() ? 0 : -1,
+                    .parts = wholes};
+    give_operands(deal);
+    std::array<int, 2> solved{0, 0};
+    if (all_.problem) solved = {all_.solve(nullptr) ? 1 : 0, all_.problem->found()};
+    messages_.broadcast(solved.data(), 2);
+    if (solved[0] == 0) return false;
+    take_results(deal, solved[1]);
+    return true;
+  }
+
+  /// Nothing moves until all members are able to make the call.
+  TeamOutcome by_team() {
+    const MembersAcross& members = *meeting_.members;
+    WordsByMessages* const words = members.words();
+    Parts parts;
+    const Deal deal{.team = team_,
+                    .context = members.context(),
+                    .member = words != nullptr ? words->member() : -1,
+                    .parts = parts.addresses};
+    int goes = 0;
+    const auto bring = [&] {
+      goes = 1;
+      messages_.broadcast(&goes, 1);
+      give_operands(deal);
+    };
+    TeamOutcome outcome = TeamOutcome::unable;
+    if (words != nullptr) {
+      words->begin_call();
+      if ((deal.member == 0 || all_.makes_members_problem(nullptr)) && take_parts(deal, parts))
+        outcome = all_.root.make_in_team(*all_.problem, *words, team_, deal.member, members.device(),
+                                         {.parts = parts.addresses, .bring = std::ref(bring)});
+      else
+        words->all_able(0, false, {});  // the others wait for a word
+    }
+    if (goes == 0) {
+      messages_.broadcast(&goes, 1);
+      if (goes != 0) give_operands(deal);
+    }
+    std::array<int, 2> made{static_cast<int>(outcome), all_.grid.is_root() ? all_.problem->found() : 0};
+    if (goes != 0) messages_.broadcast(made.data(), made.size());
+    outcome = static_cast<TeamOutcome>(made[0]);
+    if (outcome == TeamOutcome::solved && words != nullptr && all_.has_pivots(operation::Intent::write))
+      members.messages(all_.functions.mpi).greatest_to_root(pivots(), pivot_count());
+    if (!all_.grid.is_root()) all_.problem.reset();
+    if (outcome == TeamOutcome::solved) take_results(deal, made[1]);
+    return goes == 0 ? TeamOutcome::unable : outcome;
+  }
+
+  /// This member's parts of the matrices.
+  struct Parts {
+    struct Free {
+      void operator()(std::byte* memory) const { std::free(memory); }
+    };
+    std::array<std::unique_ptr<std::byte, Free>, Call::max_matrices> memory{};
+    std::array<std::byte*, Call::max_matrices> addresses{};
+  };
+  /// Returns false if there is too little memory. All members may be on this node, too. A member finds the pivots of
+  /// its own columns, or all.
+  bool take_parts(const Deal& deal, Parts& parts) const {
+    if (all_.places.bytes() > platform::memory_left() / 2) return false;
+    for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
+      const DistributedMatrix matrix = all_.call.matrix(all_.call.rules()[i]);
+      const std::int64_t columns = own_share(deal.team.columns(matrix.columns, deal.member));
+      const std::size_t bytes = static_cast<std::size_t>(matrix.rows * columns) * matrix.element_bytes;
+      if (i == 0 || !all_.call.vectors_lie_in_a())
+        parts.memory[i].reset(static_cast<std::byte*>(std::malloc(std::max<std::size_t>(1, bytes))));
+      parts.addresses[i] = parts.memory[i] ? parts.memory[i].get() : parts.addresses[0];
+      if (parts.addresses[i] == nullptr) return false;
+    }
+    if (all_.has_pivots(operation::Intent::write)) std::fill_n(pivots(), pivot_count(), 0);
+    return true;
+  }
+  int* pivots() const { return all_.places.pivots(all_.problem->base()); }
+  std::size_t pivot_count() const { return static_cast<std::size_t>(all_.call.integer(Argument::n)); }
+
+  void give_operands(const Deal& deal) const {
+    for (std::size_t i = 0; i < all_.call.rules().size(); ++i) {
+      const DistributedMatrix matrix = all_.call.matrix(all_.call.rules()[i]);
+      // Redistribution knows no triangles, so that what lies in the other one goes there and back.
+      const bool keeps_elements = matrix.part != operation::Part::full && operation::writes(matrix.intent);
+      if (operation::reads(matrix.intent) || keeps_elements) move(i, matrix, deal, true);
+    }
   }
 
   /// Whether all processes can gather and have the same arguments.
@@ -368,11 +472,11 @@ class ByMessages {
     return true;
   }
 
-  void take_results(int found) {
+  void take_results(const Deal& deal, int found) {
     const Call& call = all_.call;
     for (std::size_t i = 0; i < call.rules().size(); ++i) {
       const DistributedMatrix matrix = all_.result(call.rules()[i], found);
-      if (matrix.columns > 0 && operation::writes(matrix.intent)) move(i, matrix, false);
+      if (matrix.columns > 0 && operation::writes(matrix.intent)) move(i, matrix, deal, false);
     }
     if (all_.has_pivots(operation::Intent::write)) {
       std::vector<int> pivots(static_cast<std::size_t>(call.integer(Argument::n)));
@@ -395,40 +499,41 @@ class ByMessages {
     all_.fill_rest(found);
   }
 
-  /// Moves panels, because redistribution counts bytes in 32 bits and buffers what it sends and receives.
-  void move(std::size_t index, const DistributedMatrix& matrix, bool to_root) const {
-    constexpr std::size_t panel_bytes = std::size_t{64} << 20;
-    const std::size_t column_bytes = static_cast<std::size_t>(matrix.rows) * matrix.element_bytes;
-    const int width = static_cast<int>(std::max<std::size_t>(1, panel_bytes / column_bytes));
+  void move(std::size_t index, const DistributedMatrix& matrix, const Deal& deal, bool to_members) const {
+    constexpr std::int64_t panel_bytes = std::int64_t{64} << 20;
+    if (matrix.rows == 0) return;
+    const std::int64_t column_bytes = matrix.rows * static_cast<std::int64_t>(matrix.element_bytes);
     const int one = 1;
     const int row = matrix.row + 1;
     const auto* const given = static_cast<const Descriptor*>(all_.call.descriptor(all_.call.rules()[index].matrix));
-    for (int begin = 0; begin < matrix.columns; begin += width) {
-      const int panel = std::min(width, matrix.columns - begin);
-      // A layout of one block: the first process of the grid has all of it.
-      const Descriptor layout{.context = meeting_.context,
+    each_panel(deal.team, matrix.columns, column_bytes, panel_bytes, [&](const Panel& panel) {
+      const int columns = static_cast<int>(panel.columns);
+      const Descriptor layout{.context = deal.context,
                               .rows = matrix.rows,
-                              .columns = panel,
+                              .columns = columns,
                               .row_block = matrix.rows,
-                              .column_block = panel,
+                              .column_block = static_cast<int>(panel.block),
+                              .first_column = panel.first_member,
                               .leading_dimension = matrix.rows};
-      std::byte* const part = all_.problem ? all_.places.matrix(index, all_.problem->base()).address +
-                                                 static_cast<std::size_t>(begin) * column_bytes
-                                           : nullptr;
-      const int column = matrix.column + begin + 1;
+      std::byte* part = nullptr;
+      if (deal.member >= 0)
+        part = deal.parts[index] + own_share(deal.team.columns(panel.begin, deal.member)) * column_bytes;
+      const int column = matrix.column + static_cast<int>(panel.begin) + 1;
       const auto redistribute = all_.functions.redistribute;
-      if (to_root)
-        redistribute(&matrix.rows, &panel, matrix.address, &row, &column, given, part, &one, &one, &layout,
+      if (to_members)
+        redistribute(&matrix.rows, &columns, matrix.address, &row, &column, given, part, &one, &one, &layout,
                      &meeting_.context);
       else
-        redistribute(&matrix.rows, &panel, part, &one, &one, &layout, matrix.address, &row, &column, given,
+        redistribute(&matrix.rows, &columns, part, &one, &one, &layout, matrix.address, &row, &column, given,
                      &meeting_.context);
-    }
+    });
   }
 
   Gathering& all_;
   Meeting& meeting_;
   Messages messages_;
+  Team team_{};
+  bool can_alone_ = true;  ///< the root
 };
 
 /// Tries to share a segment. All processes call it together, once, and have a segment then, or none has.
@@ -445,7 +550,7 @@ void share_segment(const Functions& functions, const Grid& grid, Meeting& meetin
     meeting.segment = Segment::make(grid.size(), progress);
     invitation = meeting.segment ? meeting.segment->invitation() : Segment::Invitation{0, -1};
   }
-  const Messages messages(functions, meeting, grid.is_root());
+  const Messages messages(functions.mpi, meeting.communicator, meeting.ranks, grid.is_root());
   messages.broadcast(invitation.data(), Segment::invitation_words);
   if (!grid.is_root()) meeting.segment = Segment::join(invitation, grid.rank(), grid.size(), progress);
   std::array<int, 1> joined{meeting.segment ? 1 : 0};

@@ -12,6 +12,7 @@
 #include "scalapack/functions.h"
 #include "scalapack/problem.h"
 #include "scalapack/segment.h"
+#include "scalapack/team.h"
 
 namespace blastoff::scalapack {
 
@@ -31,6 +32,14 @@ class Root {
   virtual bool wants(const GatheredProblem& problem, const Grid& grid, Segment* segment) = 0;
   /// The processes that are to make the call that it wants.
   virtual Team team() const = 0;
+  /// Whether this process can make the call alone.
+  virtual bool can_alone() const = 0;
+  /// Where no memory is shared: whether it depends on the number of members there may be. It may want the call once it
+  /// has heard it.
+  virtual bool asks_for_members() const = 0;
+  virtual void has_members(int members) = 0;
+  /// The devices that this process may use for a team, on any process.
+  virtual SeenDevices seen_devices() = 0;
 
   /// If the root does not want a call: whether it may want later ones of the same class, since the device is not open
   /// yet or nobody knows how long all processes take for them.
@@ -48,10 +57,10 @@ class Root {
   /// Calls the local routine. Returns false if the problem was not solved. `segment`: where the problem lies; nullptr:
   /// in memory of its own.
   virtual bool solve(const GatheredProblem& problem, Segment* segment) = 0;
-  /// After solve(): whether the team has made the call.
-  virtual bool solved_in_team() const = 0;
-  /// Another member of the team does its part.
-  virtual void take_part(const GatheredProblem& problem, Segment& segment, const Team& team, int member) = 0;
+  /// A member of a team does its part of a call. All members call it; all of them get the same outcome. `device`: the
+  /// number of this member's device.
+  virtual TeamOutcome make_in_team(const GatheredProblem& problem, TeamWords& words, const Team& team, int member,
+                                   int device, const TeamMatrices& matrices) = 0;
 
  protected:
   ~Root() = default;

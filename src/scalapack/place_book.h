@@ -10,18 +10,9 @@
 #include <vector>
 
 #include "scalapack/problem.h"
+#include "scalapack/team.h"
 
 namespace blastoff::scalapack {
-
-/// The processes that make a call for all, each with a device of its own: the first ones of the grid.
-struct Team {
-  int members = 1;
-  int devices = 1;       ///< of the node
-  int first_device = 0;  ///< of the root; the next member has the next one
-
-  bool is_root_alone() const { return members == 1; }
-  int device_of(int member) const { return (first_device + member) % devices; }
-};
 
 /// What the root finds for a call, and tells the others.
 struct FoundPlaces {

@@ -72,6 +72,8 @@ class GatheredProblem {
   LocalRoutine routine() const { return call_.local(); }
   std::span<void* const> words() const { return words_; }
   std::byte* base() const { return base_; }
+  /// By the index of the rule.
+  WholeMatrix matrix(std::size_t index) const { return places_.matrix(index, base_); }
   /// Bytes of the matrices and vectors.
   std::size_t bytes() const { return places_.bytes(); }
   /// From base(): behind all matrices and vectors.

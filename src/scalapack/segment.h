@@ -24,6 +24,7 @@
 #include "platform/shared_memory.h"
 #include "scalapack/place_book.h"
 #include "scalapack/silence.h"
+#include "scalapack/team.h"
 
 namespace blastoff::scalapack {
 
@@ -94,8 +95,7 @@ class Segment {
   /// Steps of a call that the first `members` processes make together, once all have arrived (a team). At each step,
   /// each of them says whether it is able to go on. They all go on, or none does.
   static constexpr int max_steps = 8;
-  /// What a member shows the others at a step.
-  using Note = std::array<std::byte, 128>;
+  using Note = TeamWords::Note;
   /// Waits until all members have arrived, for those that do not wait otherwise. Returns false if the call is not made.
   bool is_full();
   /// Returns false if a member is not able or is dead, or if the root has ended the call. A member that is not able at
@@ -159,6 +159,25 @@ class Segment {
   std::size_t bytes_taken_ = 0;
   std::uint32_t call_ = 0;  ///< number of the call of which something was said last
   Silence silence_;
+};
+
+/// The words of a team whose members share a segment.
+class WordsInMemory final : public TeamWords {
+ public:
+  WordsInMemory(Segment& segment, int members) : segment_(segment), members_(members) {}
+
+  int members() const override { return members_; }
+  bool all_able(int step, bool able, const Note& note) override {
+    return segment_.all_able(step, members_, able, note);
+  }
+  const Note& note_of(int member, int step) const override { return segment_.note_of(member, step); }
+  bool is_hopeless(int step) override { return segment_.is_hopeless(step, members_); }
+  bool on_any_thread() const override { return true; }
+  std::vector<std::uint64_t> processes() const override { return segment_.processes(members_); }
+
+ private:
+  Segment& segment_;
+  const int members_;
 };
 
 }  // namespace blastoff::scalapack

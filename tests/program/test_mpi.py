@@ -462,7 +462,11 @@ def test_what_the_gpus_of_many_nodes_would_take_is_computed(problems, tmp_path):
         assert row["moving_seconds"] == pytest.approx(calls * copies, rel=0.01)
         assert row["computing_seconds"] == pytest.approx(calls * (60e-6 + order**3 / 3 / gpus / rate), rel=0.02)
     said = " ".join(mpi.run([*asked, f"--job={tmp_path}/job.json"], {}).stdout.split())
-    assert "computed: calls of ScaLAPACK and the PBLAS" in said and "Blastoff does not do that on several nodes" in said
+    assert "computed: calls of ScaLAPACK and the PBLAS" in said and "not tried on a network" in said
+    for trace in traces[2:]:
+        trace.write_text(re.sub('"host": "[^"]*"', '"host": "another"', trace.read_text(), count=1))
+    calls = predicted(traces, "--machine=h200", "--gather=always", "--gather-gpus=all", "--ranks-per-gpu=2")["distributed"]
+    assert len(calls) == 4 and all(call["by_several"] == call["calls"] and call["gpus"] == 2 for call in calls), "two traced nodes form a team"
 
 
 def test_a_device_that_is_too_small_solves_nothing(folder, tmp_path):

@@ -25,6 +25,8 @@ TOGETHER = "solved by all ranks together"
 CALLS = (2, 2, 7, 200, 60)  # on 2 x 2 ranks: a seed, the number of calls, the largest order
 CALLED = ("gemm", "syrk", "trsm", "potrf", "potrs", "posv", "getrf", "gesv", "trmm")
 LONGEST_AFTER_DEATH = 1  # seconds
+# Memory that may not have its full size is not shared. The file of the fake NCCL is smaller.
+APART = ("prlimit", "--fsize=300000000:300000000")
 SPECTRAL = ("sygst", "hegst", "syev", "heev", "syevd", "heevd")
 
 
@@ -42,28 +44,53 @@ def folder(tmp_path_factory):
 LIBRARY = mpi.OPENMPI
 
 
-def program_in(folder):
-    return LIBRARY.compiled("distributed_calls", folder, f"scalapack-{LIBRARY.name}")
+def program_in(folder, library=LIBRARY):
+    return library.compiled("distributed_calls", folder, f"scalapack-{library.name}")
+
+
+def record(folder, library, ranks, calls, called=CALLED):
+    """The memory of a job without Blastoff, after each of its random calls."""
+    memory = folder / f"memory-{library.name}-{ranks}"
+    done = mpi.run([*library.ranks(ranks), program_in(folder, library), *calls, "record", memory, *called], library.environment(folder))
+    assert done.returncode == 0, done.stderr
+    return memory
 
 
 @pytest.fixture(scope="module")
 def recorded(folder):
-    """The memory of a job without Blastoff, after each of its random calls."""
-    words = [*LIBRARY.ranks(4), program_in(folder), *CALLS, "record", folder / "memory", *CALLED]
-    done = mpi.run(words, LIBRARY.environment(folder))
-    assert done.returncode == 0, done.stderr
-    return folder / "memory"
+    return record(folder, LIBRARY, 4, CALLS)
 
 
 class Job:
-    """A job that makes the same calls, and compares its memory."""
+    """A job that makes the same calls, and compares its memory. `nodes`: the ranks believe that they run on so many nodes."""
 
-    def __init__(self, folder, path, recorded, settings=(), gpus=2, called=CALLED, before=(), of_second=(), ends=True, **environment):
-        program = [program_in(folder), *CALLS, "compare", recorded, *called]
-        command = [*before, *LAUNCHER, *settings, f"--report={path}/reports/"]
-        command = [*LIBRARY.ranks(1), *command, *program, ":", "-n", 1, *command, *of_second, *program, ":", "-n", 2, *command, *program]
+    def __init__(
+        self,
+        folder,
+        path,
+        recorded,
+        settings=(),
+        gpus=2,
+        called=CALLED,
+        before=(),
+        of_second=(),
+        ends=True,
+        nodes=1,
+        library=LIBRARY,
+        ranks=4,
+        calls=CALLS,
+        **environment,
+    ):
+        program = [program_in(folder, library), *calls, "compare", recorded, *called]
+        shares = APART if nodes > 1 else ()
+        command = [*shares, *before, *LAUNCHER, *settings, f"--report={path}/reports/"]
+        command = [*library.ranks(1), *command, *program, ":", "-n", 1, *command, *of_second, *program, ":", "-n", ranks - 2, *command, *program]
         gpu = {"LD_LIBRARY_PATH": f"{FAKE}:{os.environ.get('LD_LIBRARY_PATH', '')}", "BLASTOFF_CUDA_PATH": str(FAKE), "FAKE_GPU_COUNT": str(gpus)}
-        self.done = mpi.run(command, LIBRARY.environment(folder) | gpu | environment, timeout=60)
+        environment = library.environment(folder) | gpu | environment
+        if nodes > 1:
+            environment |= mpi.on_nodes(folder, environment, ranks // nodes)
+        self.ranks = ranks
+        self.done = mpi.run(command, environment, timeout=60)
         if not ends:
             return
         assert (self.done.stdout, self.done.returncode) == ("same\n", 0), self.done.stdout + self.done.stderr
@@ -77,7 +104,7 @@ class Job:
     def because(self, reason) -> int:
         """The calls of which all ranks give this reason."""
         of_ranks = {rank: sum(entry["calls"] for entry in report["refusals"] if entry["reason"] == reason) for rank, report in self.reports.items()}
-        assert len(of_ranks) == 4 and len(set(of_ranks.values())) == 1, of_ranks
+        assert len(of_ranks) == self.ranks and len(set(of_ranks.values())) == 1, of_ranks
         return of_ranks[0]
 
 
@@ -162,3 +189,31 @@ def test_no_member_waits_for_one_that_has_died(rank, recorded, folder, tmp_path)
     job = Job(folder, tmp_path, recorded, before=program, ends=False, FAKE_TEAM_DIES=str(rank), OMPI_MCA_odls_base_sigkill_timeout="3")
     assert job.done.returncode != 0 and "same" not in job.done.stdout
     assert job.done.when("leaves") - job.done.when("dies") < LONGEST_AFTER_DEATH
+
+
+AUTO = ("--gather-gpus=auto", "--device-memory=20K")
+NODES = {"three": (mpi.OPENMPI, 3, 1, (2, 3, 11, 200), (*CALLED, *SPECTRAL), ()), "two": (mpi.MPICH, 2, 2, (2, 2, 7, 100), CALLED, AUTO)}
+
+
+@pytest.mark.parametrize(("library", "nodes", "gpus", "calls", "called", "settings"), NODES.values(), ids=NODES)
+def test_a_team_of_several_nodes_makes_calls_for_all(library, nodes, gpus, calls, called, settings, folder, tmp_path):
+    """GPUs of different nodes have the same names. On three nodes every other rank is a member. On two, the team makes what does not fit one
+    GPU."""
+    calls, ranks = (*calls, 60), 2 * nodes
+    memory = record(folder, library, ranks, calls, called)
+    job = Job(folder, tmp_path, memory, settings, gpus, called, nodes=nodes, library=library, ranks=ranks, calls=calls, FAKE_SINGULAR_TOLD="0")
+    assert job.lines == []
+    assert job.because(BY_SEVERAL) >= (1 if settings else 20) and job.because(BY_ONE) >= 3
+    assert settings or job.of_first(TOGETHER) >= 1
+
+
+ACROSS = {"library": (("env", "FAKE_CUBLASMP_VERSION=600"), {}), "GPU": (("--device=none",), {}), "failure": ((), {"FAKE_TEAM_FAILS": "2"})}
+
+
+@pytest.mark.parametrize("member", ACROSS)
+def test_a_member_on_another_node_that_is_not_able(member, recorded, folder, tmp_path):
+    """The second member has no cuBLASMp, or no GPU. Or the third one fails in the library, in which the others wait for it."""
+    of_second, environment = ACROSS[member]
+    job = Job(folder, tmp_path, recorded, of_second=of_second, nodes=2, calls=(*CALLS[:3], 100, 60), **environment)
+    assert (job.because(BY_SEVERAL) > 0) == (member == "library") and job.because(BY_ONE) > 0
+    assert len(job.lines) == {"library": 1, "GPU": 0, "failure": 4}[member], job.lines

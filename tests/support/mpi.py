@@ -81,6 +81,14 @@ def node_of_two(folder: Path) -> Path:
     return node
 
 
+def on_nodes(folder: Path, environment: dict[str, str], ranks_of_each: int) -> dict[str, str]:
+    """What an environment needs besides, so that the ranks of a job have the names of several nodes. Each has so many ranks."""
+    shim = folder / "node.so"
+    if not shim.exists():
+        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", str(SOURCES / "node.c"), "-o", str(shim), "-ldl"], check=True)
+    return {"LD_PRELOAD": ":".join(filter(None, (str(shim), environment.get("LD_PRELOAD")))), "RANKS_PER_NODE": str(ranks_of_each)}
+
+
 @dataclass
 class Done:
     """A job that has ended, and when, by time.monotonic()."""

@@ -51,6 +51,13 @@ std::int64_t* integers(const fake::Share& share) {
   return reinterpret_cast<std::int64_t*>(share.whole);
 }
 
+/// What lies outside the triangle is nobody's.
+template <class T>
+void spoil_other_triangle(fake::View<T> whole, Size n, bool upper) {
+  for (Size j = 0; j < n; ++j)
+    for (Size i = 0; i < j; ++i) (upper ? whole(j, i) : whole(i, j)) = T(7);
+}
+
 cusolverStatus size(std::size_t* device_bytes, std::size_t* host_bytes) {
   *device_bytes = 1024;
   *host_bytes = 64;
@@ -115,7 +122,11 @@ cusolverStatus cusolverMpPotrf(solverMpHandle handle, int fill, Size n, void* a,
   if (!is_right(of_a, device, device_bytes, host, host_bytes, info) || !is_whole(of_a, n, n, row, column, type))
     return solver_invalid_value;
   fake::post_together(handle->stream, {share(a, of_a)}, info, [=](Wholes wholes) {
-    return with_views(wholes, [=](auto whole, auto) { return fake::factor_cholesky(whole, n, fill == fill_upper); });
+    return with_views(wholes, [=](auto whole, auto) {
+      const int info = fake::factor_cholesky(whole, n, fill == fill_upper);
+      spoil_other_triangle(whole, n, fill == fill_upper);
+      return info;
+    });
   });
   return solver_success;
 }

@@ -11,7 +11,7 @@ from blastoff.replay.prediction import WORTH_NAMING
 COMPARISON_COLUMNS = ("nodes", "with", "published", "computed", "off by", "source")
 DISTRIBUTED_COLUMNS = ("nodes", "GPUs", "calls", "left out", "traced s", "computed s", "on GPUs s", "exchange s", "copies s")
 DROPPED_DISTRIBUTED_COLUMNS = ("copies s", "exchange s", "on GPUs s")
-DISTRIBUTED = "computed: calls of ScaLAPACK and the PBLAS, if NVIDIA's libraries made them on all GPUs; Blastoff does not do that on several nodes"
+DISTRIBUTED = "computed: calls of ScaLAPACK and the PBLAS, if NVIDIA's libraries made them on all GPUs (--gather-gpus=all); not tried on a network"
 DROPPED_COLUMNS = ("moving s", "device s", "efficiency", "program s", "comm. s", "serial s", "ranks")
 """Columns that are left out on a narrow terminal, the first one first."""
 FIXED = (("serial_seconds", "serial s"), ("communication_seconds", "comm. s"))
