@@ -123,9 +123,9 @@ cusolverStatus cusolverMpPotrf(solverMpHandle handle, int fill, Size n, void* a,
     return solver_invalid_value;
   fake::post_together(handle->stream, {share(a, of_a)}, info, [=](Wholes wholes) {
     return with_views(wholes, [=](auto whole, auto) {
-      const int info = fake::factor_cholesky(whole, n, fill == fill_upper);
+      const int failed_at = fake::factor_cholesky(whole, n, fill == fill_upper);
       spoil_other_triangle(whole, n, fill == fill_upper);
-      return info;
+      return failed_at;
     });
   });
   return solver_success;
