@@ -412,7 +412,7 @@ class ByMessages {
   /// This member's parts of the matrices.
   struct Parts {
     struct Free {
-      void operator()(std::byte* memory) const { std::free(memory); }
+      void operator()(std::byte* allocated) const { std::free(allocated); }
     };
     std::array<std::unique_ptr<std::byte, Free>, Call::max_matrices> memory{};
     std::array<std::byte*, Call::max_matrices> addresses{};
