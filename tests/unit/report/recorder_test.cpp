@@ -86,7 +86,8 @@ TEST_F(RecorderTest, CountsEveryRefusalUnderItsOwnReasonAndNowhereElse) {
     EXPECT_EQ(sums.verification.worst_relative_error, 0.0) << refusal_text(record.refusal);
     EXPECT_STRNE(refusal_text(record.refusal), "");
   }
-  EXPECT_STREQ(refusal_text(static_cast<Refusal>(refusal_count - 1)), "the process was ending");
+  EXPECT_STREQ(refusal_text(static_cast<Refusal>(refusal_count - 1)),
+               "the program had forbidden itself system calls (seccomp)");
 }
 
 TEST_F(RecorderTest, KeepsTheWorstErrorAndTakesNanAsWorst) {
