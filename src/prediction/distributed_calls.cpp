@@ -134,7 +134,8 @@ Refusal Process::judge_whole(Whole& whole) {
   const runtime::TeamProblem team{.bytes = whole.placed->problem.device_bytes(),
                                   .fits_one = fits,
                                   .room = chosen_->context->budget(),
-                                  .ranks = whole.ranks};
+                                  .ranks = whole.ranks,
+                                  .one_node = shared_.one_node()};
   if (runtime::asks_for_team(settings_.gather_gpus, whole.placed->operation, team))
     whole.members = runtime::team_members(team, job_.gpus);
   return fits || whole.members > 1 ? Refusal::none : Refusal::out_of_memory;

@@ -294,7 +294,11 @@ Refusal GridRoot::room_for(const scalapack::GatheredProblem& problem, const Grid
 /// Chooses who makes the call.
 void GridRoot::choose(const scalapack::GatheredProblem& problem, const DeviceContext& context, int ranks,
                       const scalapack::Segment* segment) {
-  const TeamProblem of{.bytes = problem.device_bytes(), .fits_one = fits_, .room = context.budget(), .ranks = ranks};
+  const TeamProblem of{.bytes = problem.device_bytes(),
+                       .fits_one = fits_,
+                       .room = context.budget(),
+                       .ranks = ranks,
+                       .one_node = segment != nullptr};
   const bool may = may_choose_team(*judged_, of);
   asks_for_members_ = may && segment == nullptr && members_ == 0;
   if (!may || asks_for_members_) return;

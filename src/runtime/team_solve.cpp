@@ -342,8 +342,9 @@ scalapack::SeenDevices seen_devices() {
 }
 
 bool asks_for_team(config::GatherGpus wanted, const operation::Operation& operation, const TeamProblem& problem) {
-  const bool asked =
-      wanted == config::GatherGpus::all || (wanted == config::GatherGpus::automatic && !problem.fits_one);
+  const bool needs = wanted == config::GatherGpus::automatic && !problem.fits_one;
+  // A network on which NCCL does not come up would stop the job, so several nodes must be asked for.
+  const bool asked = wanted == config::GatherGpus::all || (needs && problem.one_node);
   return asked && device::may_run_in_team(operation);
 }
 

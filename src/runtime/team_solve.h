@@ -39,6 +39,7 @@ struct TeamProblem {
   bool fits_one = true;
   std::size_t room = 0;  ///< bytes on one device
   int ranks = 1;         ///< of the grid
+  bool one_node = true;  ///< all ranks share memory
 };
 /// Whether several devices are to make the call, if there are several.
 bool asks_for_team(config::GatherGpus wanted, const operation::Operation& operation, const TeamProblem& problem);

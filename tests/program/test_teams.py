@@ -191,8 +191,8 @@ def test_no_member_waits_for_one_that_has_died(rank, recorded, folder, tmp_path)
     assert job.done.when("leaves") - job.done.when("dies") < LONGEST_AFTER_DEATH
 
 
-AUTO = ("--gather-gpus=auto", "--device-memory=20K")
-NODES = {"three": (mpi.OPENMPI, 3, 1, (2, 3, 11, 200), (*CALLED, *SPECTRAL), ()), "two": (mpi.MPICH, 2, 2, (2, 2, 7, 100), CALLED, AUTO)}
+SMALL = ("--device-memory=20K",)
+NODES = {"three": (mpi.OPENMPI, 3, 1, (2, 3, 11, 200), (*CALLED, *SPECTRAL), ()), "two": (mpi.MPICH, 2, 2, (2, 2, 7, 100), CALLED, SMALL)}
 
 
 @pytest.mark.parametrize(("library", "nodes", "gpus", "calls", "called", "settings"), NODES.values(), ids=NODES)
@@ -205,6 +205,11 @@ def test_a_team_of_several_nodes_makes_calls_for_all(library, nodes, gpus, calls
     assert job.lines == []
     assert job.because(BY_SEVERAL) >= (1 if settings else 20) and job.because(BY_ONE) >= 3
     assert settings or job.of_first(TOGETHER) >= 1
+
+
+def test_auto_forms_no_team_of_several_nodes(recorded, folder, tmp_path):
+    job = Job(folder, tmp_path, recorded, ["--gather-gpus=auto", *SMALL], nodes=2, calls=(*CALLS[:3], 100, 60))
+    assert job.because(BY_SEVERAL) == 0 < job.because(BY_ONE)
 
 
 ACROSS = {"library": (("env", "FAKE_CUBLASMP_VERSION=600"), {}), "GPU": (("--device=none",), {}), "failure": ((), {"FAKE_TEAM_FAILS": "2"})}
