@@ -72,7 +72,8 @@ std::optional<Obstacle> try_patching(const ObjectFile& object, const BlasFunctio
   if (function.indirect) return Obstacle::indirect;
   const auto bytes = object.bytes(function.address, function.room);
   if (bytes.size() < function.room) return Obstacle::not_writable;
-  const patch::FunctionCode code{bytes.first(function.size), function.room - function.size, function.address};
+  const patch::FunctionCode code{bytes.first(function.size), function.room - function.size, function.address,
+                                 object.code_around(function.address)};
   const auto change = patch::patch_function(patch::native, code, place, place + patch::longest_entry_stub);
   return change ? std::nullopt : std::optional(change.error());
 }
@@ -171,7 +172,8 @@ const char* explain(Obstacle obstacle) {
     case Obstacle::unknown_instruction: return "it contains an instruction that cannot be decoded or cannot be moved";
     case Obstacle::out_of_reach:
       return "its first instructions refer to addresses that are too far from every free place";
-    case Obstacle::leaf: return "it calls nothing, so its callers may rely on registers that it does not change";
+    case Obstacle::leaf:
+      return "it calls no other object, so its callers may rely on registers that it does not change";
     case Obstacle::indirect: return "its symbol names a resolver that chooses among several functions (IFUNC)";
     case Obstacle::patched_already: return "another tool has changed its first instructions";
     case Obstacle::not_writable: return "the system does not allow its code to be changed";

@@ -107,6 +107,7 @@ bool redirect(const char* symbol, const void* hook, std::atomic<void*>& original
   const patch::FunctionCode code{{reinterpret_cast<const std::byte*>(function->address), function->size},
                                  function->room - function->size,
                                  function->address,
+                                 {},
                                  true};
   const bool running = platform::has_other_threads();
   std::vector<std::byte> content(code_bytes);

@@ -45,12 +45,6 @@ struct ArgumentUses {
   ArgumentUse all;
 };
 
-/// A piece of an object's code.
-struct CodeRange {
-  std::span<const std::byte> bytes;
-  std::uint64_t address = 0;
-};
-
 /// Follows the code of `function`, a part of `code`, and of the functions in `code` that it calls, until `enough`
 /// accepts what has been seen. nullopt: not implemented for the architecture. To be called by one thread at a time.
 std::optional<ArgumentUses> argument_use(Architecture architecture, const CodeRange& code, const CodeRange& function,

@@ -145,8 +145,12 @@ class Transaction {
       const BlasFunction& blas = *candidate.blas;
       const std::uintptr_t hook = place.begin + offset;
       const std::uintptr_t trampoline = hook + patch::longest_entry_stub;
-      const patch::FunctionCode code{
-          {reinterpret_cast<const std::byte*>(candidate.address), blas.size}, blas.room - blas.size, candidate.address};
+      patch::CodeRange all = file_.code_around(blas.address);
+      all.address += object_.bias;
+      const patch::FunctionCode code{{reinterpret_cast<const std::byte*>(candidate.address), blas.size},
+                                     blas.room - blas.size,
+                                     candidate.address,
+                                     all};
       auto change = change_of(code, hook, trampoline, offset);
       if (!change) {
         refuse(blas, change.error());

@@ -15,11 +15,18 @@ namespace blastoff::intercept::patch {
 
 enum class Architecture : std::uint8_t { x86_64, aarch64 };
 
+/// A piece of an object's code.
+struct CodeRange {
+  std::span<const std::byte> bytes;
+  std::uint64_t address = 0;
+};
+
 /// A function as the compiler left it.
 struct FunctionCode {
   std::span<const std::byte> bytes;  ///< from its entry through its last instruction
   std::size_t padding = 0;           ///< number of bytes behind `bytes`, in the same memory, up to the next function
   std::uint64_t address = 0;         ///< its address in the process
+  CodeRange object{};                ///< the code of its object, at addresses of the process
   bool may_be_leaf = false;          ///< no function of its source file calls it (Obstacle::leaf)
 };
 

@@ -44,6 +44,12 @@ def test_refused_where_no_exported_name_reaches(workshop, refusal):
     linking.check([workshop.program("program", "common/program.c", refusal.source, flags=refusal.flags)], NOWHERE)
 
 
+@pytest.mark.parametrize("optimised", ["-O1", "-O2", "-Os"])
+def test_a_product_that_calls_its_own_file_only(workshop, optimised):
+    """Its callers may rely on registers that it does not change, and on a stack that is not aligned."""
+    linking.check([workshop.program("program", "refusals/local_calls.c", flags=[optimised])], NOWHERE)
+
+
 def test_patched_by_another_tool(workshop):
     """Our exported name is called, and it calls the tool's function."""
     blas = workshop.blas()

@@ -70,13 +70,18 @@ inline bool operator==(const Patched& left, const Patched& right) {
          left.obstacle == right.obstacle;
 }
 
-/// Patches the function `code` at `entry`, which `padding` follows.
-inline Patched patch(Architecture architecture, std::string_view code, std::string_view padding, const Places& places) {
+/// Patches the function `code` at `entry`, which `padding` follows. `others`: further functions of its object behind
+/// that; empty: its object is not known.
+inline Patched patch(Architecture architecture, std::string_view code, std::string_view padding, const Places& places,
+                     std::string_view others = "") {
   std::vector<std::byte> memory = from_hex(code);
   const std::size_t size = memory.size();
   const std::vector<std::byte> behind = from_hex(padding);
   memory.insert(memory.end(), behind.begin(), behind.end());
-  const FunctionCode function{std::span(memory).first(size), behind.size(), entry};
+  const std::vector<std::byte> others_code = from_hex(others);
+  memory.insert(memory.end(), others_code.begin(), others_code.end());
+  FunctionCode function{std::span(memory).first(size), behind.size(), entry};
+  if (!others.empty()) function.object = {memory, entry};
   const auto patch = patch_function(architecture, function, places.hook, places.trampoline);
   if (!patch) return {0, "", "", to_string(patch.error())};
   if (patch->trampoline.size() > longest_trampoline) return {0, "", "", "a trampoline that is too long"};

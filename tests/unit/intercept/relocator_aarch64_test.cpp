@@ -221,6 +221,19 @@ TEST(RelocatorAarch64, LeafFunctions) {
   EXPECT_EQ(patch_near("aa0003f3 f9400c03 d61f0060"), patched);                            // one through a pointer
 }
 
+TEST(RelocatorAarch64, FunctionsThatCallTheirObjectOnlyAreLeaves) {
+  const Patched patched{0, near_jump, "aa0003f3" + back_near(4, 1), ""};  // mov x19, x0
+  const auto patch_beside = [&](const std::string& others) {
+    return patch(Architecture::aarch64, "aa0003f3 94000002 d65f03c0", "", near, others);  // calls `others`
+  };
+  EXPECT_EQ(patch_beside("d65f03c0"), refused("leaf function"));
+  EXPECT_EQ(patch_beside("97fffffd d65f03c0"), refused("leaf function"));   // calls back
+  EXPECT_EQ(patch_beside("8b208820 d61f0000"), refused("leaf function"));   // a jump table
+  EXPECT_EQ(patch_beside("d63f0060 d65f03c0"), patched);                    // blr x3
+  EXPECT_EQ(patch_beside("94100000 d65f03c0"), patched);                    // calls another object
+  EXPECT_EQ(patch_beside("b0000090 f9400211 91000210 d61f0220"), patched);  // as linkers make it
+}
+
 TEST(RelocatorAarch64, TheLongestTrampoline) {
   // Five loads of vector registers, each an address of five instructions at most, and one instruction of the function.
   const Places highest{0xffff'ffff'ffff'0000, 0xffff'0000'0000'0000};

@@ -272,16 +272,41 @@ TEST(RelocatorX86, ACallIsFoundBehindWhatLooksLikeCalls) {
   EXPECT_EQ(patch_near(moved + constants + rest), patched);
 }
 
-TEST(RelocatorX86, CallsOfAlignedCodeNeedNoDecoding) {
+TEST(RelocatorX86, FunctionsThatCallTheirObjectOnlyAreLeaves) {
+  const std::string moved = "48 89 f8 48 89 f1";  // mov rax, rdi; mov rcx, rsi
+  const Patched patched{0, near_jump, moved + back_near(6, 6), ""};
+  const auto patch_beside = [&](const std::string& others) {
+    return patch(Architecture::x86_64, moved + " e8 01 00 00 00 c3", "", near, others);  // calls `others`
+  };
+  EXPECT_EQ(patch_beside("c3"), refused("leaf function"));
+  EXPECT_EQ(patch_beside("75 fe c3"), refused("leaf function"));                        // branches to itself
+  EXPECT_EQ(patch_beside("e8 00 00 00 00 c3"), refused("leaf function"));               // calls the ret behind it
+  EXPECT_EQ(patch_beside("e8 ef ff ff ff c3"), refused("leaf function"));               // calls back
+  EXPECT_EQ(patch_beside("ff 20 90"), patched);                                         // jmp [rax]
+  EXPECT_EQ(patch_beside("ff 24 c8 90"), refused("leaf function"));                     // jmp [rax + 8 * rcx]
+  EXPECT_EQ(patch_beside("48 8d 4f 08 ff e1 90"), refused("leaf function"));            // lea; jmp rcx
+  EXPECT_EQ(patch_beside("ff d0 c3"), patched);                                         // call rax
+  EXPECT_EQ(patch_beside("75 03 c3 90 90 e8 00 00 00 00 e8 00 10 00 00 c3"), patched);  // calls another object at last
+  EXPECT_EQ(patch_beside("f3 0f 1e fa f2 ff 25 00 10 00 00 90"), patched);              // endbr64; bnd jmp [rip + ...]
+  EXPECT_EQ(patch_beside("06"), refused("leaf function"));                              // unknown
+  // A tail call.
+  EXPECT_EQ(patch(Architecture::x86_64, moved + " e9 00 00 00 00", "", near, "c3"), refused("leaf function"));
+  EXPECT_EQ(patch(Architecture::x86_64, moved + " e9 00 00 00 00", "", near, "ff d0 c3"), patched);
+}
+
+TEST(RelocatorX86, CallsOfOtherObjectsNeedNoDecoding) {
   const std::string moved = "48 89 f8 48 89 f1";  // mov rax, rdi; mov rcx, rsi
   const Patched patched{0, near_jump, moved + back_near(6, 6), ""};
   const std::string unknown = " 06";
-  const std::string two = " e8 04 00 00 01 e8 0f 00 00 01";  // call ...10; call ...20, both a multiple of 16
-  EXPECT_EQ(patch_near(moved + unknown + two + " e8 0a 00 00 01 c3"), patched);
-  EXPECT_EQ(patch_near(moved + unknown + two + " e8 0b 00 00 01 c3"), refused("unknown instruction"));
-  // Through a table of functions whose address is in rax: fields at 24, 0x2d8; at a negative, odd or far place.
-  EXPECT_EQ(patch_near(moved + unknown + two + " ff 90 d8 02 00 00 c3"), patched);
-  EXPECT_EQ(patch_near(moved + unknown + " ff 90 18 00 00 00 ff 93 d8 02 00 00 ff 90 08 00 00 00 c3"), patched);
+  const auto patch_beside = [&](const std::string& others) {
+    return patch(Architecture::x86_64, moved + unknown + " e8 01 00 00 00 c3", "", near, others);
+  };
+  for (const char* const pads : {"", "f3 0f 1e fa ", "f2 ", "f3 0f 1e fa f2 "})
+    EXPECT_EQ(patch_beside(std::string(pads) + "ff 25 00 10 00 00 90"), patched) << pads;
+  EXPECT_EQ(patch_beside("ff d0 c3"), refused("unknown instruction"));
+  // Through a table of functions whose address is in rax: fields at 24, 0x2d8, 8; at a negative, odd or far place.
+  const std::string two = " ff 90 18 00 00 00 ff 93 d8 02 00 00";
+  EXPECT_EQ(patch_near(moved + unknown + two + " ff 90 08 00 00 00 c3"), patched);
   for (const char* const field : {"f8 ff ff ff", "d9 02 00 00", "00 00 01 00", "00 00 00 00"})
     EXPECT_EQ(patch_near(moved + unknown + two + " ff 90 " + field + " c3"), refused("unknown instruction")) << field;
 }

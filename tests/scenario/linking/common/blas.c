@@ -1,5 +1,7 @@
-// A BLAS with one routine, which calls another function of its library, as real routines do. GEMM: the routine's name.
+// A BLAS with one routine. Like real routines, it calls another function of its library, and one of another library if
+// an argument is invalid. GEMM: the name of the routine.
 #include <stddef.h>
+#include <stdlib.h>
 
 #ifndef GEMM
 #define GEMM dgemm_
@@ -22,7 +24,7 @@ void GEMM(const char* transa, const char* transb, const int* m, const int* n, co
           const double* a, const int* lda, const double* b, const int* ldb, const double* beta, double* c,
           const int* ldc) {
   const int transposed = *transb != 'N';
-  if (*transa != 'N') return;  // these programs do not need it
+  if (*transa != 'N') abort();  // these programs do not need it
   for (int j = 0; j < *n; ++j) {
     double* const column = &c[(size_t)j * *ldc];
     for (int i = 0; i < *m; ++i) column[i] = *beta == 0 ? 0 : *beta * column[i];

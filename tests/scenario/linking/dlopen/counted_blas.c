@@ -1,4 +1,6 @@
 // The toy BLAS, which counts its calls.
+#include <stdlib.h>
+
 #define GEMM toy_dgemm
 // Hidden, so that code which reads dgemm_ can follow the call.
 #pragma GCC visibility push(hidden)
