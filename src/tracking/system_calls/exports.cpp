@@ -49,9 +49,9 @@ using tracking::system_calls::next;
   return -1;
 }
 
-/// Whether the call moves all of the memory, as it is, to a given place.
+/// Whether the call moves all of the memory, as it is, to a given place. What the kernel refuses does not.
 bool only_moves(Span from, Span to, int flags) {
-  return (flags & MREMAP_FIXED) != 0 && !from.empty() && from.bytes() == to.bytes();
+  return (flags & MREMAP_FIXED) != 0 && !from.empty() && from.bytes() == to.bytes() && !from.overlaps(to);
 }
 
 /// One mapping at a time, since a mapping of a file beside them cannot be asked about.
@@ -76,23 +76,45 @@ void surrender_mappings(Span memory) {
   if ((scan.flags & platform::kernel::scan_protect_matching) != 0) surrender_mappings({scan.start, scan.end});
 }
 
+bool is_page(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % platform::page_size() == 0;
+}
+
 Span pages_at(const void* address, std::size_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   return platform::outward_to_pages({begin, begin + bytes});
+}
+
+/// mremap(2) while memory is watched. Threads of ours split mappings and join them meanwhile, so a refusal is tried
+/// again.
+[[gnu::noinline]] void* remap_watched(void* address, std::size_t bytes, std::size_t new_bytes, int flags,
+                                      void* target) {
+  constexpr int max_tries = 8;
+  const int saved_errno = errno;
+  const Span from = pages_at(address, bytes);
+  const Span to = pages_at(target, new_bytes);
+  // The kernel would move some of several mappings before it refuses the next.
+  const bool moves = only_moves(from, to, flags) && is_page(address) && is_page(target);
+  for (int i = 0; i < max_tries; ++i) {
+    void* result = MAP_FAILED;
+    errno = EFAULT;
+    if (i > 0 || moves) result = platform::remap_pieces(next.mremap, address, bytes, new_bytes, flags, target);
+    if (result == MAP_FAILED && errno == EFAULT) {
+      if (moves) surrender_several(from);
+      result = next.mremap(address, bytes, new_bytes, flags, target);
+    }
+    if (result != MAP_FAILED) errno = saved_errno;
+    if (result != MAP_FAILED || errno != EFAULT) return result;
+  }
+  return MAP_FAILED;
 }
 
 }  // namespace
 
 BLASTOFF_EXPORT(program_mremap, mremap)
 void* program_mremap(void* address, std::size_t bytes, std::size_t new_bytes, int flags, void* target) {
-  const int saved_errno = errno;
-  const Span from = pages_at(address, bytes);
-  if (only_moves(from, pages_at(target, new_bytes), flags) && tracking::memory_is_watched()) surrender_several(from);
-  void* const result = next.mremap(address, bytes, new_bytes, flags, target);
-  if (result != MAP_FAILED || errno != EFAULT || !tracking::memory_is_watched()) return result;
-  void* const moved = platform::remap_pieces(next.mremap, address, bytes, new_bytes, flags, target);
-  if (moved != MAP_FAILED) errno = saved_errno;
-  return moved;
+  if (tracking::memory_is_watched()) return remap_watched(address, bytes, new_bytes, flags, target);
+  return next.mremap(address, bytes, new_bytes, flags, target);
 }
 
 BLASTOFF_EXPORT(program_mprotect, mprotect)

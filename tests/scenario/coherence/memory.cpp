@@ -95,10 +95,18 @@ void read_from_pipe(char* destination, const char* source, std::size_t bytes) {
   close(ends[1]);
 }
 
+/// The kernel does not wait here for a page whose result has stayed on the device, perhaps another thread's in the same
+/// page: the program reads it first (docs/results.md).
 void write_own_memory_file(char* destination, const char* source, std::size_t bytes) {
   const int file = open("/proc/self/mem", O_RDWR);
   if (file < 0) fail_call("open /proc/self/mem");
-  write_all(file, source, bytes, reinterpret_cast<std::size_t>(destination));
+  for (std::size_t done = 0; done < bytes;) {
+    *static_cast<volatile char*>(destination + done);
+    const auto at = static_cast<off_t>(reinterpret_cast<std::size_t>(destination + done));
+    const ssize_t written = pwrite(file, source + done, bytes - done, at);
+    if (written < 0 && errno != EIO) fail_call("pwrite to /proc/self/mem");
+    done += static_cast<std::size_t>(std::max<ssize_t>(written, 0));
+  }
   close(file);
 }
 
