@@ -69,17 +69,24 @@ TEST_P(IndefiniteTest, SolutionsWithGivenFactors) {
   });
 }
 
-TEST_P(IndefiniteTest, SingularMatricesAndPivotsOutOfRangeFail) {
-  for (const Kind kind : {Kind::sytrf, Kind::sytrs}) {
-    LapackCall call(find_routine(kind, blas::Scalar::d), 4);
-    Matrix a = random(n, n, false);
-    for (std::int64_t i = 0; i < n && kind == Kind::sytrf; ++i) a(i, 9) = a(9, i) = 0;
-    call.set(Argument::uplo, 'L');
-    call.set_a(a);
-    if (kind == Kind::sytrs) call.set_b(random(n, few, false));
-    call.bytes(Argument::ipiv).assign(static_cast<std::size_t>(n) * 4, 0x7f);
-    expect_failure(call);
-  }
+TEST_P(IndefiniteTest, SingularMatricesFail) {
+  each_triangle(Kind::sytrf, [&](LapackCall& call, bool, bool complex, double) {
+    for (const std::int64_t zero : {std::int64_t{0}, n / 2, n - 1}) {
+      Matrix a = random(n, n, complex);
+      for (std::int64_t i = 0; i < n; ++i) a(i, zero) = a(zero, i) = 0;
+      call.set_a(a);
+      expect_failure(call);
+    }
+  });
+}
+
+TEST_P(IndefiniteTest, PivotsOutOfRangeFail) {
+  LapackCall call(find_routine(Kind::sytrs, blas::Scalar::d), 4);
+  call.set(Argument::uplo, 'L');
+  call.set_a(random(n, n, false));
+  call.set_b(random(n, few, false));
+  call.bytes(Argument::ipiv).assign(static_cast<std::size_t>(n) * 4, 0x7f);
+  expect_failure(call);
 }
 
 INSTANTIATE_TEST_SUITE_P(, IndefiniteTest, testing::Values("cuda"),

@@ -13,6 +13,23 @@ std::uintptr_t address_of(void* memory) {
   return reinterpret_cast<std::uintptr_t>(memory);
 }
 
+/// ErrorKind::failed if D is singular. The library reports that, except for a first row and column of zeros
+/// (CUDA 13.0).
+Status require_regular(const Task& task, const Operand& factors, const std::vector<std::int64_t>& pivots) {
+  Operand diagonal = factors;
+  diagonal.rows = 1;
+  diagonal.leading_dimension += 1;
+  diagonal.part = operation::Part::full;
+  const auto copied = task.solver.copy_of(diagonal, Solver::Purpose::second_matrix);
+  if (!copied) return tl::unexpected(copied.error());
+  const auto elements = task.solver.elements(*copied, task.problem.scalar());
+  if (!elements) return tl::unexpected(elements.error());
+  for (std::size_t i = 0; i < pivots.size(); ++i)
+    if (pivots[i] == 0 || (pivots[i] > 0 && (*elements)[i] == 0.0))
+      return tl::unexpected(Error{ErrorKind::failed, "the matrix is singular"});
+  return {};
+}
+
 /// Factors the triangle in place. Stages the pivots, and returns them.
 Result<std::vector<std::int64_t>> factor(const Task& task, const Operand& a) {
   const api::Cusolver& library = task.cusolver();
@@ -34,6 +51,7 @@ Result<std::vector<std::int64_t>> factor(const Task& task, const Operand& a) {
   if (auto ok = task.solver.copy_to_host(narrow.data(), address_of(*memory), bytes); !ok)
     return tl::unexpected(ok.error());
   std::vector<std::int64_t> pivots(narrow.begin(), narrow.end());
+  if (auto ok = require_regular(task, a, pivots); !ok) return tl::unexpected(ok.error());
   task.results.stage_integers(Argument::ipiv, pivots);
   return pivots;
 }
