@@ -201,6 +201,7 @@ def test_results_of_another_machine_are_shown(blastoff, tmp_path, bare):
         (["daxpy", "--only", "srad"], "--only is of applications and oversubscribed, not of daxpy"),
         (["pages", "--memory", "system"], "--memory is of daxpy, applications and oversubscribed, not of pages"),
         (["daxpy", "--oversubscribe-managed"], "--oversubscribe-managed is of oversubscription and oversubscribed, not of daxpy"),
+        (["applications", "--natural"], "--natural is of oversubscribed, not of applications"),
         (["--quik"], "unknown option --quik (did you mean --quick?)"),
         (["--device", "simulated", "--output", "file"], "file: File exists"),
     ],
@@ -503,6 +504,29 @@ def test_managed_memory_is_oversubscribed_only_if_asked(fake):
         with pytest.raises(Cannot, match="must hold all arrays"):
             oversubscribed.measure(session, application, EXPLICIT, 1.5)
         assert device.held == {}
+
+
+def test_applications_that_exceed_the_whole_memory(blastoff, tmp_path, bare):
+    arguments = ["oversubscribed", "--natural", "--only", "hotspot", "--memory", "explicit,managed", "--device=simulated", "--output=out"]
+    done = blastoff("lab", *arguments, env=bare)
+    assert done.returncode == 0, done.stderr
+    document = checked(tmp_path / "out")
+    (row,) = document["sets"]["oversubscribed"]["rows"]
+    assert row["mode"] == "managed" and row["right"] and row["ballast"] == 0
+    assert row["ratio"] == row["bytes"] / document["device"]["memory_bytes"] > 1
+    assert [entry["why"] for entry in document["cannot"]] == ["explicit device memory must hold all arrays"]
+    assert document["request"]["command"].startswith("blastoff lab oversubscribed --natural --device simulated")
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_managed_memory_exceeds_the_whole_memory_only_if_asked(fake, asked):
+    fake.controls.fake_set_memory(oversubscribed.NATURAL_SIMULATED)
+    with fake.open() as device:
+        device.oversubscribes = asked
+        session = session_on(device, "oversubscribed", natural=True, only=("bfs",), memory=("managed",))
+        oversubscribed.run(session)
+        assert [row["right"] for row in session.results().rows] == [True] * asked
+        assert [entry["why"] for entry in session.cannot] == [oversubscription.TOO_MUCH] * (not asked)
 
 
 def test_marks_of_phases_name_the_problem(monkeypatch):

@@ -47,6 +47,7 @@ def run(arguments: Sequence[str]) -> int:
         "--memory", metavar="LIST", type=names, default=(), help="daxpy, applications, oversubscribed: kinds of memory, as system,managed_prefetch"
     )
     parser.add_argument("--oversubscribe-managed", action="store_true", help="let managed memory exceed the GPU's free memory: this can stall a GPU")
+    parser.add_argument("--natural", action="store_true", help="oversubscribed: problems that exceed the whole GPU memory, instead of a ballast")
     parser.add_argument("--from", metavar="FILE", dest="earlier", help="measure nothing; show and write the results that a lab.json has")
     parser.add_argument("--cuda-path", metavar="DIRECTORY", default="", help="a CUDA installation, for NVRTC")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
@@ -59,6 +60,8 @@ def run(arguments: Sequence[str]) -> int:
         raise CommandError(f"lab: --memory is of daxpy, applications and oversubscribed, not of {parsed.set}")
     if parsed.oversubscribe_managed and parsed.set not in ("oversubscription", "oversubscribed", "all"):
         raise CommandError(f"lab: --oversubscribe-managed is of oversubscription and oversubscribed, not of {parsed.set}")
+    if parsed.natural and parsed.set != "oversubscribed":
+        raise CommandError(f"lab: --natural is of oversubscribed, not of {parsed.set}")
     if parsed.earlier:
         return show_again(Path(parsed.earlier), parsed)
     try:
@@ -131,12 +134,13 @@ def show_again(file: Path, parsed: Any) -> int:
     return 0
 
 
-def open_device(name: str, cuda_path: str) -> Any:
+def open_device(name: str, cuda_path: str, natural: bool) -> Any:
     """The device that --device names."""
     if name == "simulated":
+        from blastoff.lab.applications.oversubscribed import NATURAL_SIMULATED
         from blastoff.lab.simulated import SimulatedDevice
 
-        return SimulatedDevice()
+        return SimulatedDevice(NATURAL_SIMULATED) if natural else SimulatedDevice()
     numbered = re.fullmatch(r"cuda(?::(\d+))?", name)
     if numbered is None:
         raise CommandError(f"lab: unknown device {name}; cuda, cuda:N and simulated are known")
@@ -169,7 +173,7 @@ def repeated(parsed: Any) -> str:
     listed = {"inner": parsed.inner, "only": parsed.only, "memory": parsed.memory}
     values = {"device": parsed.device, "minutes": f"{parsed.minutes:g}", "outer": str(parsed.outer or "")}
     values |= {name: ",".join(str(value).replace(" ", "_") for value in found) for name, found in listed.items()}
-    switches = [f"--{name.replace('_', '-')}" for name in ("quick", "oversubscribe_managed") if getattr(parsed, name)]
+    switches = [f"--{name.replace('_', '-')}" for name in ("quick", "oversubscribe_managed", "natural") if getattr(parsed, name)]
     return " ".join(["blastoff lab", parsed.set, *switches, *(f"--{name} {value}" for name, value in values.items() if value)])
 
 
@@ -191,10 +195,11 @@ def measure(parsed: Any) -> int:
     check_names("--memory", parsed.memory, [mode.name for mode in (*modes.MODES, modes.SYSTEM_BASE, modes.SYSTEM_HUGE, modes.CHUNKS)])
     output.make_directory(Path(parsed.output))
     names = list(SHARES) if parsed.set == "all" else [parsed.set]
-    with open_device(parsed.device, parsed.cuda_path) as device:
+    with open_device(parsed.device, parsed.cuda_path, parsed.natural) as device:
         session = Session(device, quick=parsed.quick, say=lambda line: print(f"blastoff lab: {line}", file=sys.stderr))
         device.oversubscribes = device.oversubscribes or parsed.oversubscribe_managed
         session.inners, session.outer, session.only, session.memory = parsed.inner, parsed.outer, parsed.only, parsed.memory
+        session.natural = parsed.natural
         problem, status = "", 0
         try:
             run_sets(session, names, began + 60 * parsed.minutes - kept(60 * parsed.minutes))

@@ -156,10 +156,12 @@ def gpu_initialised(rows: Rows) -> Verdict:
 
 
 def oversubscribed_applications(rows: Rows) -> Verdict:
-    ratio = max((row["ratio"] for row in rows if row["mode"] == "managed"), default=0)
-    if ratio <= 1:
+    managed = sorted((row for row in rows if row["mode"] == "managed" and row["ratio"] > 1), key=lambda row: row["ratio"])
+    if not managed:
         return "managed memory was not oversubscribed (--oversubscribe-managed)", UNKNOWN
-    return whole_times([row for row in rows if row["ratio"] == ratio], "managed", "system", f"arrays of {ratio:g} times the free memory")
+    ratios = {(row["application"], row["problem"]): row["ratio"] for row in managed}
+    chosen = [row for row in rows if row["ratio"] == ratios.get((row["application"], row["problem"]))]
+    return whole_times(chosen, "managed", "system", f"arrays of up to {managed[-1]['ratio']:.3g} times the free memory")
 
 
 def gpu_first_touch(rows: Rows) -> Verdict:

@@ -36,7 +36,8 @@ class Results:
 class Session:
     """The state of one run. `until`: when the present set's share of the time ends, on the clock of time.perf_counter. `inners`, `outer`: the
     launches per touch and the rounds of DAXPY that were asked for. `only`,
-    `memory`: the applications and the kinds of memory that were asked for; all if empty."""
+    `memory`: the applications and the kinds of memory that were asked for; all if empty. `natural`: oversubscribed applications exceed the whole
+    memory of the device, without a ballast."""
 
     device: Device
     quick: bool = False
@@ -44,6 +45,7 @@ class Session:
     outer: int = 0
     only: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
+    natural: bool = False
     until: float = float("inf")
     largest: int = 0
     sets: dict[str, Results] = field(default_factory=dict)

@@ -73,21 +73,23 @@ def problems(session: Session) -> list[Maker]:
             Maker("srad", 12 << 16, lambda: Srad(256, 4)),
             Maker("srad", 16 << 16, lambda: Srad(256, 4, by_device=True), "gpu"),
         ]
-    found: list[Maker] = []
-    for scale in range(5):
-        side, qubits = 1024 << scale, 20 + 3 * scale + (scale == 4)
-        found += [
-            Maker("quantum volume", 8 << qubits, partial(QuantumVolume, qubits)),
-            Maker("needle", 8 * side**2, partial(Needle, side)),
-            Maker("pathfinder", 324 * 256 * side << scale, partial(Pathfinder, 256 * side << scale, 4)),
-            Maker("bfs", 32 * 64 * side << scale, partial(Bfs, 64 * side << scale)),
-            Maker("hotspot", 12 * side**2, partial(Hotspot, side, 10)),
-            Maker("srad", 12 * side**2, partial(Srad, side, 8)),
-            Maker("quantum volume", 8 << qubits, partial(QuantumVolume, qubits, by_device=True), "gpu"),
-            Maker("srad", 16 * side**2, partial(Srad, side, 8, by_device=True), "gpu"),
-            Maker("quantum volume", 8 << qubits, partial(QuantumVolume, qubits, chunks=16), chunked=True),
-        ]
-    return found
+    return [maker for scale in range(5) for maker in problems_of(scale)]
+
+
+def problems_of(scale: int) -> list[Maker]:
+    """The problems of one size; each is about four times as large as that of the scale before."""
+    side, qubits = 1024 << scale, 20 + 3 * scale + (scale == 4)
+    return [
+        Maker("quantum volume", 8 << qubits, partial(QuantumVolume, qubits)),
+        Maker("needle", 8 * side**2, partial(Needle, side)),
+        Maker("pathfinder", 324 * 256 * side << scale, partial(Pathfinder, 256 * side << scale, 4)),
+        Maker("bfs", 32 * 64 * side << scale, partial(Bfs, 64 * side << scale)),
+        Maker("hotspot", 12 * side**2, partial(Hotspot, side, 10)),
+        Maker("srad", 12 * side**2, partial(Srad, side, 8)),
+        Maker("quantum volume", 8 << qubits, partial(QuantumVolume, qubits, by_device=True), "gpu"),
+        Maker("srad", 16 * side**2, partial(Srad, side, 8, by_device=True), "gpu"),
+        Maker("quantum volume", 8 << qubits, partial(QuantumVolume, qubits, chunks=16), chunked=True),
+    ]
 
 
 def on_host(application: Application, buffers: Buffers, name: str, intent: Intent) -> AbstractContextManager[np.ndarray]:

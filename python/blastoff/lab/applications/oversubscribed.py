@@ -1,7 +1,8 @@
-"""The applications on a device of which a ballast leaves less free than their arrays take."""
+"""The applications on a device of which a ballast leaves less free than their arrays take, or whose whole memory is smaller than their arrays."""
 
 import time
 from contextlib import ExitStack
+from itertools import count
 from typing import Any
 
 from blastoff import quantities
@@ -17,18 +18,22 @@ RATIOS = (0.8, 1.5, 1.2)
 
 MODES = (EXPLICIT, MANAGED, MANAGED_PREFETCH, SYSTEM, SYSTEM_PREFETCH)
 NO_ROOM = "explicit device memory must hold all arrays"
+NATURAL_SIMULATED = 7 << 20
+"""Bytes of the simulated device's memory in a natural session: less than the small problems take."""
+
 LARGEST = {"cuda": 512 << 20, "simulated": 4 << 20}
 """Bytes of the largest problem, by the kind of the device."""
 
 
 def measure(session: Session, application: Application, mode: Mode, ratio: float) -> dict[str, Any]:
-    """One application in one mode, where its arrays are `ratio` times as large as the free device memory."""
+    """One application in one mode, where its arrays are `ratio` times as large as the free device memory, or as the whole memory if the session is
+    `natural`: then without a ballast."""
     if reason := mode.why_not(session.device):
         raise Cannot(reason)
     if mode.kind == "managed" and ratio > 1 and not session.device.oversubscribes:
         raise Cannot(TOO_MUCH)
     with ExitStack() as stack:
-        ballast = put_ballast(session, int(application.size / ratio), stack)
+        ballast = 0 if session.natural else put_ballast(session, int(application.size / ratio), stack)
         try:
             return experiment.measure(session, application, mode) | {"ratio": ratio, "ballast": ballast}
         except Cannot as reason:
@@ -47,9 +52,22 @@ def largest_problems(session: Session) -> list[experiment.Maker]:
     return list(found.values())
 
 
+def problems_beyond(session: Session) -> list[experiment.Maker]:
+    """The smallest problem of each application that takes more than the whole device memory, initialised by the CPU and by the GPU."""
+    found: dict[tuple[str, str], experiment.Maker] = {}
+    for scale in count():
+        wanted = [maker for maker in experiment.problems_of(scale) if not maker.chunked and (not session.only or maker.name in session.only)]
+        for maker in wanted:
+            if maker.size > session.device.memory()[1]:
+                found.setdefault((maker.name, maker.initialised_by), maker)
+        if len(found) == len(wanted):
+            break
+    return list(found.values())
+
+
 def run(session: Session) -> None:
     session.results()
-    end, makers = session.until, largest_problems(session)
+    end, makers = session.until, problems_beyond(session) if session.natural else largest_problems(session)
     for number, maker in enumerate(makers):
         now = time.perf_counter()
         session.until = now + (end - now) / (len(makers) - number)  # each has its share of the time that is left
@@ -58,9 +76,10 @@ def run(session: Session) -> None:
         if application is None:
             continue
         session.device.prepare(*application.kernels)
-        for ratio in RATIOS:
+        ratios = (application.size / session.device.memory()[1],) if session.natural else RATIOS
+        for ratio in ratios:
             for mode in filter(session.wants, MODES):
-                what = f"{maker.name}, {application.size_text}, {mode.name}, {ratio:g} times the free memory"
+                what = f"{maker.name}, {application.size_text}, {mode.name}, {ratio:.3g} times the {'whole' if session.natural else 'free'} memory"
                 key = ("oversubscribed", maker.name, maker.initialised_by, mode.name)
                 session.attempt(
                     key, maker.size, what, lambda application=application, mode=mode, ratio=ratio: measure(session, application, mode, ratio)

@@ -105,7 +105,7 @@ def oversubscribed(rows: list[dict[str, Any]]) -> Table:
     problems = list(dict.fromkeys((row["application"], row["problem"]) for row in rows))
     in_order = sorted(rows, key=lambda row: (problems.index((row["application"], row["problem"])), row["ratio"]))
     headings, body = applications(in_order)
-    ratios = [f"{row['ratio']:g}" for row in in_order]
+    ratios = [f"{row['ratio']:.3g}" for row in in_order]
     return [*headings[:3], "data / free", *headings[3:]], [[*cells[:3], ratio, *cells[3:]] for cells, ratio in zip(body, ratios, strict=True)]
 
 
