@@ -17,6 +17,7 @@ struct Request {
 ///   device      kind, name, software, memory (bytes)
 ///   open_seconds, launch_seconds, call_seconds, seconds (of the whole measurement)
 ///   link, pinning, tracking, rates, memory_rate: as in share/machine.schema.json; absent if there is no such thing
+///   cpu_device_memory_rate: there the host's device_memory_rate
 /// To be called in a process of its own: a device stays open after it was opened.
 std::string calibration_json(const config::Settings& settings, const Request& request);
 

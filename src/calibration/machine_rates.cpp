@@ -1,9 +1,11 @@
 #include "calibration/machine_rates.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -12,7 +14,10 @@
 #include "calibration/trial.h"
 #include "platform/huge_pages.h"
 #include "platform/numa.h"
+#include "platform/page_moves.h"
 #include "platform/stopwatch.h"
+#include "platform/threads.h"
+#include "platform/worker_pool.h"
 #include "runtime/device_choice.h"
 #include "runtime/offload.h"
 #include "tracking/page_tracker.h"
@@ -152,6 +157,31 @@ class NewMemory {
   void* memory_ = nullptr;
 };
 
+/// Returns the bytes per second that all CPUs read of memory on the device's NUMA node. Nothing if the machine is not
+/// coherent, or if the process may not use the node.
+std::optional<double> rate_of_reading_there(const device::Properties& device, std::size_t bytes) {
+  if (device.host_access != device::HostAccess::coherent || device.memory_node < 0) return std::nullopt;
+  NewMemory memory(bytes);
+  const auto* const numbers = static_cast<const std::uint64_t*>(memory.get());
+  if (numbers == nullptr) return std::nullopt;
+  const auto begin = reinterpret_cast<std::uintptr_t>(numbers);
+  const platform::Span span{begin, begin + bytes};
+  if (platform::move_to_node({&span, 1}, device.memory_node, true).on_node() < bytes) return std::nullopt;
+  const auto threads = static_cast<std::size_t>(platform::cpu_count());
+  const auto pool = platform::create_worker_pool(platform::cpu_count() - 1);
+  const std::size_t share = bytes / sizeof(std::uint64_t) / threads;
+  std::atomic<std::uint64_t> sum{0};
+  const auto least = min_seconds([&] {
+    pool->run(threads, [&](std::size_t part) {
+      const std::uint64_t* const first = numbers + part * share;
+      sum += std::accumulate(first, first + share, std::uint64_t{0});
+    });
+    return sum == 0;  // all pages are new: a compiler must read them to know
+  });
+  if (!least) return std::nullopt;
+  return static_cast<double>(threads * share * sizeof(std::uint64_t)) / *least;
+}
+
 Json link_json(runtime::DeviceContext& context, const Memory& memory) {
   Json link = Json::object();
   device::Device& device = context.device();
@@ -215,6 +245,10 @@ Json machine_rates(runtime::DeviceContext& context, const config::Settings& sett
   result["link"] = link_json(context, memory);
   if (const auto pinning = pinning_json(context.device(), memory)) result["pinning"] = *pinning;
   if (const auto tracking = tracking_json(settings, memory)) result["tracking"] = *tracking;
+  // More than the caches of the CPUs hold.
+  const std::size_t uncached = std::min(std::size_t{quick ? 4U : 1024U} << 20, most / Memory::page() * Memory::page());
+  if (const auto rate = rate_of_reading_there(context.device().properties(), uncached))
+    result["cpu_device_memory_rate"] = *rate;
   return result;
 }
 

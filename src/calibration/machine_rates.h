@@ -9,8 +9,8 @@
 
 namespace blastoff::calibration {
 
-/// Returns {"launch_seconds", "link", "pinning", "tracking"}, as in share/machine.schema.json. A value that cannot be
-/// measured here is absent.
+/// Returns {"launch_seconds", "link", "pinning", "tracking"}, as in share/machine.schema.json, and
+/// "cpu_device_memory_rate", there the host's "device_memory_rate". A value that cannot be measured here is absent.
 nlohmann::ordered_json machine_rates(runtime::DeviceContext& context, const config::Settings& settings,
                                      const operation::Host& host, bool quick);
 

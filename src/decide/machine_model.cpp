@@ -194,7 +194,7 @@ MachineModel MachineModel::shared_by(int processes) const {
   MachineModel result = *this;
   const double share = 1.0 / std::max(1, processes);
   for (double* rate : {&result.to_device, &result.from_device, &result.direct_to_device, &result.device_flops,
-                       &result.device_memory_rate})
+                       &result.device_memory_rate, &result.cpu_device_memory_rate})
     *rate *= share;
   result.device_rates.scale(static_cast<float>(share));
   return result;

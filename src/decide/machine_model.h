@@ -83,8 +83,9 @@ struct MachineModel {
   double cpu_flops = 720e9;    ///< operations per second that the process's CPUs do not exceed, where `cpu_rates` has
                                ///< no rate
   double cpu_memory_rate = 0;  ///< bytes per second at which the CPUs read memory; 0: unknown
-  RateTable cpu_rates;         ///< rates of the BLAS in use with the threads in use; empty if not measured on this
-                               ///< machine
+  double cpu_device_memory_rate = 0;  ///< the same for the device's memory; 0: they cannot, too
+  RateTable cpu_rates;  ///< rates of the BLAS in use with the threads in use; empty if not measured on this
+                        ///< machine
 
   /// Seconds on the device with all matrices there, without the copy of the results to the host.
   double device_seconds_of(const operation::Operation& operation) const;

@@ -118,6 +118,7 @@ void read_host(Reader& reader, const Json& host, ModelFile& file) {
   reader.text(host, "cpu", file.cpu);
   reader.count(host, "cores", file.cores);
   reader.rate(host, "memory_rate", file.cpu_memory_rate);
+  reader.rate(host, "device_memory_rate", file.model.cpu_device_memory_rate);
   reader.text(Reader::part(host, "blas"), "file", file.blas);
   for (const Json& row : reader.list(host, "rates")) {
     int threads = 1;

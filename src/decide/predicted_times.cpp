@@ -78,10 +78,15 @@ struct PredictedTimes::Prediction {
   double work = 0;
   double home = 0;  ///< for copying the results to the host
   double with_nothing_there = 0;
-  double cpu = 0;      ///< 0: unknown
-  double min_cpu = 0;  ///< no CPU of this machine takes less
+  double cpu = 0;        ///< 0: unknown
+  double cpu_there = 0;  ///< the same if all that is read has moved to the device's memory
+  double min_cpu = 0;    ///< no CPU of this machine takes less
 
   double with_all_there() const { return work + home; }
+  /// On the CPU, with the matrices where they were found.
+  double cpu_with(const operation::Estimate& found) const {
+    return found.moved == 0 ? cpu : std::max(cpu, cpu_there * static_cast<double>(found.moved) / read_bytes);
+  }
 };
 
 PredictedTimes::Class* PredictedTimes::class_of(const operation::Operation& operation) {
@@ -208,7 +213,9 @@ PredictedTimes::Prediction PredictedTimes::predict(const Class& times, const ope
   result.with_nothing_there = result.with_all_there() + result.read_bytes * result.seconds_per_byte;
   result.min_cpu = model.min_cpu_seconds_of(operation);
   const double cpu = known_rate(times.cpu_per_flop, times.cpu_guess);
-  result.cpu = cpu > 0 ? cpu * flops : model.cpu_seconds_of(operation);
+  result.cpu = result.cpu_there = cpu > 0 ? cpu * flops : model.cpu_seconds_of(operation);
+  if (model.cpu_device_memory_rate > 0 && !times.timed_there.load(relaxed))
+    result.cpu_there = std::max(result.cpu, result.read_bytes / model.cpu_device_memory_rate);
   return result;
 }
 
@@ -243,10 +250,11 @@ Refusal PredictedTimes::decide(Class& times, const operation::Operation& operati
       spend(times, &Class::for_cpu, predicted.cpu + cost_of_leaving(operation, residency)))
     return Refusal::not_timed;
   if (predicted.cpu > predicted.with_nothing_there) return Refusal::none;
-  // The CPU is faster even if all matrices are on the device, so the residency is not asked.
+  // The CPU is faster wherever the matrices are, so the residency is not asked.
   if (!may_gain_on_device(predicted)) return stay(times, predicted.with_nothing_there - predicted.cpu);
   const operation::Estimate found = look(times, operation, residency, predicted);
   if (seconds != nullptr) {
+    seconds->cpu_seconds = predicted.cpu_with(found);
     seconds->missing_bytes = static_cast<double>(found.missing + found.dirty);
     seconds->bringing_seconds = seconds->missing_bytes * predicted.seconds_per_byte;
   }
@@ -271,7 +279,7 @@ operation::Estimate PredictedTimes::look(const Class& times, const operation::Op
 
 /// Whether the device may take less time if it finds what it needs. Where results have stayed, they may do so again.
 bool PredictedTimes::may_gain_on_device(const Prediction& predicted) const {
-  return predicted.cpu > (results_stay_.load(relaxed) ? predicted.work : predicted.with_all_there());
+  return predicted.cpu_there > (results_stay_.load(relaxed) ? predicted.work : predicted.with_all_there());
 }
 
 /// Decides if the CPU's time is not known.
@@ -289,7 +297,7 @@ Refusal PredictedTimes::weigh(Class& times, const operation::Operation& operatio
   const double home = std::max(0.0, predicted.home - static_cast<double>(found.staying) / from_device);
   const double now = predicted.work + home + static_cast<double>(found.dirty) * predicted.seconds_per_byte;
   const double price = static_cast<double>(found.missing) * predicted.seconds_per_byte;
-  const double gain = predicted.cpu + static_cast<double>(found.only_there) / from_device - now;
+  const double gain = predicted.cpu_with(found) + static_cast<double>(found.only_there) / from_device - now;
   if (gain <= 0) return stay(times, price - gain);
   const std::uint64_t matrix = regions_.key_of(largest_matrix(operation));
   if (gain < price) return copies_.worth_buying(matrix, gain, price) ? Refusal::none : Refusal::not_reused;
@@ -345,6 +353,7 @@ void PredictedTimes::learn_cpu(Class& times, double flops, const Observation& ob
   add(budget_of(times, &Class::for_device), share_for_trials * all);
   times.cpu_calls.fetch_add(observation.calls, relaxed);
   if (!observation.typical) return;
+  if (times.device_calls.load(relaxed) > 0) times.timed_there.store(true, relaxed);
   times.cpu.add(observation.seconds, flops);
   if (!observation.beside_device) times.cpu_alone.add(observation.seconds, flops);
 }

@@ -32,6 +32,8 @@ namespace blastoff::decide {
 ///   comes, the program takes at most twice as long as with the best choice in hindsight).
 /// - Once results have stayed on the device, their copy home does not count where they are expected to stay again. What
 ///   the device alone has would have to come home before the CPU could begin: that counts as the CPU's time.
+/// - What has moved to the device's memory, the CPU reads there. Until the CPU has been timed after a call on the
+///   device, it takes no less time than the model's rate for that says.
 /// - Large uploads show the rate of the link, which the model only supposes. If some calls of a class find their
 ///   matrices on the device and others copy them, the class has a copying rate of its own: the extra time of the calls
 ///   that copy.
@@ -88,6 +90,8 @@ class PredictedTimes {
     std::atomic<float> device_guess{0};     ///< per operation, from neighbours
     std::atomic<bool> found{false};         ///< device_per_flop comes from calls that found most of their matrices on
                                             ///< the device
+    std::atomic<bool> timed_there{false};   ///< the CPU was timed after a call on the device: its time includes reading
+                                            ///< what has moved there
     std::atomic<float> device_seconds{0};   ///< of a call, with everything
     std::atomic<float> per_byte{0};         ///< for copying a matrix to the device; 0: the rate of all classes
     std::atomic<float> brought{0};          ///< bytes copied to the device by the latest call there

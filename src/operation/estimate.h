@@ -16,6 +16,7 @@ struct Estimate {
   std::uint64_t dirty = 0;     ///< would have to be copied there, and again at the next use, because the CPU writes it
                                ///< before each use
   std::uint64_t only_there = 0;  ///< on the device alone: the CPU would have to wait until they are home
+  std::uint64_t moved = 0;       ///< of those resident: lie on the device alone, and the CPU reads them there
   std::uint64_t staying = 0;     ///< of results, which are expected to stay on the device
 };
 

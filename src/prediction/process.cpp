@@ -43,6 +43,12 @@ double seconds_to_load(const Operation& operation) {
   return svd ? runtime::OpenPolicy::seconds_to_load_svd : runtime::OpenPolicy::seconds_to_load;
 }
 
+/// Whether the device would have pages moved to its memory, which the CPU then reads there.
+bool moves_pages(const config::Settings& settings, const Machine& machine) {
+  return machine.access == device::HostAccess::coherent && settings.policy != config::PolicyName::copy &&
+         settings.policy != config::PolicyName::coherent;
+}
+
 /// Moving pages cannot be replayed; mirrors are used instead.
 config::Settings device_settings(config::Settings settings, const Machine& machine) {
   if (machine.access == device::HostAccess::unified && settings.policy != config::PolicyName::copy)
@@ -57,6 +63,7 @@ Process::Process(const Trace& trace, const Machine& machine, const decide::Model
                  const config::Settings& settings, History history, const Job& job, Verdicts& verdicts)
     : trace_(trace),
       machine_(machine),
+      moves_(moves_pages(settings, machine)),
       settings_(settings),
       routines_(runtime::chosen_routines(settings.routines)),
       job_(job),
@@ -132,7 +139,17 @@ void Process::tell(const TracedCall& call, bool inside) {
 
 std::optional<operation::Estimate> Process::estimate(const Operation& operation) {
   if (!open_at_ || *open_at_ > clock_.now) return std::nullopt;
-  return chosen_->context->policies().front()->estimate(operation);
+  auto found = chosen_->context->policies().front()->estimate(operation);
+  if (found && moves_) found->moved = found->resident;
+  return found;
+}
+
+/// Seconds in which all CPUs of the machine read what the operation's matrices have in the device's memory. 0: nothing
+/// has moved there, or the rate is not known.
+double Process::reading_there(const Operation& operation) {
+  const double rate = machine_.model().cpu_device_memory_rate;
+  const auto found = moves_ && rate > 0 ? estimate(operation) : std::nullopt;
+  return found ? static_cast<double>(found->moved) / rate : 0;
 }
 
 /// Chooses the GPU that holds most of the operation's matrices; among equals, the one that is free first.
@@ -238,8 +255,9 @@ bool Process::make_on_device(const TracedCall& call, RoutinePrediction& sums, Re
 }
 
 void Process::make_on_cpu(const TracedCall& call, Refusal why, RoutinePrediction& sums) {
-  const double seconds = cpu_times_.predicted(call);
-  const double elapsed = cpu_times_.predicted_elapsed(call);
+  const double in_host_memory = cpu_times_.predicted(call);
+  const double seconds = std::max(in_host_memory, reading_there(call.operation));
+  const double elapsed = cpu_times_.predicted_elapsed(call) + seconds - in_host_memory;
   const bool counts = why == Refusal::not_open && call.start >= postponed_until_;
   at_end_.emplace(clock_.now + elapsed, [this, &call, why, counts, seconds, elapsed] {
     if (why != Refusal::below_min_size) models_.decider().observe(call.operation, {.seconds = elapsed});

@@ -79,6 +79,7 @@ class Process final : public operation::Estimator {
   void begin_opening();
   bool ready(const operation::Operation& operation, double cpu_seconds);
   bool make_on_device(const TracedCall& call, RoutinePrediction& sums, report::Refusal& why);
+  double reading_there(const operation::Operation& operation);
   void make_on_cpu(const TracedCall& call, report::Refusal why, RoutinePrediction& sums);
   void learn_until(double time);
   /// A distributed call of which this process is the first rank.
@@ -103,6 +104,7 @@ class Process final : public operation::Estimator {
 
   const Trace& trace_;
   const Machine& machine_;
+  const bool moves_;
   const config::Settings& settings_;
   const config::RoutineChoice routines_;
   const Job job_;

@@ -153,6 +153,7 @@ std::optional<operation::Estimate> InPlacePolicy::estimate(const operation::Oper
     const auto there = before_ == Before::move ? moved_.already(operand) : before_ == Before::nothing;
     if (!there) return std::nullopt;
     (*there ? result.resident : result.missing) += operand.part_bytes();
+    if (*there && before_ == Before::move) result.moved += operand.part_bytes();
   }
   return result;
 }

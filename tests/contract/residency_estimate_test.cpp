@@ -118,6 +118,7 @@ TEST_F(ResidencyEstimate, OfOperandsInPlaceIsNothingToBring) {
   START({"coherent", "simulated"});
   const Case test = product();
   expect(test, matrix_bytes, 0, 0, "where it is");
+  EXPECT_EQ(estimate(test).moved, 0U);
 }
 
 TEST_F(ResidencyEstimate, OfMovedMemory) {
@@ -126,6 +127,7 @@ TEST_F(ResidencyEstimate, OfMovedMemory) {
   expect(test, 0, matrix_bytes, 0, "fresh");
   run(test);
   expect(test, matrix_bytes, 0, 0, "moved");
+  EXPECT_EQ(estimate(test).moved, matrix_bytes);
 }
 
 }  // namespace

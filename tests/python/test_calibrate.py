@@ -69,6 +69,37 @@ def test_a_gpu(tmp_path, fake_gpu):
     ].keys()
 
 
+@pytest.mark.parametrize(("form", "known"), [("coherent", True), ("unified", False), ("separate", False)])
+def test_how_fast_the_cpu_reads_a_coherent_devices_memory(tmp_path, form, known):
+    """The node of the machine's own memory stands for the device's."""
+    path = tmp_path / "model.json"
+    environment = {"BLASTOFF_SIMULATED_FORM": form, "BLASTOFF_DEVICE_NODE": "0"}
+    done = calibrate("--quick", "--device=simulated", "--blas=none", f"--output={path}", **environment)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(path.read_text())
+    jsonschema.validate(found, SCHEMA)
+    assert ("device_memory_rate" in found["host"]) == ("device memory, by the CPU" in done.stdout) == known
+    assert not known or 1e8 < found["host"]["device_memory_rate"] < 1e13
+
+
+@pytest.mark.parametrize(("access", "known"), [("coherent", True), ("hidden", False)])
+def test_how_fast_the_cpu_reads_a_gpus_memory(tmp_path, fake_gpu, access, known):
+    """A fake driver of Grace-Hopper, whose memory is a node or is hidden from the system."""
+    path = tmp_path / "model.json"
+    environment = {"LD_LIBRARY_PATH": str(fake_gpu), "BLASTOFF_CUDA_PATH": str(fake_gpu), "FAKE_GPU_ACCESS": access}
+    done = calibrate("--quick", "--blas=none", f"--output={path}", **environment)
+    assert done.returncode == 0, done.stderr
+    assert ("device_memory_rate" in json.loads(path.read_text())["host"]) == known
+
+
+def test_a_node_that_is_none_is_not_measured(tmp_path):
+    path = tmp_path / "model.json"
+    environment = {"BLASTOFF_SIMULATED_FORM": "coherent", "BLASTOFF_DEVICE_NODE": "900"}
+    done = calibrate("--quick", "--device=simulated", "--blas=none", f"--output={path}", **environment)
+    assert done.returncode == 0, done.stderr
+    assert "device_memory_rate" not in json.loads(path.read_text())["host"]
+
+
 def test_a_trial_is_not_kept_for_decisions(tmp_path):
     done = calibrate("--quick", "--device=simulated", "--blas=none", XDG_CACHE_HOME=str(tmp_path))
     assert done.returncode == 0, done.stderr

@@ -266,10 +266,14 @@ def one_matrix_calls(routine: str, arguments: str, flops: float, starts: list[fl
     return [common | {"start": start, "thread": thread, "operands": each} for start, thread, each in zip(starts, threads, operands, strict=True)]
 
 
-def on_h200(path, calls: list[dict]) -> dict:
+def on_machine(machine, path, calls: list[dict], *arguments) -> dict:
     header = {"blastoff_trace": 1, "cores": 16, "threads": 1, "min_size": 250, "writes": "uffd"}
     path.write_text("\n".join(map(json.dumps, [header, *calls])) + "\n")
-    return predicted(path, "--machine=h200-pcie5")["machines"][0]
+    return predicted(path, f"--machine={machine}", *arguments)["machines"][0]
+
+
+def on_h200(path, calls: list[dict]) -> dict:
+    return on_machine("h200-pcie5", path, calls)
 
 
 @pytest.mark.parametrize(("apart", "opens"), [(0.0, False), (1.0, True)])
@@ -292,6 +296,30 @@ def test_the_kernels_of_a_decomposition_take_longer_to_load(tmp_path, routine, l
 
     first, two = seconds(1), seconds(2)
     assert first - (two - first) == pytest.approx(loads, abs=0.005)
+
+
+@pytest.mark.parametrize(("arguments", "moves"), [([], True), (["--policy=coherent"], False), (["--policy=copy"], False)])
+def test_a_cpu_that_reads_what_has_moved_to_the_device(tmp_path, arguments, moves):
+    """Calls of dtrsm bring two matrices to the device. Those of dtrmm on them are left on the CPU, which reads them there at 0.1 GB/s."""
+    first = one_matrix_calls("dtrsm", "L L N N m=3000 n=3000", 2.7e10, [float(start) for start in range(10)], [0] * 10, 0.9)
+    later = one_matrix_calls("dtrmm", "L L N N m=3000 n=3000", 2.7e10, [10.0 + start for start in range(10)], [0] * 10, 0.1)
+    for call in first + later:
+        call |= {"may_fail": 0, "written": [], "operands": [[1 << 40, 3000, 3000, 3000, 8, 2, 0, 0], [1 << 41, 3000, 3000, 3000, 8, 0, 2, 0]]}
+    model = json.loads((offload.ROOT / "share" / "machines" / "grace-hopper.json").read_text())
+
+    def seconds_of_the_cpu(rate: float | None) -> float:
+        model["host"].pop("device_memory_rate", None)
+        model["host"] |= {"device_memory_rate": rate} if rate else {}
+        path = tmp_path / "model.json"
+        path.write_text(json.dumps(model))
+        machine = on_machine(path, tmp_path / "moved.trace", first + later, "--routines=-dtrmm", "--start=now", *arguments)
+        by_name = {routine["name"]: routine for routine in machine["routines"]}
+        assert by_name["dtrsm"]["on_device"] >= 8 and by_name["dtrmm"]["on_device"] == 0
+        return by_name["dtrmm"]["cpu_seconds"]
+
+    known, moved = seconds_of_the_cpu(1e8), 8 * (3000 * 3001 // 2 + 3000**2)
+    assert seconds_of_the_cpu(None) == seconds_of_the_cpu(1e12) == pytest.approx(1.0), "as traced"
+    assert known == pytest.approx(10 * moved / 1e8 if moves else 1.0, rel=1e-3)
 
 
 def test_a_rate_that_is_none(tmp_path, products):

@@ -57,6 +57,8 @@ def host_part(blas: Path | None, measured: dict[int, dict[str, Any]]) -> dict[st
 def assemble(device: dict[str, Any], blas: Path | None, measured: dict[int, dict[str, Any]], quick: bool) -> dict[str, Any]:
     """The whole model."""
     host = host_part(blas, measured)
+    if "cpu_device_memory_rate" in device:
+        host["device_memory_rate"] = device["cpu_device_memory_rate"]
     properties = device["device"]
     gpu = {"names": [properties["name"]], "software": properties["software"], "memory": properties["memory"]}
     gpu |= {key: device[key] for key in ("memory_rate", "open_seconds", "close_seconds", "launch_seconds", "call_seconds", "rates") if key in device}

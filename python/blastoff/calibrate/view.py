@@ -25,9 +25,14 @@ def figures(model: dict[str, Any]) -> list[tuple[str, str]]:
             result.append((label, f"{quantities.size(link[key])}/s"))
     if "pinning" in model and model["pinning"]["seconds_per_byte"] > 0:
         result.append(("page-locking", f"{quantities.size(1 / model['pinning']['seconds_per_byte'])}/s"))
-    for label, part in (("device memory", gpu), ("main memory", model.get("host", {}))):
-        if "memory_rate" in part:
-            result.append((label, f"{quantities.size(part['memory_rate'])}/s"))
+    host = model.get("host", {})
+    for label, part, key in (
+        ("device memory", gpu, "memory_rate"),
+        ("main memory", host, "memory_rate"),
+        ("device memory, by the CPU", host, "device_memory_rate"),
+    ):
+        if key in part:
+            result.append((label, f"{quantities.size(part[key])}/s"))
     return result
 
 

@@ -41,7 +41,7 @@ constexpr const char* whole = R"({
                     {"family": "of later versions", "precision": "d", "points": [[1e6, 1e10]]}]},
   "link": {"to_device": 5e10, "staged_to_device": 4e10, "from_device": 6e10},
   "tracking": {"page_seconds": 1e-9},
-  "host": {"name": "here", "cpu": "a CPU", "cores": 8, "blas": {"file": "libopenblas.so"},
+  "host": {"name": "here", "cpu": "a CPU", "cores": 8, "memory_rate": 2e11, "device_memory_rate": 1e11, "blas": {"file": "libopenblas.so"},
            "rates": [{"family": "gemm", "precision": "d", "threads": 8, "points": [[1e6, 4e11]]},
                      {"family": "gemm", "precision": "d", "threads": 1, "points": [[1e6, 5e10]]}]}})";
 
@@ -54,6 +54,8 @@ TEST(ModelFile, IsRead) {
   EXPECT_EQ(file->model.from_device, 6e10);
   EXPECT_EQ(file->model.open_seconds, 2);
   EXPECT_EQ(file->model.close_seconds, 0.5);
+  EXPECT_EQ(file->cpu_memory_rate, 2e11);
+  EXPECT_EQ(file->model.cpu_device_memory_rate, 1e11) << "of the machine, whatever BLAS the CPU uses";
   EXPECT_EQ(file->blas, "libopenblas.so");
   EXPECT_EQ(file->cores, 8);
   const RateKey gemm{Family::gemm, Precision::d};

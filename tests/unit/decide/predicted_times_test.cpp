@@ -50,7 +50,8 @@ class Machine final : public operation::Estimator {
     ++asked;
     if (busy) return std::nullopt;
     const std::uint64_t bytes = matrix_bytes() / parts;
-    return operation::Estimate{.resident = resident ? bytes : 0, .missing = resident ? 0 : bytes};
+    const std::uint64_t there = resident ? bytes : 0;
+    return operation::Estimate{.resident = there, .missing = bytes - there, .moved = moves ? there : 0};
   }
 
   Refusal use() {
@@ -107,6 +108,7 @@ class Machine final : public operation::Estimator {
   double device_seconds;
   bool resident = false;
   bool keeps = true;
+  bool moves = false;  ///< whether the matrix moves to the device, and no copy of it goes there
   bool busy = false;
   bool typical = true;
   bool cpu_writes = false;  ///< whether the CPU writes the matrix, in a separate call
@@ -249,6 +251,48 @@ TEST(PredictedTimes, AreWithinTwiceTheBestAgainstAnAdversary) {
 }
 
 /// As with ranks that share a link; a result that is read is rewritten now and then.
+/// The CPU takes 0.2 ms, and the device 0.3. The CPUs of the second model need 10 ms to read the matrix in the device's
+/// memory.
+class MovedMatrix : public testing::Test {
+ protected:
+  MovedMatrix() {
+    coherent_.cpu_flops = 100e12;
+    coherent_.cpu_device_memory_rate = 1e10;
+    machine_.moves = true;
+    machine_.use();  // times the CPU
+    machine_.resident = true;
+  }
+  MachineModel coherent_ = rates;
+  PredictedTimes times_{rates, link};
+  Machine machine_{{}, 0.0002, 0.0003, &times_};
+};
+
+TEST_F(MovedMatrix, IsUsedThereIfTheCpuReadsItMoreSlowly) {
+  EXPECT_EQ(machine_.use(), Refusal::cpu_faster) << "the model does not know how fast the CPU reads there";
+  times_.use(coherent_);
+  machine_.cpu_seconds = 0.010;
+  EXPECT_GT(machine_.on_device_of(200), 195);
+}
+
+TEST_F(MovedMatrix, IsUsedByTheCpuIfTheCpuReadsItFastEnough) {
+  coherent_.cpu_device_memory_rate = 1e12;
+  times_.use(coherent_);
+  EXPECT_EQ(machine_.use(), Refusal::cpu_faster);
+}
+
+TEST_F(MovedMatrix, IsUsedByTheCpuIfACopyOfItWentThere) {
+  times_.use(coherent_);
+  machine_.moves = false;
+  EXPECT_EQ(machine_.use(), Refusal::cpu_faster);
+}
+
+TEST_F(MovedMatrix, IsUsedByTheCpuAgainIfThatTakesLessTimeThanTheModelSays) {
+  times_.use(coherent_);
+  EXPECT_EQ(machine_.use(), Refusal::none);
+  machine_.on_device_of(200);  // a trial of the CPU among them
+  EXPECT_EQ(machine_.on_device_of(20), 0);
+}
+
 TEST(PredictedTimes, DoNotTakeSlowBringingForSlowWork) {
   for (const std::uint64_t parts : {1U, 8U}) {
     Machine machine({}, 0.0040, 0.0020);
