@@ -1,5 +1,7 @@
 // A libcublasmp.so.0 for the fake GPU: the plain reference BLAS, on one process. FAKE_CUBLASMP_VERSION: 600 is too old.
+// It ends the process unless NVSHMEM is left out, as the library does where GPUs cannot reach each other.
 #include <array>
+#include <cstdlib>
 #include <span>
 #include <vector>
 
@@ -84,6 +86,7 @@ cublasMpStatus cublasMpGetVersion(int* version) {
   return blas_mp_success;
 }
 cublasMpStatus cublasMpCreate(blasMpHandle* handle, CUstream stream) {
+  if (fake::wanted("CUBLASMP_DISABLE_NVSHMEM") == 0) std::_Exit(255);
   *handle = new BlasMpHandle{stream};
   return blas_mp_success;
 }

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "device/gpu/cuda/cublas/library.h"
@@ -38,7 +39,15 @@ Result<api::CusolverMp> load_cusolver_mp(const LibrarySearch& search) {
       });
 }
 
+/// NVSHMEM ends the process if two GPUs cannot reach each other, as on two nodes without InfiniBand. Without it,
+/// cuBLASMp uses NCCL alone.
+void leave_out_nvshmem() {
+  constexpr int never_overwrite = 0;
+  setenv("CUBLASMP_DISABLE_NVSHMEM", "1", never_overwrite);
+}
+
 Result<api::CublasMp> load_cublas_mp(const LibrarySearch& search) {
+  leave_out_nvshmem();
   if (auto blas = load_cublas(search.directory, search.driver_version); !blas) return tl::unexpected(blas.error());
   return load_functions<api::CublasMp>(
       file_of(search, "cuBLASMp", "libcublasmp", 0, "nvidia-cublasmp-cu13", "nvidia-cublasmp-cu12"), search.directory,
