@@ -28,8 +28,7 @@ using Words = decltype(detail::words(std::make_index_sequence<count>{}));
 
 /// The address of a function with the parameters Called::Parameters, a tuple. It returns Called::call(arguments...),
 /// which is inlined, so that __builtin_return_address(0) there leads to the caller. Fortran's subroutines return
-/// nothing, but libraries in C return an int that programs in C may read: where all parameters are words, it returns
-/// what the original does.
+/// nothing, but libraries in C return an int that programs in C may read: it returns what the original does.
 template <class Called>
 inline constexpr auto function_of = &detail::FunctionOf<Called, typename Called::Parameters>::call;
 

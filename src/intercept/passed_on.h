@@ -9,10 +9,12 @@ namespace blastoff::intercept {
 template <class... Values>
 struct PassedOn {
   std::tuple<Values...> values;
-  const void* caller;  ///< return address of the call
+  const void* caller;         ///< return address of the call
+  mutable long returned = 0;  ///< what the original returned, in a library in C
 
   static void invoke(const void* self, void* original) {
-    std::apply(reinterpret_cast<void (*)(Values...)>(original), static_cast<const PassedOn*>(self)->values);
+    const auto& call = *static_cast<const PassedOn*>(self);
+    call.returned = std::apply(reinterpret_cast<long (*)(Values...)>(original), call.values);
   }
 };
 

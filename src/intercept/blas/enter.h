@@ -25,9 +25,9 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar>
 using BlasArguments = PassedOnTuple<abi::ParameterTuple<style, kind, scalar>>;
 
 /// Shared by the hooks of all routines that have the same parameters. enter_fortran.cpp and enter_cblas.cpp have the
-/// instances.
+/// instances. Returns what the original returned; 0 for a call that a device made.
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar>
-void enter(const EntryPoint& entry, const Original& original, const BlasArguments<style, kind, scalar>& arguments);
+long enter(const EntryPoint& entry, const Original& original, const BlasArguments<style, kind, scalar>& arguments);
 
 /// Reads the arguments. Returns false if an option letter is invalid, or if the routine is grouped: a call of it is
 /// several calls. The instances stand beside those of enter().
@@ -39,11 +39,11 @@ struct EnterBlas {
   using Parameters = abi::ParameterTuple<style, row(routine).kind, row(routine).scalar>;
 
   template <class... Values>
-  [[gnu::always_inline]] static void enter(const EntryPoint& entry, const Original& original, Values... values) {
+  [[gnu::always_inline]] static long enter(const EntryPoint& entry, const Original& original, Values... values) {
     constexpr blas::Kind kind = row(routine).kind;
     constexpr blas::Scalar scalar = row(routine).scalar;
     static_assert(std::is_same_v<PassedOn<Values...>, BlasArguments<style, kind, scalar>>);
-    intercept::enter<style, kind, scalar>(entry, original, {{values...}, __builtin_return_address(0)});
+    return intercept::enter<style, kind, scalar>(entry, original, {{values...}, __builtin_return_address(0)});
   }
 };
 

@@ -60,13 +60,15 @@ template <abi::Style style, blas::Kind kind, blas::Scalar scalar, class Integer,
 }
 
 template <abi::Style style, blas::Kind kind, blas::Scalar scalar>
-void enter(const EntryPoint& entry, const Original& original, const BlasArguments<style, kind, scalar>& arguments) {
+long enter(const EntryPoint& entry, const Original& original, const BlasArguments<style, kind, scalar>& arguments) {
   using Arguments = BlasArguments<style, kind, scalar>;
   // Calls that the original makes to BLAS names are not intercepted.
-  if (original.function != nullptr && (abi::inside_original() || !original.intercepted))
-    return Arguments::invoke(&arguments, original.function);
-  const std::optional<abi::IntegerWidth> integers = original.integers(scalar);
-  if (!integers) return Arguments::invoke(&arguments, original.function);
+  const bool passes = original.function != nullptr && (abi::inside_original() || !original.intercepted);
+  const std::optional<abi::IntegerWidth> integers = passes ? std::nullopt : original.integers(scalar);
+  if (!integers) {
+    Arguments::invoke(&arguments, original.function);
+    return arguments.returned;
+  }
   const bool wide = *integers == abi::IntegerWidth::ilp64;
   // The smallest calls take no longer than examining all arguments would, so only the sizes are looked at. If another
   // argument is invalid, the original reports it.
@@ -75,17 +77,18 @@ void enter(const EntryPoint& entry, const Original& original, const BlasArgument
     const auto routine = static_cast<operation::RoutineId>(blas::front_end().first_routine() + entry.routine.number);
     work = wide ? sized_work<style, kind, scalar, std::int64_t>(arguments)
                 : sized_work<style, kind, scalar, std::int32_t>(arguments);
-    if (original.function != nullptr && counted_as_small(routine, work.volume, work.flops))
-      return abi::run_as_original([&] { Arguments::invoke(&arguments, original.function); });
+    if (original.function != nullptr && counted_as_small(routine, work.volume, work.flops)) {
+      abi::run_as_original([&] { Arguments::invoke(&arguments, original.function); });
+      return arguments.returned;
+    }
   }
   const RawArguments raw{&Arguments::invoke, &arguments};
   const InterceptedCall intercepted{entry,     original,        raw, blas::front_end(), entry.routine.number,
                                     blas_host, arguments.caller};
   if constexpr (blas::is_grouped(kind)) {
-    return wide ? enter_groups<style, kind, scalar, std::int64_t>(intercepted, arguments)
-                : enter_groups<style, kind, scalar, std::int32_t>(intercepted, arguments);
-  } else {
-    if (dispatch_if_small(intercepted, work.volume, work.flops)) return;
+    wide ? enter_groups<style, kind, scalar, std::int64_t>(intercepted, arguments)
+         : enter_groups<style, kind, scalar, std::int32_t>(intercepted, arguments);
+  } else if (!dispatch_if_small(intercepted, work.volume, work.flops)) {
     const blas::Routine routine = blas_routine(entry.routine);
     alignas(blas::Call) std::byte memory[sizeof(blas::Call)];
     auto* const place = reinterpret_cast<blas::Call*>(memory);
@@ -93,6 +96,7 @@ void enter(const EntryPoint& entry, const Original& original, const BlasArgument
                                  : parse<style, kind, scalar, std::int32_t>(place, routine, arguments);
     dispatch_call<kind, scalar>(intercepted, understood ? std::launder(place) : nullptr);
   }
+  return arguments.returned;
 }
 
 /// The instances for all routines. Some routines share one, which an explicit instantiation may not name twice.

@@ -56,3 +56,12 @@ def test_functions_of_the_programs_own(workshop):
         assert linking.left_alone(outcomes[mode]) == dict.fromkeys(["dgemm", "sgemm"], "no underscore, in an object without all of level 3")
     exporting = workshop.program("exporting", "symbols/own.c", workshop.blas(), flags=["-rdynamic"])
     linking.check([exporting], EVERYWHERE)
+
+
+def test_what_a_product_in_c_returns(workshop):
+    """On a device it is the 0 that f2c's routines return, and on the CPU it is whatever the product returns."""
+    linking.check([workshop.program("program", "symbols/returned.c", flags=["-DRETURNED=0"])], linking.PATCHED_ONLY)
+    program = workshop.program("other", "symbols/returned.c", flags=["-DRETURNED=7"])
+    outcome = linking.intercepted([program], "auto", min_size=1000)
+    assert (outcome.status, outcome.stdout) == (0, linking.plain([program]).stdout)
+    assert (outcome.total("calls"), outcome.total("offloaded")) == (linking.CALLS, 0)
