@@ -1,5 +1,7 @@
-// A BLAS with products and solves, and with batches of both as MKL has them, in plain loops.
+// A BLAS with products and solves, and with batches of both as MKL has them, in plain loops. Like real routines, each
+// calls another library if a size is invalid.
 #include <stddef.h>
+#include <stdlib.h>
 
 enum { row_major = 101, no_transpose = 111, upper = 121, unit = 132, left = 141 };
 
@@ -11,6 +13,7 @@ static double at(const double* matrix, int transposed, int leading, int i, int j
 static inline __attribute__((always_inline)) void multiply(int ta, int tb, int m, int n, int k, double alpha,
                                                            const double* a, int lda, const double* b, int ldb,
                                                            double beta, double* c, int ldc) {
+  if (m < 0 || n < 0 || k < 0) abort();
   for (int j = 0; j < n; ++j)
     for (int i = 0; i < m; ++i) {
       double sum = 0;
@@ -73,6 +76,7 @@ SHOWN cblas_dgemm_batch(int order, const int* ta, const int* tb, const int* m, c
 static inline __attribute__((always_inline)) void solve(int right, int lower, int transposed, int unit_diagonal, int m,
                                                         int n, double alpha, const double* a, int lda, double* b,
                                                         int ldb) {
+  if (m < 0 || n < 0) abort();
   const int order = right ? n : m, systems = right ? m : n;
   const size_t next = right ? (size_t)ldb : 1, other = right ? 1 : (size_t)ldb;
   // X op(A) = B is op(A)^T X^T = B^T.
