@@ -122,7 +122,7 @@ TITLES = {
     "stream": ("STREAM", "Best rates of loops over large arrays; the CPU uses all its cores."),
     "oversubscription": ("Oversubscription", "Kernels pass over data; a ballast leaves less or more than its size free on the device."),
     "applications": ("Applications", "Each phase timed apart. Moving: copies or prefetch. Reading: the CPU reads the result."),
-    "oversubscribed": ("Applications that do not fit", "The same, while a ballast leaves less free on the device than the arrays take."),
+    "oversubscribed": ("Applications that do not fit", "The same, where the arrays take more or less than what the device has free."),
 }
 
 
