@@ -6,9 +6,6 @@
 namespace blastoff::decide {
 namespace {
 
-/// Columns of a panel that goes from GPU to GPU at once.
-constexpr double panel = 256;
-
 /// The nearest to a square.
 int rows_of(int gpus) {
   int rows = static_cast<int>(std::sqrt(gpus));
@@ -24,14 +21,21 @@ double bytes(const operation::Operation& operation, bool (*moves)(operation::Int
   return sum;
 }
 
-double longest_side(const operation::Operation& operation) {
+std::int64_t longest_side(const operation::Operation& operation) {
   std::int64_t longest = 0;
   for (const operation::Operand& operand : operation.operands())
     longest = std::max({longest, operand.rows, operand.columns});
-  return static_cast<double>(longest);
+  return longest;
 }
 
 }  // namespace
+
+std::int64_t columns_dealt(const operation::Operation& operation, int row) {
+  constexpr std::int64_t best = 512;
+  constexpr std::int64_t unit = 8;
+  constexpr std::int64_t times_each = 4;
+  return std::clamp(longest_side(operation) / (times_each * row) / unit * unit, unit, best);
+}
 
 LibrarySeconds library_seconds(const MachineModel& model, const WholeCall& call, const GpuGrid& grid) {
   const int gpus = grid.size();
@@ -50,7 +54,9 @@ LibrarySeconds library_seconds(const MachineModel& model, const WholeCall& call,
   if (grid.nodes == 1) {
     seconds.exchanging = received / model.to_device;
   } else {
-    const double messages = longest_side(call.solve) / panel * 2 * std::ceil(std::log2(gpus));
+    const double panels =
+        static_cast<double>(longest_side(call.solve)) / static_cast<double>(columns_dealt(call.solve, gpus / rows));
+    const double messages = panels * 2 * std::ceil(std::log2(gpus));
     seconds.exchanging = received / (grid.bandwidth / grid.gpus_per_node) + messages * grid.latency;
   }
   return seconds;

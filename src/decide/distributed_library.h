@@ -2,9 +2,15 @@
 // by measurement.
 #pragma once
 
+#include <cstdint>
+
 #include "decide/gathering.h"
 
 namespace blastoff::decide {
+
+/// So many columns of each matrix go at a time to a GPU of a row of a grid, in turn. Few are slow (docs/ranks.md). But
+/// each GPU is to get some of the largest matrix several times. A team of GPUs is such a row.
+std::int64_t columns_dealt(const operation::Operation& operation, int row);
 
 /// GPUs that make a call together.
 struct GpuGrid {
@@ -26,7 +32,8 @@ struct LibrarySeconds {
 };
 
 /// Each GPU computes its share at the rate of one GPU for so much work. It receives the elements of its rows and
-/// columns of all matrices that the call reads (R. van de Geijn, J. Watts: SUMMA, 1997), panel by panel. In a node they
+/// columns of all matrices that the call reads (R. van de Geijn, J. Watts: SUMMA, 1997), columns_dealt()
+/// at a time. In a node they
 /// come over its own link. In several nodes, the GPUs of a node share the network. Each GPU has a link of its own, and
 /// the ranks of each node copy their part of the matrices. `call`: of all ranks, as if they were on one node.
 LibrarySeconds library_seconds(const MachineModel& model, const WholeCall& call, const GpuGrid& grid);

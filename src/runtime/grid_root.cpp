@@ -302,10 +302,7 @@ void GridRoot::choose(const scalapack::GatheredProblem& problem, const DeviceCon
   const bool may = may_choose_team(*judged_, of);
   asks_for_members_ = may && segment == nullptr && members_ == 0;
   if (!may || asks_for_members_) return;
-  const scalapack::SeenDevices seen = segment != nullptr ? runtime::seen_devices() : scalapack::SeenDevices{members_};
-  team_ = choose_team(*judged_, of, seen.count);
-  team_.devices = std::max(1, seen.count);
-  team_.first_device = seen.first;
+  team_ = choose_team(*judged_, of, segment != nullptr ? runtime::seen_devices().count : members_);
 }
 
 }  // namespace blastoff::runtime

@@ -13,16 +13,6 @@ using device::Status;
 
 }  // namespace
 
-std::int64_t block_order(const operation::Operation& operation, int members) {
-  constexpr std::int64_t best = 512;
-  constexpr std::int64_t unit = 8;
-  constexpr std::int64_t blocks_of_each = 4;
-  std::int64_t longest = 0;
-  for (const operation::Operand& operand : operation.operands())
-    longest = std::max({longest, operand.rows, operand.columns});
-  return std::clamp(longest / (blocks_of_each * members) / unit * unit, unit, best);
-}
-
 OwnPart::OwnPart(const operation::Operand& whole, const scalapack::Team& team, int member, std::byte* own)
     : whole_(whole),
       rows_(std::max<std::int64_t>(1, whole.rows)),

@@ -12,10 +12,6 @@
 
 namespace blastoff::runtime {
 
-/// The order of the blocks in which matrices are dealt out (scalapack::Team). Small ones are slow (docs/ranks.md). But
-/// each member is to have a few of the largest matrix.
-std::int64_t block_order(const operation::Operation& operation, int members);
-
 /// A member's part of one operand.
 class OwnPart {
  public:

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "decide/distributed_library.h"
 #include "device/kinds.h"
 #include "device/team.h"
 #include "platform/contained.h"
@@ -362,7 +363,7 @@ bool may_choose_team(const operation::Operation& operation, const TeamProblem& p
 scalapack::Team choose_team(const operation::Operation& operation, const TeamProblem& problem, int devices) {
   const int members = team_members(problem, devices);
   if (members == 1) return {};
-  return {.members = members, .block = block_order(operation, members)};
+  return {.members = members, .block = decide::columns_dealt(operation, members)};
 }
 
 }  // namespace blastoff::runtime

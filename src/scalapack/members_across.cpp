@@ -132,7 +132,7 @@ std::unique_ptr<MembersAcross> MembersAcross::find(const Functions& functions, v
     if (taken[first] == devices[first].count) continue;
     if (other == own) {
       member = static_cast<int>(processes.size() / 2);
-      found->device_ = (devices[first].first + taken[first]) % devices[first].count;
+      found->device_ = devices[first].of(taken[first]);
     }
     ++taken[first];
     processes.insert(processes.end(), {all[other].node, all[other].pid});

@@ -17,6 +17,7 @@ namespace blastoff::scalapack {
 /// What the root finds for a call, and tells the others.
 struct FoundPlaces {
   Team team{};
+  SeenDevices devices{};  ///< of the node, for a team
   Places::Begins begins{};
   std::uint32_t held = 0;  ///< bit i: an earlier call has used the matrix of rule i in this place
 

@@ -16,12 +16,9 @@ namespace blastoff::scalapack {
 /// The members are the first processes of the grid if all share memory. Otherwise MembersAcross says who they are.
 struct Team {
   int members = 1;
-  int devices = 1;         ///< of the node
-  int first_device = 0;    ///< of the root; the next member has the next one
   std::int64_t block = 0;  ///< so many columns go to a member at a time
 
   bool is_root_alone() const { return members == 1; }
-  int device_of(int member) const { return (first_device + member) % devices; }
   /// The columns of a matrix that a member has, of the first `count`.
   Axis columns(std::int64_t count, int member) const {
     return {.begin = 0,
@@ -38,6 +35,9 @@ struct Team {
 struct SeenDevices {
   int count = 0;
   int first = 0;  ///< the one that the process itself takes
+
+  /// The device of a member of its node.
+  int of(int member) const { return (first + member) % count; }
 };
 
 /// A member's words to the others about one call, at its steps. They all go on, or none does.
@@ -78,7 +78,8 @@ struct TeamMatrices {
 
 enum class TeamOutcome : std::uint8_t {
   solved,
-  unsolved,  ///< the matrices may have changed, but not those of the program
+  unsolved,  ///< there is no result; the matrices may have changed, but not those of the program
+  failed,    ///< the same: a device, a library or a member has failed
   unable,    ///< nothing has been done
 };
 

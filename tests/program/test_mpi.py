@@ -453,9 +453,9 @@ def test_what_the_gpus_of_many_nodes_would_take_is_computed(problems, tmp_path):
     triangle = 4 * order * (order + 1)
     for row in machine["distributed"]:
         nodes, gpus = row["nodes"], 4 * row["nodes"]
-        side = {4: 2, 800: 25}[gpus]  # 2 x 2, 25 x 32
+        side = {4: 2, 800: 25}[gpus]  # 2 x 2, 25 x 32: panels of 8 columns, since 32 GPUs are to get four of them each
         received = triangle * (1 / side + side / gpus)
-        exchange = received / 1e10 if nodes == 1 else received / (bandwidth / 4) + order / 256 * 2 * 10 * latency
+        exchange = received / 1e10 if nodes == 1 else received / (bandwidth / 4) + order / 8 * 2 * 10 * latency
         copies = 8 * order**2 / 8e9 / nodes + 2 * triangle / 1e10 / gpus
         assert (row["calls"], row["left_out"]) == (calls, 3), "the model knows Cholesky factorizations alone"
         assert row["exchanging_seconds"] == pytest.approx(calls * exchange, rel=0.01)

@@ -60,9 +60,16 @@ TEST_F(DistributedLibrary, GpusOfANodeExchangeOverTheirLinks) {
 TEST_F(DistributedLibrary, GpusOfSeveralNodesShareTheNetwork) {
   const LibrarySeconds seconds = on({.nodes = 4, .gpus_per_node = 4, .bandwidth = 5e10, .latency = 1e-5});  // 4 x 4
   EXPECT_NEAR(seconds.computing, flops_ / 16 / 1e12, 1e-4);
-  constexpr double messages = order / 256 * 2 * 4;
+  constexpr double messages = order / 512 * 2 * 4;
   EXPECT_NEAR(seconds.exchanging, 3 * matrix_ * (1.0 / 4 + 1.0 / 4) / (5e10 / 4) + messages * 1e-5, 1e-9);
   EXPECT_NEAR(seconds.moving, 3.0 / 4 + (3 * matrix_ / 1e10 + matrix_ / 2e10) / 16, 1e-9);
+}
+
+TEST_F(DistributedLibrary, ManyColumnsGoToAGpuAtATimeButItGetsSomeSeveralTimes) {
+  EXPECT_EQ(columns_dealt(solve_, 2), 512);
+  EXPECT_EQ(columns_dealt(solve_, 7), 360);
+  EXPECT_EQ(columns_dealt(solve_, 16), 160);
+  EXPECT_EQ(columns_dealt(solve_, 10000), 8);
 }
 
 TEST_F(DistributedLibrary, APrimeNumberOfGpusIsARow) {
