@@ -204,7 +204,9 @@ TeamOutcome GridRoot::make_in_team(const scalapack::GatheredProblem& problem, sc
     if (matrices.segment != nullptr && outcome != TeamOutcome::unable) SegmentTracker::results_changed(*operation);
   });
   if (!asked) words.all_able(0, false);  // the others wait for a word
-  return ended || !asked ? outcome : TeamOutcome::unsolved;
+  if (asked && !ended) outcome = TeamOutcome::failed;
+  if (outcome == TeamOutcome::failed) refusal_ = Refusal::device_lost;
+  return outcome;
 }
 
 void GridRoot::learn_together(double elapsed) {

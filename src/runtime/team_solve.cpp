@@ -40,7 +40,7 @@ enum Step : int {
   ready,     ///< the device and the libraries are there
   invited,   ///< the first member has an invitation
   joined,    ///< the team is there
-  able,      ///< the device has memory for the parts, which are to be brought
+  able,      ///< the device has memory for the parts
   copied,    ///< the parts of the matrices are on the devices
   prepared,  ///< the libraries have their work space
   made,      ///< the call has been made
@@ -131,7 +131,7 @@ class TeamCall {
       known->second = form();
     }
     if (known->second == nullptr) return TeamOutcome::unable;
-    next_ = share_.bring ? able : copied;
+    next_ = able;
     const TeamOutcome outcome = compute(*known->second);
     if (broken_) {
       any_failure = true;
@@ -141,8 +141,20 @@ class TeamCall {
   }
 
  private:
-  bool all_able(const Status& status, const TeamWords::Note& note = {}) {
-    if (!status) say_once(status.error().message);
+  /// What a member marks in its note, but for the notes of form().
+  enum Mark : std::size_t { without_result, lost };
+  static void mark(TeamWords::Note& note, Mark mark) { note[mark] = std::byte{1}; }
+  bool any_marked(int step, Mark mark) const {
+    for (int member = 0; member < members_; ++member)
+      if (words_.note_of(member, step)[mark] != std::byte{0}) return true;
+    return false;
+  }
+
+  bool all_able(const Status& status, TeamWords::Note note = {}) {
+    if (!status) {
+      say_once(status.error().message);
+      if (status.error().kind == ErrorKind::lost) mark(note, lost);
+    }
     return words_.all_able(next_++, status.has_value(), note);
   }
 
@@ -198,10 +210,10 @@ class TeamCall {
     return {};
   }
 
-  /// The device with the number, if the process uses it for other calls, too.
+  /// The device with the number, if the process uses it for other calls, too. It may be lost.
   device::Device* own_device(DeviceSet& devices) const {
     for (DeviceContext* const context : devices.all())
-      if (context->working() && context->device().properties().index == number_) return &context->device();
+      if (context->device().properties().index == number_) return &context->device();
     return nullptr;
   }
   device::Device& device() const {
@@ -236,34 +248,33 @@ class TeamCall {
         if (auto queued = own[i].copy_to_device(**queue, parts[i].address); !queued) return queued;
       return (*queue)->synchronize();
     };
-    Status copied_in = take();
-    if (share_.bring) {
-      if (!all_able(copied_in)) return TeamOutcome::unable;
-      share_.bring();
+    if (!all_able(take())) {
+      broken_ = any_marked(able, lost);
+      return TeamOutcome::unable;
     }
-    if (copied_in) copied_in = copy_in();
-    if (!all_able(copied_in)) return TeamOutcome::unable;
+    if (share_.bring) share_.bring();
 
-    broken_ = true;  // until the libraries have come to an end
+    broken_ = true;  // until the call has come to an end
+    if (!all_able(copy_in())) return TeamOutcome::unable;
     const Status ready_to_go = in_library(team, prepared, [&] { return team.prepare(operation_, parts, block); });
     if (!all_able(ready_to_go)) return TeamOutcome::unable;
     Status done = in_library(team, made, [&] { return team.execute(); });
     TeamWords::Note no_result{};
     if (!done && done.error().kind == ErrorKind::failed) {
-      no_result[0] = std::byte{1};
+      mark(no_result, without_result);
       done = {};
     }
-    if (!all_able(done, no_result)) return TeamOutcome::unsolved;
-    broken_ = false;
-    for (int member = 0; member < members_; ++member)
-      if (words_.note_of(member, made)[0] != std::byte{0}) return TeamOutcome::unsolved;
+    if (!all_able(done, no_result)) return TeamOutcome::failed;
 
     const auto copy_out = [&]() -> Status {
       for (std::size_t i = 0; i < own.size(); ++i)
         if (auto queued = own[i].copy_to_host(**queue, parts[i].address); !queued) return queued;
       return (*queue)->synchronize();
     };
-    return all_able(copy_out()) ? TeamOutcome::solved : TeamOutcome::unsolved;
+    const bool solved = !any_marked(made, without_result);
+    if (solved && !all_able(copy_out())) return TeamOutcome::failed;
+    broken_ = false;
+    return solved ? TeamOutcome::solved : TeamOutcome::unsolved;
   }
 
   /// Executes `work`, which is inside a library, on the way to a step. If the other members do not go on, it lets this
@@ -323,7 +334,7 @@ TeamOutcome solve_in_team(const operation::Operation& operation, TeamWords& word
   } catch (const std::bad_alloc&) {
     any_failure = true;
     words.all_able(call.next(), false);  // the others wait for a word
-    return call.next() > prepared ? TeamOutcome::unsolved : TeamOutcome::unable;
+    return call.next() > prepared ? TeamOutcome::failed : TeamOutcome::unable;
   }
 }
 

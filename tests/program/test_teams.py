@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import mpi
 import offload
@@ -22,9 +23,11 @@ LAUNCHER = [
 BY_SEVERAL = "solved by several ranks for all, on a device each"
 BY_ONE = "solved by one rank for all, on its device"
 TOGETHER = "solved by all ranks together"
+FAILED = "the device failed"
 CALLS = (2, 2, 7, 200, 60)  # on 2 x 2 ranks: a seed, the number of calls, the largest order
 CALLED = ("gemm", "syrk", "trsm", "potrf", "potrs", "posv", "getrf", "gesv", "trmm")
 LONGEST_AFTER_DEATH = 1  # seconds
+LONGEST_AFTER_LOSS = 1
 # Memory that may not have its full size is not shared. The file of the fake NCCL is smaller.
 APART = ("prlimit", "--fsize=300000000:300000000")
 SPECTRAL = ("sygst", "hegst", "syev", "heev", "syevd", "heevd")
@@ -186,9 +189,58 @@ def test_a_member_that_thinks_otherwise(setting, recorded, folder, tmp_path):
 def test_no_member_waits_for_one_that_has_died(rank, recorded, folder, tmp_path):
     """The ranks ignore the launcher's SIGTERM, so that each leaves its library itself. The launcher kills them later."""
     program = ["sh", "-c", "trap '' TERM; exec \"$@\"", "sh"]
-    job = Job(folder, tmp_path, recorded, before=program, ends=False, FAKE_TEAM_DIES=str(rank), OMPI_MCA_odls_base_sigkill_timeout="3")
+    job = Job(folder, tmp_path, recorded, before=program, ends=False, FAKE_TEAM_DIES=f"{rank} call 1", OMPI_MCA_odls_base_sigkill_timeout="3")
     assert job.done.returncode != 0 and "same" not in job.done.stdout
     assert job.done.when("leaves") - job.done.when("dies") < LONGEST_AFTER_DEATH
+
+
+DEATHS = ("1 in 4", "0 out 3", "1 end 1")
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("death", DEATHS)
+def test_a_job_ends_when_a_member_dies(death, nodes, recorded, folder, tmp_path):
+    """While it copies its part, or after the library's call. The launcher of Open MPI takes a second to end the others."""
+    job = Job(folder, tmp_path, recorded, nodes=nodes, ends=False, FAKE_TEAM_DIES=death)
+    assert job.done.returncode != 0 and "same" not in job.done.stdout
+    assert job.done.ended - job.done.when("dies") < 1 + LONGEST_AFTER_DEATH
+
+
+def distributed_calls(job, member) -> tuple[dict[int, list[tuple[str, float]]], int]:
+    """What became of each rank's calls, with their seconds, from their log. And which of them a GPU was lost in, or before."""
+    units = {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+    calls, lost = {rank: [] for rank in range(job.ranks)}, {}
+    for line in job.done.stderr.splitlines():
+        if line.startswith("loses at "):
+            lost = {rank: len(made) for rank, made in calls.items()}
+        elif call := re.search(r"rank (\d+) [\d.]+ s: p\w+_: CPU \((.*)\), ([\d.]+) (\w+)$", line):
+            calls[int(call[1])].append((call[2], float(call[3]) * units[call[4]]))
+    return calls, lost[member]
+
+
+LOSSES = {
+    "copies in": ("in 4", BY_ONE),
+    "the call": ("call 3", FAILED),
+    "the call, which others make": ("end 2", FAILED),
+    "copies out": ("out 9", FAILED),
+    "its own product": ("own 4", BY_ONE),
+}
+
+
+@pytest.mark.parametrize(("nodes", "member"), [(1, 0), (1, 1), (2, 0), (2, 2)])
+@pytest.mark.parametrize(("loss", "becomes"), LOSSES.values(), ids=LOSSES)
+def test_a_gpu_of_a_team_is_lost(loss, becomes, member, nodes, recorded, folder, tmp_path):
+    """All ranks make the call together, or the first one makes it for all if its GPU is not lost and nothing has been computed. Later calls
+    need no team. Every result is right."""
+    own = {"OWN_PRODUCTS": "1"} if "own" in loss else {}
+    job = Job(folder, tmp_path, recorded, ["--log=calls"], nodes=nodes, FAKE_TEAM_LOSES=f"{member} {loss}", **own)
+    calls, number = distributed_calls(job, member)
+    assert {len(made) for made in calls.values()} == {len(calls[0])}
+    why, _ = calls[0][number]
+    assert why == (FAILED if member == 0 else becomes), why
+    assert all(made[number][1] < LONGEST_AFTER_LOSS for made in calls.values()), [made[number] for made in calls.values()]
+    later = [why for why, _ in calls[0][number + 1 :]]
+    assert BY_SEVERAL not in later and (BY_ONE in later) == (member != 0)
 
 
 SMALL = ("--device-memory=20K",)

@@ -3,6 +3,7 @@
  * memory after each call, or compares it with an earlier record.
  * usage: distributed_calls ROWS COLUMNS SEED CALLS LARGEST record|compare FILE [ROUTINE...|reliable]
  * reliable: only calls that ScaLAPACK 2.2.1 itself makes right.
+ * OWN_PRODUCTS in the environment: before each call, each rank makes a product of its own.
  * FILE.RANK is the record of a rank. Prints the calls whose results differ, then "same" or "DIFFERENT", on rank 0. */
 #include <complex.h>
 #include <dlfcn.h>
@@ -734,6 +735,22 @@ static void one_call(int routine, int largest) {
   if (pivots != NULL) check_pivots(&a, m < n ? m : n, pivots), free(pivots);
 }
 
+extern void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
+                   const int*, const double*, const int*, const double*, double*, const int*);
+
+static void own_product(void) {
+  enum { order = 48 };
+  static double a[order * order], b[order * order], c[order * order];
+  const int n = order;
+  const double one = 1, none = 0;
+  for (int i = 0; i < order * order; ++i) a[i] = i % 7, b[i] = i % 5;
+  dgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &none, c, &n);
+  for (int i = 0; i < order * order; ++i) {
+    for (int k = 0; k < order; ++k) c[i] -= a[i % order + k * order] * b[k + i / order * order];
+    if (c[i] != 0) different = 1;
+  }
+}
+
 int main(int count, char** arguments) {
   MPI_Init(&count, &arguments);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -751,6 +768,7 @@ int main(int count, char** arguments) {
   Cblacs_gridinfo(grid, &sides[0], &sides[1], &place[0], &place[1]);
   for (int i = 0; i < 200; ++i) next(2);
   for (int i = 0; i < atoi(arguments[4]); ++i) {
+    if (getenv("OWN_PRODUCTS") != NULL) own_product();
     const int routine = (int)next(ROUTINES);
     type = (int)next(4);
     const int hermitian = strncmp(names[routine], "he", 2) == 0;

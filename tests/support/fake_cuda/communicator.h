@@ -4,11 +4,8 @@
 
 #include <atomic>
 #include <complex>
-#include <csignal>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <thread>
 #include <vector>
 
@@ -60,24 +57,8 @@ struct NcclCommunicator {
 
 namespace blastoff::fake_cuda {
 
-/// FAKE_TEAM_DIES=RANK: this rank kills itself in the first call that all make together. It says when, by
-/// CLOCK_MONOTONIC, and the others say when they leave the library.
-inline int dying_rank() {
-  return wanted("FAKE_TEAM_DIES", -1);
-}
-inline void say_when(const char* event) {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  std::fprintf(stderr, "%s at %.6f\n", event,
-               static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec));
-}
-
 /// FAKE_TEAM_FAILS=RANK: on this rank, a library refuses each call that all make together.
 inline bool fails(const device::gpu::cuda::api::NcclCommunicator& communicator) {
-  if (communicator.rank == dying_rank()) {
-    say_when("dies");
-    raise(SIGKILL);
-  }
   return wanted("FAKE_TEAM_FAILS", -1) == communicator.rank;
 }
 
@@ -144,13 +125,14 @@ void post_together(device::gpu::cuda::api::CUstream stream, std::vector<Share> s
       place += share.matrix.bytes();
       share.each_element([](char* own, char* whole, std::size_t bytes) { std::memcpy(whole, own, bytes); });
     }
-    if (!all.wait_for_all()) return;
+    if (driver().meet("call") || !all.wait_for_all()) return;
     if (all.rank == 0) all.meeting().info = compute(shares);
     if (!all.wait_for_all()) return;
     for (std::size_t i = shares.size() - results; i < shares.size(); ++i)
       shares[i].each_element([](char* own, char* whole, std::size_t bytes) { std::memcpy(own, whole, bytes); });
     if (info != nullptr) *info = all.meeting().info;
     all.wait_for_all();
+    driver().meet("end");
   });
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +36,7 @@ using blastoff::fake_cuda::error_illegal_address;
 using blastoff::fake_cuda::error_invalid_context;
 using blastoff::fake_cuda::error_invalid_value;
 using blastoff::fake_cuda::error_not_found;
+using blastoff::fake_cuda::error_uncorrectable;
 using blastoff::fake_cuda::find_kernel;
 using blastoff::fake_cuda::Gpu;
 using blastoff::fake_cuda::Services;
@@ -176,6 +178,33 @@ bool is_ours() {
   return ours;
 }
 
+std::atomic<int> own_member{-1};  // of a team
+
+/// FAKE_TEAM_LOSES="MEMBER EVENT NUMBER": the member of a team loses its GPU at so many events of a kind since the team
+/// has formed: in or out (a copy, half of which is made), call or end (of a call that all members make), own (a product
+/// of this process). FAKE_TEAM_DIES: it is killed. It says when.
+bool meet(const char* event) {
+  static std::mutex mutex;
+  static auto& counts = *new std::map<std::string, int>;
+  if (own_member >= 0) {
+    const std::lock_guard lock(mutex);
+    const std::string now = std::to_string(own_member) + " " + event + " " + std::to_string(++counts[event]);
+    const auto is_fate = [&](const char* variable) {
+      const char* const fate = std::getenv(variable);
+      return fate != nullptr && fate == now;
+    };
+    if (is_fate("FAKE_TEAM_DIES")) {
+      blastoff::fake_cuda::say_when("dies");
+      raise(SIGKILL);
+    }
+    if (is_fate("FAKE_TEAM_LOSES")) {
+      blastoff::fake_cuda::say_when("loses");
+      Gpu::instance().fail(error_uncorrectable);
+    }
+  }
+  return Gpu::instance().sticky() != success;
+}
+
 bool is_usable(const void* address, std::size_t bytes) {
   return is_device_memory(address, bytes) || !host_access().empty();
 }
@@ -206,7 +235,8 @@ CUresult queue_copy(CUstream stream, Side to, Side from, std::size_t width, std:
       Gpu::instance().fail(error_illegal_address);
       return;
     }
-    copy_columns(to.address, to.pitch, from.address, from.pitch, width, height);
+    const bool lost = to.on_device != from.on_device && meet(to.on_device ? "in" : "out");
+    copy_columns(to.address, to.pitch, from.address, from.pitch, lost ? width / 2 : width, height);
   });
   if (wait) stream->stream.synchronize();
   return Gpu::instance().sticky();
@@ -239,9 +269,13 @@ extern "C" {
 
 const Services* fake_cuda_services() {
   static const Services services{
-      context_is_current, is_device_memory, is_usable,
+      context_is_current,
+      is_device_memory,
+      is_usable,
       [](CUstream stream, std::function<void()> task) { stream_of(stream).post(std::move(task)); },
-      [](CUresult error) { Gpu::instance().fail(error); }};
+      [](CUresult error) { Gpu::instance().fail(error); },
+      [](int member) { own_member = member; },
+      meet};
   return &services;
 }
 

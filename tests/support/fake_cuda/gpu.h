@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <memory>
@@ -33,6 +35,7 @@ using device::gpu::cuda::api::CUresult;
 
 constexpr CUresult error_invalid_value = 1;
 constexpr CUresult error_invalid_context = 201;
+constexpr CUresult error_uncorrectable = 214;
 constexpr CUresult error_not_found = 500;
 constexpr CUresult error_illegal_address = 700;
 constexpr CUresult error_already_registered = 712;
@@ -68,6 +71,10 @@ struct Services {
   bool (*is_usable)(const void* address, std::size_t bytes);  ///< whether an operation may use it
   void (*post)(device::gpu::cuda::api::CUstream stream, std::function<void()> task);
   void (*fail)(CUresult error);
+  /// For the fate of members of a team (driver.cpp): this process is such a member.
+  void (*join)(int member);
+  /// Such an event happens. Returns whether the GPU is lost.
+  bool (*meet)(const char* event);
 };
 
 }  // namespace blastoff::fake_cuda
@@ -82,6 +89,14 @@ inline const Services& driver() {
     return reinterpret_cast<decltype(&fake_cuda_services)>(dlsym(library, "fake_cuda_services"))();
   }();
   return *services;
+}
+
+/// Prints when it is, by CLOCK_MONOTONIC.
+inline void say_when(const char* event) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  std::fprintf(stderr, "%s at %.6f\n", event,
+               static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec));
 }
 
 /// The number that a test has set.
