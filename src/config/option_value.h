@@ -1,7 +1,10 @@
-// Text of one option's value: a description of what is accepted, and memory sizes as text.
+// Text of one option's value: a description of what is accepted, memory sizes as text, and the word that somebody may
+// have meant.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,5 +22,11 @@ std::string describe_accepted(const Accepted& accepted);
 
 /// Returns the shortest text that parses as `size`.
 std::string format_memory(const MemorySize& size);
+
+/// Returns the number of edits that turn one word into the other (Levenshtein).
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// Returns the word that differs least, if it differs in at most a third of its characters; else "".
+std::string similar_word(std::string_view word, std::span<const std::string> known);
 
 }  // namespace blastoff::config

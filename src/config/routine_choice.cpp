@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "config/accepted.h"
-#include "config/nearest.h"
+#include "config/option_value.h"
 
 namespace blastoff::config {
 namespace {

@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "config/nearest.h"
 #include "config/option_value.h"
 #include "config/options.def"
 #include "config/options.h"

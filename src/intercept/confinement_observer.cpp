@@ -4,8 +4,8 @@
 
 #include "intercept/loading/redirection.h"
 #include "intercept/tail_call.h"
+#include "platform/confinement.h"
 #include "platform/errno_guard.h"
-#include "platform/filter_request.h"
 
 namespace blastoff::intercept {
 namespace {

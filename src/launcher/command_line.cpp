@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "config/accepted.h"
-#include "config/nearest.h"
 #include "config/option_value.h"
 #include "launcher/values.h"
 

@@ -20,4 +20,11 @@ inline void confine() {
   detail::is_confined.store(true, std::memory_order_seq_cst);
 }
 
+/// Whether prctl() with these arguments puts a filter of system calls (seccomp) in force. A filter without an address
+/// only asks whether the kernel has filters.
+bool requests_filter(int option, unsigned long mode, unsigned long filter);
+
+/// The same of the system call with this number.
+bool requests_filter_by_number(long number, long a, long b, long c);
+
 }  // namespace blastoff::platform

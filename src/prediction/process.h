@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -20,12 +22,32 @@
 #include "prediction/replay.h"
 #include "prediction/replayed_tracker.h"
 #include "prediction/timeline.h"
-#include "prediction/verdicts.h"
 #include "runtime/device_context.h"
 #include "runtime/models.h"
 #include "runtime/open_policy.h"
+#include "scalapack/gathering.h"
 
 namespace blastoff::prediction {
+
+/// What the first rank of a grid has decided about a call that all ranks make.
+struct Verdict {
+  scalapack::Outcome outcome = scalapack::Outcome::distributed;
+  double seconds = 0;  ///< of all ranks, if it is gathered
+};
+
+/// The ranks of one job share them.
+class Verdicts {
+ public:
+  void add(std::uint32_t number, const Verdict& verdict) { by_number_[number].push_back(verdict); }
+  /// The verdict about a call with this number, before which there were `earlier` ones; nullptr: not yet decided.
+  const Verdict* find(std::uint32_t number, std::size_t earlier) const {
+    const auto found = by_number_.find(number);
+    return found == by_number_.end() || found->second.size() <= earlier ? nullptr : &found->second[earlier];
+  }
+
+ private:
+  std::map<std::uint32_t, std::vector<Verdict>> by_number_;
+};
 
 /// What the processes of a job know of each other.
 struct Job {

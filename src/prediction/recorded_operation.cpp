@@ -57,7 +57,7 @@ blas::Side side_of(char letter) {
   return letter == 'R' ? blas::Side::right : blas::Side::left;
 }
 
-/// Reads the options that blas/call_text.cpp writes.
+/// Reads the options that blas/front_end.cpp writes.
 void set_options(blas::Call& call, const Words& words) {
   switch (call.kind()) {
     case Kind::gemm:

@@ -1,17 +1,82 @@
 #include "runtime/block_engine.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <mutex>
+#include <new>
+#include <optional>
 
+#include "abi/original_routine.h"
+#include "blas/front_end.h"
+#include "blas/routine.h"
+#include "blocks/product.h"
+#include "intercept/blas/entry_points.h"
 #include "intercept/copies.h"
+#include "intercept/loaded_objects.h"
+#include "intercept/original.h"
 #include "platform/fork_guard.h"
 #include "platform/process.h"
-#include "runtime/block_host.h"
 #include "runtime/device_choice.h"
 #include "runtime/process.h"
 
 namespace blastoff::runtime {
 
 namespace {
+
+// Computes contractions of blocks on the host and on simulated devices, with the program's own BLAS if it has one.
+
+/// Looks for gemm among the loaded libraries. Looks again when a library has been unloaded, or, if gemm was not there,
+/// when another one has been loaded. Thread-safe.
+class BlockHost final : public operation::Host {
+ public:
+  bool can_compute(const operation::Operation& operation) const override { return own_.can_compute(operation); }
+  bool compute(const operation::Operation& operation) const override;
+
+ private:
+  struct Found {
+    intercept::LinkerCounts counts;
+    intercept::Original original;
+  };
+
+  intercept::Original program_routine(blas::Scalar scalar) const;
+
+  blocks::Product own_;
+  mutable std::mutex mutex_;
+  mutable std::array<std::optional<Found>, 4> found_;  // by blas::Scalar
+};
+
+/// Whether the routine's integers can hold the call's sizes.
+bool fits(const blas::Call& call, abi::IntegerWidth integers) {
+  if (integers == abi::IntegerWidth::ilp64) return true;
+  std::int64_t largest = std::max({call.m, call.n, call.k});
+  for (const operation::Operand& operand : call.operands()) largest = std::max(largest, operand.leading_dimension);
+  return largest <= INT32_MAX;
+}
+
+intercept::Original BlockHost::program_routine(blas::Scalar scalar) const {
+  const intercept::LinkerCounts counts = intercept::linker_counts();
+  const std::lock_guard lock(mutex_);
+  std::optional<Found>& found = found_[static_cast<std::size_t>(scalar)];
+  if (!found || found->counts != counts) {
+    const auto gemm = intercept::blas_routine(blas::routine_of(blas::Kind::gemm, scalar));
+    found = Found{counts, intercept::original_of_program(gemm)};
+  }
+  return found->original;
+}
+
+bool BlockHost::compute(const operation::Operation& operation) const {
+  const blas::Call call = blas::call_of(operation);
+  intercept::Original original;
+  try {
+    original = program_routine(call.scalar());
+  } catch (const std::bad_alloc&) {
+    return own_.compute(operation);
+  }
+  if (original.function == nullptr || !fits(call, original.convention.integers)) return own_.compute(operation);
+  abi::OriginalRoutine(call.routine, {original.function, original.convention.style}, {}).compute(call);
+  return true;
+}
 
 std::mutex making;
 std::atomic<blocks::Engine*> the_engine{nullptr};

@@ -1,10 +1,13 @@
-// The time of a call, and of the calls inside it.
+// The time of a call and of the calls inside it, and of work on a device.
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
+#include "device/device.h"
 #include "platform/stopwatch.h"
 #include "report/call_log.h"
+#include "report/record.h"
 #include "report/recorder.h"
 
 namespace blastoff::runtime {
@@ -31,6 +34,25 @@ class CallStopwatch {
   double logging_before_ = report::seconds_of_logging();
   double recorded_before_ = report::recorded_seconds();
   double ahead_before_ = report::seconds_ahead();
+};
+
+/// Measures seconds of work on a device by the clock of the device if the device has one, else wall time.
+class DeviceStopwatch {
+ public:
+  explicit DeviceStopwatch(const device::Device& device) : device_(device), before_(device.own_time()) {}
+
+  double seconds() const { return before_ ? device_.own_time()->total - before_->total : stopwatch_.seconds(); }
+
+  /// Returns the seconds of a call that is over, and sets how long it waited for data if the device has a clock.
+  double seconds_of(report::Record& record) const {
+    if (before_) record.traffic.transfer_seconds = device_.own_time()->copying - before_->copying;
+    return seconds();
+  }
+
+ private:
+  const device::Device& device_;
+  const std::optional<device::OwnTime> before_;
+  const platform::Stopwatch stopwatch_;
 };
 
 }  // namespace blastoff::runtime

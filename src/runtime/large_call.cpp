@@ -3,7 +3,6 @@
 #include "platform/contained.h"
 #include "platform/own_arithmetic.h"
 #include "platform/process.h"
-#include "platform/rounding.h"
 #include "platform/threads.h"
 #include "report/decisions.h"
 #include "report/recorder.h"

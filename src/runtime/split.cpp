@@ -7,7 +7,7 @@
 
 #include "platform/stopwatch.h"
 #include "platform/threads.h"
-#include "runtime/device_stopwatch.h"
+#include "runtime/call_stopwatch.h"
 #include "runtime/gathered_solve.h"
 #include "runtime/offload.h"
 

@@ -11,7 +11,7 @@
 #include "platform/log.h"
 #include "report/call_log.h"
 #include "report/recorder.h"
-#include "runtime/device_stopwatch.h"
+#include "runtime/call_stopwatch.h"
 #include "runtime/gathered_locks.h"
 #include "runtime/gathered_solve.h"
 #include "runtime/offload.h"

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "blas/host_routine.h"
-#include "blas/shape.h"
 #include "device_fixture.h"
+#include "product_call.h"
 
 namespace blastoff::test {
 namespace {
@@ -277,16 +277,8 @@ TEST_P(DeviceMemoryTest, CopiesStayWithinWhatIsBacked) {
     }
   } const host_routine;
   const auto pitch = static_cast<std::int64_t>(2 * granule / sizeof(double));
-  blas::Call call;
-  call.routine = blas::Routine::dgemm;
-  call.m = 1;
-  call.n = 2;
-  call.k = 1;
   auto* matrix = reinterpret_cast<void*>(*base);
-  const std::array<void*, 3> addresses{matrix, matrix, matrix};
-  const std::array<std::int64_t, 3> leading{1, 1, pitch};
-  blas::shape_operands(call, addresses, leading);
-  EXPECT_OK(queue->execute(call, host_routine));
+  EXPECT_OK(queue->execute(product_call({matrix, matrix, matrix}, 1, 2, 1, 0, {1, 1, pitch}), host_routine));
 
   EXPECT_FALSE(queue->copy_to_host(host.data(), *base, {64, 2, 64, 2 * granule}));
   EXPECT_FALSE(queue->synchronize()) << "a copy over a hole is a fault of the device's";

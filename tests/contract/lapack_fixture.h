@@ -16,9 +16,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "blas/integer.h"
 #include "blas/types.h"
 #include "blas_front_end.h"
 #include "device_fixture.h"
+#include "element.h"
 #include "lapack/call.h"
 #include "reference_blas.h"
 
@@ -183,9 +185,7 @@ class LapackCall {
   std::vector<Complex> reals(Argument argument, std::int64_t count) { return numbers(argument, count, false); }
   std::vector<Complex> numbers(Argument argument, std::int64_t count) { return numbers(argument, count, complex()); }
   std::int64_t integer(Argument argument, std::size_t index = 0) {
-    std::int64_t value = 0;
-    std::memcpy(&value, bytes(argument).data() + index * integer_bytes_, integer_bytes_);
-    return integer_bytes_ == sizeof value ? value : static_cast<std::int32_t>(value);
+    return blas::integer_at(bytes(argument).data() + index * integer_bytes_, integer_bytes_);
   }
 
   /// What the function has returned.
@@ -202,9 +202,7 @@ class LapackCall {
 
  private:
   bool complex() const { return blas::is_complex(lapack::row(routine_).scalar); }
-  bool single() const {
-    return lapack::row(routine_).scalar == blas::Scalar::s || lapack::row(routine_).scalar == blas::Scalar::c;
-  }
+  bool single() const { return scalar() == blas::Scalar::s || scalar() == blas::Scalar::c; }
   std::size_t element_bytes() const { return blas::element_size(lapack::row(routine_).scalar); }
   bool packed() const { return lapack::row(lapack::row(routine_).kind).packed; }
 
@@ -224,27 +222,11 @@ class LapackCall {
     return result;
   }
   Complex read(const std::vector<unsigned char>& from, std::size_t index, bool as_complex) const {
-    const auto real = [&](std::size_t place) {
-      if (single()) {
-        float value;
-        std::memcpy(&value, from.data() + place * sizeof value, sizeof value);
-        return static_cast<double>(value);
-      }
-      double value;
-      std::memcpy(&value, from.data() + place * sizeof value, sizeof value);
-      return value;
-    };
-    return as_complex ? Complex(real(2 * index), real(2 * index + 1)) : Complex(real(index));
+    const blas::Scalar scalar = as_complex ? this->scalar() : single() ? blas::Scalar::s : blas::Scalar::d;
+    return blas::element(scalar, reinterpret_cast<const char*>(from.data()) + index * blas::element_size(scalar));
   }
   void write(std::vector<unsigned char>& to, std::size_t index, Complex value) const {
-    const double parts[] = {value.real(), value.imag()};
-    const std::size_t count = complex() ? 2 : 1;
-    for (std::size_t part = 0; part < count; ++part) {
-      const auto narrow = static_cast<float>(parts[part]);
-      const std::size_t size = single() ? sizeof narrow : sizeof parts[part];
-      std::memcpy(to.data() + (index * count + part) * size,
-                  single() ? static_cast<const void*>(&narrow) : &parts[part], size);
-    }
+    write_element(scalar(), to.data() + index * element_bytes(), value);
   }
 
   const lapack::Routine routine_;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <random>
 
+#include "product_call.h"
 #include "residency/footprint.h"
 #include "residency_case.h"
 #include "residency_rig.h"
@@ -271,9 +272,8 @@ TEST_P(ResidencyBytes, APanelThatComesHomeIsCurrent) {
   const Place c{arena.at(10), rows, columns, rows + 3};
   const Place a{arena.at(180 * page_ / sizeof(double)), rows, columns, rows};
   for (std::int64_t i = 0; i < rows * columns; ++i) a.first[i] = static_cast<double>(i % 5) - 2;
-  blas::Call call = options_of(Routine::dgemm, rows, columns, columns, 1);
-  blas::shape_operands(call, std::array<void*, 3>{a.first, identity_.at(0), c.first},
-                       std::array<std::int64_t, 3>{a.leading_dimension, largest_, c.leading_dimension});
+  const blas::Call call = product_call({a.first, identity_.at(0), c.first}, rows, columns, columns, 1,
+                                       {a.leading_dimension, largest_, c.leading_dimension});
   run(call);
   run(call);  // a device that pins memory brings the result once more at its second use
   for (int round = 0; round < 3; ++round) EXPECT_EQ(run(call), 0U) << round;
@@ -390,9 +390,7 @@ TEST_P(ResidencyBytes, ALargeCallThatCopiesItsOperandsGoesPanelByPanel) {
   for (int round = 0; round < 4; ++round) {
     for (std::size_t i = 0; i < n * n; ++i)
       *arena.at(i) = static_cast<double>((i + static_cast<std::size_t>(round)) % 7);
-    blas::Call call = options_of(Routine::dgemm, n, n, 1, 1);
-    blas::shape_operands(call, std::array<void*, 3>{narrow.at(0), narrow.at(0), arena.at(0)},
-                         std::array<std::int64_t, 3>{n, 1, n});
+    const blas::Call call = product_call({narrow.at(0), narrow.at(0), arena.at(0)}, n, n, 1, 1);
     const Outcome outcome = run_call(rig_->policy(), queues_, call);
     ASSERT_FALSE(outcome.error) << outcome.error->message;
     EXPECT_GE(outcome.traffic.bytes_to_device, bytes);

@@ -23,6 +23,7 @@
 #include "blocks/engine.h"
 #include "mapped_memory.h"
 #include "platform/malloc_arenas.h"
+#include "product_call.h"
 #include "residency/mirror/pins.h"
 #include "residency_rig.h"
 
@@ -40,17 +41,7 @@ struct Block {
 
 blas::Call product(double* matrix, const Block& a, const Block& b, const Block& c, double beta) {
   const auto at = [&](const Block& block) { return matrix + block.row + block.column * rows; };
-  blas::Call call;
-  call.routine = blas::Routine::dgemm;
-  call.m = c.rows;
-  call.n = c.columns;
-  call.k = a.columns;
-  call.alpha = 1;
-  call.beta = beta;
-  const std::array<void*, 3> addresses = {at(a), at(b), at(c)};
-  const std::array<std::int64_t, 3> leading = {rows, rows, rows};
-  blas::shape_operands(call, addresses, leading);
-  return call;
+  return product_call({at(a), at(b), at(c)}, c.rows, c.columns, a.columns, beta, {rows, rows, rows});
 }
 
 /// The kind of device, and the number of devices.
@@ -564,24 +555,11 @@ class ResidencyDevicesRewritten : public ResidencyDevices {
     for (std::size_t at = first; at < last; ++at) own()[at] = shadow()[at] = static_cast<double>(below(5)) - 2;
   }
 
-  static blas::Call product_of(std::array<double*, 3> matrices, std::array<std::int64_t, 3> sizes) {
-    blas::Call call;
-    call.routine = blas::Routine::dgemm;
-    call.m = sizes[0];
-    call.n = sizes[1];
-    call.k = sizes[2];
-    call.alpha = 1;
-    const std::array<void*, 3> addresses = {matrices[0], matrices[1], matrices[2]};
-    const std::array<std::int64_t, 3> leading = {call.m, call.k, call.m};
-    blas::shape_operands(call, addresses, leading);
-    return call;
-  }
-
   std::vector<operation::Operation> parts() {
     std::vector<operation::Operation> parts;
     for (std::size_t i = 0; i < rigs_.size(); ++i) {
       const auto of = [&](double* base) {
-        return product_of({base + before, base + right + i * k * width, base + result + i * m * width}, {m, width, k});
+        return product_call({base + before, base + right + i * k * width, base + result + i * m * width}, m, width, k);
       };
       parts.emplace_back(of(own()));
       reference::compute(of(shadow()));
@@ -592,7 +570,7 @@ class ResidencyDevicesRewritten : public ResidencyDevices {
   /// A device multiplies the small matrices.
   void multiply_neighbours(std::size_t device) {
     const auto of = [&](double* base) {
-      return product_of({base, base + behind, base + result + 8 * 1024}, {small, small, small});
+      return product_call({base, base + behind, base + result + 8 * 1024}, small, small, small);
     };
     reference::compute(of(shadow()));
     ASSERT_FALSE(run_call(rigs_[device]->policy(), queue_pool_[device], of(own())).error);
@@ -702,10 +680,10 @@ TEST_P(ResidencyDevicesRewritten, OverwriteNothingThatACallInFlightReads) {
     for (std::size_t at = from; at < to; ++at) base[at] = expected[at] = static_cast<double>(below(5)) - 2;
   };
   const auto of_first = [&](double* at) {
-    return product_of({at + first, at + factors + 3000, at + results + 12 * 1024}, {m, width, k});
+    return product_call({at + first, at + factors + 3000, at + results + 12 * 1024}, m, width, k);
   };
   const auto of_second = [&](double* at, std::size_t i) {
-    return product_of({at + second, at + factors + i * k * width, at + results + i * m * width}, {m, width, k});
+    return product_call({at + second, at + factors + i * k * width, at + results + i * m * width}, m, width, k);
   };
   const auto parts_of_second = [&] {
     std::vector<operation::Operation> made;
@@ -759,13 +737,13 @@ TEST_P(ResidencyDevicesRewritten, TakeNothingThatACallInFlightReadsAnew) {
   if (testing::Test::IsSkipped() || rigs_.size() == 1) return;
   const std::size_t last = rigs_.size() - 1;
   const auto large = [](double* base) {
-    return product_of({base + before, base + right, base + result}, {m, width, k});
+    return product_call({base + before, base + right, base + result}, m, width, k);
   };
   const auto made = [](double* base) {
-    return product_of({base + result + 12 * 1024, base + result + 13 * 1024, base}, {small, small, small});
+    return product_call({base + result + 12 * 1024, base + result + 13 * 1024, base}, small, small, small);
   };
   const auto used = [](double* base) {
-    return product_of({base, base + result + 13 * 1024, base + result + 8 * 1024}, {small, small, small});
+    return product_call({base, base + result + 13 * 1024, base + result + 8 * 1024}, small, small, small);
   };
   const auto make = [&](std::size_t device, const auto& call) {
     reference::compute(call(shadow()));

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "platform/descriptor.h"
+#include "product_call.h"
 #include "residency_case.h"
 #include "residency_rig.h"
 
@@ -69,11 +70,7 @@ class ResidencyMemory : public FlavourTest {
  protected:
   /// C = A * B + beta * C of matrices of order n.
   static blas::Call product(double* a, double* b, double* c, std::int64_t n, std::int64_t leading, double beta) {
-    blas::Call call = options_of(Routine::dgemm, n, n, n, beta);
-    const std::array<void*, 3> addresses{a, b, c};
-    const std::array<std::int64_t, 3> leading_dimensions{leading, n, leading};
-    blas::shape_operands(call, addresses, leading_dimensions);
-    return call;
+    return product_call({a, b, c}, n, n, n, beta, {leading, n, leading});
   }
 
   Outcome run(const blas::Call& call) {
@@ -133,10 +130,7 @@ TEST_P(ResidencyMemory, ColumnsFarApart) {
   }
   // A tall result, which the device may write itself, since it fills enough of its bounds.
   const std::int64_t rows = 300000;
-  blas::Call tall = options_of(Routine::dgemm, rows, 3, 2, 0);
-  const std::array<void*, 3> addresses{a, b, c};
-  const std::array<std::int64_t, 3> leading_dimensions{leading, 2, leading};
-  blas::shape_operands(tall, addresses, leading_dimensions);
+  const blas::Call tall = product_call({a, b, c}, rows, 3, 2, 0, {leading, 2, leading});
   for (int round = 0; round < 3; ++round) {
     const Outcome outcome = run(tall);
     ASSERT_FALSE(outcome.error) << outcome.error->message;
@@ -505,10 +499,7 @@ TEST_P(RegisteredMemory, AnywhereInAnOperandIsCopied) {
   constexpr std::int64_t n = 1100;  // so large that not all of it is examined while the lock is held
   constexpr std::size_t bytes = (n * n * sizeof(double) + 8191) / 4096 * 4096;
   const Array a(bytes), b(bytes), c(bytes);
-  blas::Call call = options_of(Routine::dgemm, n, 2, n, 0);
-  const std::array<void*, 3> addresses{a, b, c};
-  const std::array<std::int64_t, 3> leading_dimensions{n, n, n};
-  blas::shape_operands(call, addresses, leading_dimensions);
+  const blas::Call call = product_call({a, b, c}, n, 2, n);
   const auto refused = [&] {
     const Outcome outcome = run(call);
     return outcome.error && outcome.error->kind == device::ErrorKind::unsupported;

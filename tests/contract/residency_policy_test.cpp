@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "product_call.h"
 #include "residency_case.h"
 #include "residency_rig.h"
 
@@ -322,11 +323,9 @@ TEST_P(ResidencyPolicy, ReadsPartsOfOneArrayByTheirOwnOffsets) {
   array.fill(engine);
   GuardedMatrix copy(blas::Scalar::d, 300, 200, 300, Edge::last_element);
   for (int round = 0; round < 20; ++round) {
-    blas::Call call = options_of(Routine::dgemm, 60, 50, 40, round % 2);
     const std::int64_t row = static_cast<std::int64_t>(engine() % 60);
-    const std::array<void*, 3> addresses{array.element(row, 3), array.element(row + 20, 20), array.element(210, row)};
-    const std::array<std::int64_t, 3> leading{300, 300, 300};
-    blas::shape_operands(call, addresses, leading);
+    const std::array<void*, 3> parts{array.element(row, 3), array.element(row + 20, 20), array.element(210, row)};
+    const blas::Call call = product_call(parts, 60, 50, 40, round % 2, {300, 300, 300});
     if (round % 5 == 0) array.fill(engine);
     copy.restore(array.bytes());
     blas::Call shadow = call;
@@ -365,11 +364,9 @@ TEST_P(ResidencyPolicy, ServesThreadsThatWriteRowsOfOneMatrix) {
         // Each thread writes its own elements on shared pages, by the CPU and by a call.
         for (std::int64_t j = 0; j < columns; ++j) c.set(first + round % rows, j, round, 0);
         a.set(first + round % rows, round % inner, round % 3, 0);
-        blas::Call call = options_of(Routine::dgemm, rows, columns, inner, round % 3 == 0 ? 0 : 1);
+        blas::Call call = product_call({a.element(first, 0), b.address(), c.element(first, 0)}, rows, columns, inner,
+                                       round % 3 == 0 ? 0 : 1, {rows * threads, inner, rows * threads});
         call.alpha = round % 2 == 0 ? 1 : -1;
-        const std::array<void*, 3> addresses{a.element(first, 0), b.address(), c.element(first, 0)};
-        const std::array<std::int64_t, 3> leading{rows * threads, inner, rows * threads};
-        blas::shape_operands(call, addresses, leading);
         blas::Call shadow = call;
         shadow.result().address = expected.data();
         shadow.result().leading_dimension = rows;
@@ -406,12 +403,9 @@ TEST_P(ResidencyPolicy, ServesThreadsThatShareOneProduct) {
   std::vector<device::CallQueues> queue_pool;
   for (int thread = 0; thread < threads; ++thread) queue_pool.push_back(rig_->queues());
   const auto slice = [&](int thread, double* result) {
-    blas::Call call = options_of(Routine::dgemm, rows, columns, inner, 0);
-    const std::array<void*, 3> addresses{a.data(), &b[static_cast<std::size_t>(inner * columns * thread)],
-                                         result + rows * columns * thread};
-    const std::array<std::int64_t, 3> leading{rows, inner, rows};
-    blas::shape_operands(call, addresses, leading);
-    return call;
+    return product_call(
+        {a.data(), &b[static_cast<std::size_t>(inner * columns * thread)], result + rows * columns * thread}, rows,
+        columns, inner);
   };
   for (int round = 0; round < rounds; ++round) {
     rewrite(b);
@@ -462,15 +456,12 @@ TEST_P(ResidencyPolicy, NeitherLosesNorOverlooksANeighboursWrites) {
   EXPECT_EQ(lost, 0);
 
   // A call that reads the whole array finds the neighbour's last values.
-  blas::Call reading = options_of(Routine::dgemm, 3, 150, 41, 0);
   GuardedMatrix sum(blas::Scalar::d, 3, 150, 3, Edge::last_element);
   GuardedMatrix ones(blas::Scalar::d, 3, 41, 3, Edge::first_element);
   for (std::int64_t j = 0; j < 41; ++j) {
     for (std::int64_t i = 0; i < 3; ++i) ones.set(i, j, 1, 0);
   }
-  const std::array<void*, 3> addresses{ones.address(), array.address(), sum.address()};
-  const std::array<std::int64_t, 3> leading{3, 41, 3};
-  blas::shape_operands(reading, addresses, leading);
+  const blas::Call reading = product_call({ones.address(), array.address(), sum.address()}, 3, 150, 41);
   std::vector<double> expected(3 * 150);
   blas::Call shadow = reading;
   shadow.result().address = expected.data();

@@ -20,6 +20,7 @@
 #include "platform/exit_status.h"
 #include "platform/malloc_arenas.h"
 #include "platform/span.h"
+#include "product_call.h"
 #include "reference_blas.h"
 #include "residency_case.h"
 #include "residency_rig.h"
@@ -75,11 +76,7 @@ class Matrix {
 };
 
 blas::Call product(void* a, void* b, void* c, double beta) {
-  blas::Call call = options_of(blas::Routine::dgemm, order, order, depth, beta);
-  void* const addresses[3] = {a, b, c};
-  const std::int64_t leading[3] = {order, order, order};
-  blas::shape_operands(call, addresses, leading);
-  return call;
+  return product_call({a, b, c}, order, order, depth, beta, {order, order, order});
 }
 
 /// Waits until the test lets it go on.
@@ -331,11 +328,8 @@ class Pages {
 };
 
 blas::Call product(const Pages& a, const Pages& b, const Pages& c) {
-  blas::Call call = options_of(blas::Routine::dgemm, Pages::order, Pages::order, depth, 0);
-  void* const addresses[3] = {a.data(), b.data(), c.data()};
-  const std::int64_t leading[3] = {Pages::order, Pages::order, Pages::order};
-  blas::shape_operands(call, addresses, leading);
-  return call;
+  constexpr std::int64_t n = Pages::order;
+  return product_call({a.data(), b.data(), c.data()}, n, n, depth, 0, {n, n, n});
 }
 
 // Their memory is unmapped, and mapped anew, while they run.

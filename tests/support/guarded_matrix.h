@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "blas/call.h"
+#include "element.h"
 #include "platform/span.h"
 
 namespace blastoff::test {
@@ -93,11 +94,7 @@ class GuardedMatrix {
   }
 
   void set(std::int64_t row, std::int64_t column, double real, double imaginary) {
-    const float singles[2] = {static_cast<float>(real), static_cast<float>(imaginary)};
-    const double doubles[2] = {real, imaginary};
-    const bool single = scalar_ == blas::Scalar::s || scalar_ == blas::Scalar::c;
-    std::memcpy(element(row, column), single ? static_cast<const void*>(singles) : doubles,
-                blas::element_size(scalar_));
+    write_element(scalar_, element(row, column), {real, imaginary});
   }
 
   /// A copy of all bytes between the inaccessible pages.

@@ -105,7 +105,7 @@ def slug(name: str) -> str:
 
 
 def place(kind: str, gpu: str, system: bool) -> Path:
-    """The path where the library looks for the model (src/runtime/model_search.h)."""
+    """The path where the library looks for the model (src/runtime/models.h)."""
     if system:
         return SITE / f"{slug(gpu)}.json"
     cache = files.user_cache()

@@ -63,7 +63,7 @@ def _models_in(folder: Path) -> list[Path]:
 
 
 def known() -> dict[str, Path]:
-    """The files of all models that have a name, by name: those that came with the library, the site's and the user's (src/runtime/model_search.h)."""
+    """The files of all models that have a name, by name: those that came with the library, the site's and the user's (src/runtime/models.h)."""
     cache = files.user_cache()
     folders = [shipped(), Path("/etc/blastoff/machines"), *([cache / "machines"] if cache is not None else [])]
     return {path.stem: path for folder in folders for path in _models_in(folder)}

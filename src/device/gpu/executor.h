@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "device/gpu/context.h"
+#include "device/gpu/matrix_kernels.h"
 #include "device/gpu/memory.h"
-#include "device/gpu/triangle_kernel.h"
 #include "device/library.h"
 #include "operation/operation.h"
 

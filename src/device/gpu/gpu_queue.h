@@ -8,10 +8,10 @@
 #include "device/device.h"
 #include "device/gpu/context.h"
 #include "device/gpu/executor.h"
+#include "device/gpu/matrix_kernels.h"
 #include "device/gpu/memory.h"
 #include "device/gpu/permutation_kernel.h"
 #include "device/gpu/run_copy_kernel.h"
-#include "device/gpu/triangle_kernel.h"
 
 namespace blastoff::device::gpu {
 

@@ -6,9 +6,16 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <new>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
+#include "intercept/counted/routines.def"
 #include "intercept/evidence/evidence.h"
 #include "intercept/patch/counted_hook.h"
 #include "intercept/vectors/entry_points.h"
@@ -16,6 +23,65 @@
 
 namespace blastoff::intercept::counted {
 namespace {
+
+// The routines that are only counted, and how their names are spelled.
+
+struct Named {
+  Family family;
+  std::string name;  ///< "dcopy"
+};
+
+std::vector<Named> make_routines() {
+  std::vector<Named> all;
+  const auto add = [&](Family family, std::string_view letters, std::string_view before, std::string_view after) {
+    if (letters.empty()) all.push_back({family, std::string(before)});
+    for (const char letter : letters) all.push_back({family, std::string(before) + letter + std::string(after)});
+  };
+#define BLASTOFF_ADD_ROUTINE(family, letters, before, after) add(Family::family, letters, before, after);
+  BLASTOFF_COUNTED_ROUTINES(BLASTOFF_ADD_ROUTINE)
+#undef BLASTOFF_ADD_ROUTINE
+  return all;
+}
+
+/// Lives until the process ends.
+const std::vector<Named>& known_routines() {
+  static const std::vector<Named>& all = *new std::vector<Named>(make_routines());
+  return all;
+}
+
+const std::unordered_map<std::string_view, std::uint16_t>& numbers() {
+  static const auto& all = *[] {
+    auto* const map = new std::unordered_map<std::string_view, std::uint16_t>;
+    std::uint16_t number = 0;
+    for (const Named& routine : known_routines()) map->emplace(routine.name, number++);
+    return map;
+  }();
+  return all;
+}
+
+/// What a name may end in. The longest comes first.
+constexpr std::array<std::string_view, 4> suffixes = {"_64_", "_64", "64_", "_"};
+
+/// Returns the routine of a function with this name: "dcopy_", "cblas_dcopy", "scipy_cblas_zdotc_sub64_"; nullopt if it
+/// is none. A plain "dcopy" might be a program's own function, and is none.
+std::optional<std::uint16_t> routine_of(std::string_view symbol) {
+  constexpr std::string_view builder = "scipy_";
+  constexpr std::string_view c_prefix = "cblas_";
+  constexpr std::string_view subroutine = "_sub";  // of C functions that store a complex result: cblas_zdotc_sub
+  std::string_view name = symbol;
+  if (name.starts_with(builder)) name.remove_prefix(builder.size());
+  const bool is_c = name.starts_with(c_prefix);
+  if (is_c) name.remove_prefix(c_prefix.size());
+  const auto* const suffix =
+      std::ranges::find_if(suffixes, [&](std::string_view each) { return name.ends_with(each); });
+  if (suffix != suffixes.end())
+    name.remove_suffix(suffix->size());
+  else if (!is_c)
+    return std::nullopt;
+  if (is_c && name.ends_with(subroutine)) name.remove_suffix(subroutine.size());
+  const auto found = numbers().find(name);
+  return found == numbers().end() ? std::nullopt : std::optional(found->second);
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -105,7 +171,7 @@ Hook hook(abi::Style, std::uint16_t) {
 const RoutineTable& table() {
   static const RoutineTable& one = *[] {
     auto* const names = new std::vector<std::string_view>;
-    for (std::uint16_t routine = 0; routine < routine_count(); ++routine) names->push_back(name_of(routine));
+    for (const Named& routine : known_routines()) names->push_back(routine.name);
     auto* const made = new RoutineTable{};
     made->names = *names;
     made->hook = &hook;
@@ -141,7 +207,7 @@ void begin(Families families, double (*recorded_seconds)()) {
   if (!families.level1 && !families.level2 && !families.pblas) return;
   if (pthread_key_create(&at_thread_end, drop_open_calls) != 0) return;
   recorded_elsewhere = recorded_seconds;
-  sums = new Sums[routine_count()];
+  sums = new Sums[known_routines().size()];
   counted_families = families;
 }
 
@@ -160,7 +226,7 @@ void add_functions(const ObjectFile& file, BlasFunctions& found) {
   std::vector<std::uint16_t> numbers;
   for (const FunctionSymbol& symbol : file.functions_with("")) {
     const auto routine = routine_of(symbol.name);
-    if (!routine || !is_counted(family_of(*routine)) || !taken.insert(symbol.address).second) continue;
+    if (!routine || !is_counted(known_routines()[*routine].family) || !taken.insert(symbol.address).second) continue;
     symbols.push_back(symbol);
     numbers.push_back(*routine);
   }
@@ -187,21 +253,21 @@ void add_functions(const ObjectFile& file, BlasFunctions& found) {
 
 std::vector<Routine> routines() {
   std::vector<Routine> called;
-  for (std::uint16_t routine = 0; sums != nullptr && routine < routine_count(); ++routine) {
+  for (std::size_t routine = 0; sums != nullptr && routine < known_routines().size(); ++routine) {
     const Sums& own = sums[routine];
     const std::uint64_t calls = own.calls.load(std::memory_order_relaxed);
     const auto seconds = [](const std::atomic<std::uint64_t>& sum) {
       return 1e-9 * static_cast<double>(sum.load(std::memory_order_relaxed));
     };
     if (calls > 0)
-      called.push_back(
-          {family_of(routine), name_of(routine), calls, seconds(own.nanoseconds), seconds(own.own_nanoseconds)});
+      called.push_back({known_routines()[routine].family, known_routines()[routine].name, calls,
+                        seconds(own.nanoseconds), seconds(own.own_nanoseconds)});
   }
   return called;
 }
 
 void reset() {
-  for (std::uint16_t routine = 0; sums != nullptr && routine < routine_count(); ++routine) {
+  for (std::size_t routine = 0; sums != nullptr && routine < known_routines().size(); ++routine) {
     Sums& own = sums[routine];
     own.calls = 0;
     own.nanoseconds = 0;

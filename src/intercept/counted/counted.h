@@ -7,10 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "intercept/counted/routines.h"
 #include "intercept/symbols/blas_functions.h"
 
 namespace blastoff::intercept::counted {
+
+enum class Family : std::uint8_t { level1, level2, pblas };
 
 struct Families {
   bool level1 = false, level2 = false, pblas = false;

@@ -1,5 +1,4 @@
 // Copies of a matrix that stays on the device, of its triangle, and of a matrix that was never there.
-#include <sys/mman.h>
 
 #include "scenario.h"
 
@@ -7,12 +6,6 @@ void dlacpy_(const char* uplo, const int* m, const int* n, const double* a, cons
              size_t length);
 
 enum { N = 512, K = 32 };
-
-static double* mapped(void) {
-  double* memory = mmap(NULL, sizeof(double) * N * N, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) abort();
-  return memory;
-}
 
 static void copy(char uplo, const double* from, double* to) {
   const int n = N;
@@ -22,9 +15,9 @@ static void copy(char uplo, const double* from, double* to) {
 int main(void) {
   const double* const a = filled((size_t)N * K, 1);
   const double* const b = filled((size_t)K * N, 2);
-  double* const matrix = mapped();
-  double* const whole = mapped();
-  double* const upper = mapped();
+  double* const matrix = mapped_doubles((size_t)N * N);
+  double* const whole = mapped_doubles((size_t)N * N);
+  double* const upper = mapped_doubles((size_t)N * N);
   for (int round = 0; round < 2; ++round) {
     multiply(N, N, K, a, N, b, K, 1.0, matrix, N);
     copy('A', matrix, whole);
@@ -40,7 +33,7 @@ int main(void) {
   verdict("a copy of a matrix that stays", same);
   verdict("a copy of its triangle", triangle);
 
-  double* const other = mapped();
+  double* const other = mapped_doubles((size_t)N * N);
   fill(other, (size_t)N * N, 3);
   copy('A', other, whole);
   verdict("a copy of a matrix that was never there", memcmp(other, whole, sizeof(double) * N * N) == 0);

@@ -14,8 +14,7 @@ enum { N = 96, COUNT = N * N, MOST = 1024 };
 static double *a, *b, *c;
 
 static double* mapped(void) {
-  double* matrix = mmap(NULL, COUNT * sizeof(double), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (matrix == MAP_FAILED) abort();
+  double* matrix = mapped_doubles(COUNT);
   fill(matrix, COUNT, 5);
   return matrix;
 }

@@ -1,6 +1,5 @@
 // Row exchanges in a matrix whose results stay on the device, in one that the program has looked at, and in one that
 // was never there.
-#include <sys/mman.h>
 
 #include "scenario.h"
 
@@ -8,12 +7,6 @@ void dlaswp_(const int* n, double* a, const int* lda, const int* k1, const int* 
 
 enum { N = 512, K = 32, FIRST = 3, LAST = 60 };
 static int pivots[LAST];
-
-static double* mapped(void) {
-  double* memory = mmap(NULL, sizeof(double) * N * N, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) abort();
-  return memory;
-}
 
 static void exchange(double* matrix, int incx) {
   const int n = N, first = FIRST, last = LAST;
@@ -36,7 +29,7 @@ int main(void) {
   const double* const a = filled((size_t)N * K, 1);
   const double* const b = filled((size_t)K * N, 2);
   for (int i = 0; i < LAST; ++i) pivots[i] = i + 1 + (i * 37) % (N - i);
-  double* const matrix = mapped();
+  double* const matrix = mapped_doubles((size_t)N * N);
   double* const expected = calloc((size_t)N * N, sizeof(double));
   double* const product = calloc((size_t)N * N, sizeof(double));
   for (int j = 0; j < N; ++j)
@@ -59,7 +52,7 @@ int main(void) {
   exchange_here(expected, 1);
   verdict("a matrix that the program has written", memcmp(matrix, expected, sizeof(double) * N * N) == 0);
 
-  double* const other = mapped();
+  double* const other = mapped_doubles((size_t)N * N);
   fill(other, (size_t)N * N, 3);
   memcpy(expected, other, sizeof(double) * N * N);
   exchange(other, -1);

@@ -1,18 +1,11 @@
 // Factorizations of matrices whose contents are on the device alone: one that succeeds, and one that fails, which the
 // CPU then makes with the same contents.
-#include <sys/mman.h>
 
 #include "scenario.h"
 
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 
 enum { N = 512, NEGATIVE = 300 };
-
-static double* mapped(void) {
-  double* memory = mmap(NULL, sizeof(double) * N * N, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) abort();
-  return memory;
-}
 
 // A Cholesky factorization as in a textbook. Returns LAPACK's info.
 static int factorize_here(double* a) {
@@ -55,7 +48,7 @@ int main(void) {
       a[j + (size_t)j * N] = 4 * N;
       b[j + (size_t)j * N] = negative && j == NEGATIVE ? -1 : 1;
     }
-    double* const matrix = mapped();
+    double* const matrix = mapped_doubles((size_t)N * N);
     int info = -1;
     make(a, b, matrix, expected);
     dpotrf_("L", &n, matrix, &n, &info);

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -18,8 +17,7 @@ static const size_t part = 16384;
 static double *a, *b, *c, *d;
 
 static double* mapped(unsigned seed) {
-  double* matrix = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (matrix == MAP_FAILED) abort();
+  double* matrix = mapped_doubles(COUNT);
   fill(matrix, COUNT, seed);
   return matrix;
 }

@@ -153,9 +153,7 @@ static void lift(int signal, siginfo_t* information, void* context) {
 }
 
 static double* pages(unsigned seed) {
-  double* values =
-      mmap(NULL, LARGE * LARGE * sizeof(double), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (values == MAP_FAILED) abort();
+  double* values = mapped_doubles(LARGE * LARGE);
   fill(values, LARGE * LARGE, seed);
   return values;
 }

@@ -522,10 +522,7 @@ static void left_to_cpu(void) {
   verdict("hardly any page faults", faults < PAGES / 4);
 }
 
-static const struct {
-  const char* name;
-  void (*run)(void);
-} cases[] = {
+static const struct scenario_case cases[] = {
     {"free", free_and_allocate},
     {"free-mmap", free_from_mmap},
     {"munmap", unmap_and_map},
@@ -555,11 +552,5 @@ static const struct {
 int main(int argc, char** argv) {
   b = filled(8 * COUNT, 1000);
   c = filled(COUNT, 1001);
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    if (argc > 1 && !strcmp(argv[1], cases[i].name)) {
-      cases[i].run();
-      return scenario_status();
-    }
-  }
-  return 99;
+  return run_scenario(cases, sizeof cases / sizeof *cases, argc > 1 ? argv[1] : "");
 }

@@ -1,5 +1,4 @@
 // Norms of a matrix that stays on the device, of its triangle, and of a matrix that was never there.
-#include <sys/mman.h>
 
 #include "scenario.h"
 
@@ -25,8 +24,7 @@ int main(void) {
   const int n = N;
   const double* const a = filled((size_t)N * K, 1);
   const double* const b = filled((size_t)K * N, 2);
-  double* const matrix = mmap(NULL, sizeof(double) * N * N, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (matrix == MAP_FAILED) abort();
+  double* const matrix = mapped_doubles((size_t)N * N);
   multiply(N, N, K, a, N, b, K, 1.0, matrix, N);
   multiply(N, N, K, a, N, b, K, 1.0, matrix, N);
   const double found[] = {dlange_("M", &n, &n, matrix, &n, work, 1),     dlange_("1", &n, &n, matrix, &n, work, 1),

@@ -23,8 +23,7 @@ int main(void) {
   const double expected[] = {6 * 4, 4 * columns, 6 * rows, sqrt(column_squares * row_squares)};
   int right = 1;
   for (int round = 0; round < ROUNDS; ++round) {
-    double* const product = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (product == MAP_FAILED) abort();
+    double* const product = mapped_doubles(bytes / sizeof(double));
     multiply(N, N, 1, column, N, row, 1, 0.0, product, N);
     const double found = dlange_(&"M1IF"[round % 4], &n, &n, product, &n, work, 1);
     right &= fabs(found - expected[round % 4]) <= 1e-12 * found;

@@ -166,8 +166,7 @@ static void* count(void* matrix) {
 }
 
 static int beside_a_writer(void) {
-  double* const whole =
-      mmap(NULL, sizeof(double) * ALL_ROWS * N, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  double* const whole = mapped_doubles((size_t)ALL_ROWS * N);
   pthread_t counter;
   pthread_create(&counter, NULL, count, whole);
   memset(expected, 0, bytes);

@@ -10,9 +10,7 @@ static const size_t bytes = COUNT * sizeof(double);
 static double *a, *b, *c, *expected;
 
 static inline double* mapped(void) {
-  double* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) abort();
-  return memory;
+  return mapped_doubles(COUNT);
 }
 
 /// Adds the product to the matrix several times, without a look at it, and to what is expected of it.

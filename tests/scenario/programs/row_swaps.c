@@ -1,7 +1,6 @@
 // An LU factorization in blocks, whose rows are exchanged by dswap one after the other, and the solution that it gives.
 //   row_swaps              the panels are factored by dgetrf
 //   row_swaps looks        the same; the program looks at a column after each step
-#include <sys/mman.h>
 
 #include "scenario.h"
 
@@ -27,8 +26,7 @@ int main(int count, char** arguments) {
   const double one = 1, minus_one = -1;
   double *const before = filled((size_t)N * N, 1), *const right_side = calloc(N, sizeof(double));
   int pivots[N], right = 1;
-  matrix = mmap(NULL, sizeof(double) * N * N, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (matrix == MAP_FAILED) abort();
+  matrix = mapped_doubles((size_t)N * N);
   memcpy(matrix, before, sizeof(double) * N * N);
   for (int j = 0; j < N; ++j)
     for (int i = 0; i < N; ++i) right_side[i] += before[i + (size_t)j * N] * (1 + j % 7);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 void dgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const double* alpha,
             const double* a, const int* lda, const double* b, const int* ldb, const double* beta, double* c,
@@ -38,6 +39,28 @@ static inline double* filled(size_t count, unsigned seed) {
   if (!values) abort();
   fill(values, count, seed);
   return values;
+}
+
+/// Pages of their own, with zeros.
+static inline double* mapped_doubles(size_t count) {
+  double* values = mmap(NULL, count * sizeof(double), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (values == MAP_FAILED) abort();
+  return values;
+}
+
+struct scenario_case {
+  const char* name;
+  void (*run)(void);
+};
+
+/// Runs the case of that name, and returns the exit status; 99: there is none.
+static inline int run_scenario(const struct scenario_case* cases, size_t count, const char* name) {
+  for (size_t i = 0; i < count; ++i)
+    if (!strcmp(name, cases[i].name)) {
+      cases[i].run();
+      return scenario_status();
+    }
+  return 99;
 }
 
 /// c = a b + beta c, column-major, by BLAS.

@@ -33,16 +33,14 @@ static void cblas(void) {
   verdict("cblas, row-major", holds_product(N, N, N, a, N, b, N, 0.0, NULL, c, N));
 }
 
+static const struct scenario_case cases[] = {
+    {"pointers", function_pointers},
+    {"cblas", cblas},
+};
+
 int main(int argc, char** argv) {
   a = filled(COUNT, 1);
   b = filled(COUNT, 2);
   c = filled(COUNT, 3);
-  const char* name = argc > 1 ? argv[1] : "";
-  if (!strcmp(name, "pointers"))
-    function_pointers();
-  else if (!strcmp(name, "cblas"))
-    cblas();
-  else
-    return 99;
-  return scenario_status();
+  return run_scenario(cases, sizeof cases / sizeof *cases, argc > 1 ? argv[1] : "");
 }

@@ -241,29 +241,20 @@ static void filled_at_a_fault(void) {
   }
 }
 
+static const struct scenario_case cases[] = {
+    {"grow", grow},
+    {"grow-in-place", grow_in_place},
+    {"move", move},
+    {"move-several", move_several},
+    {"move-and-keep", move_and_keep},
+    {"refused", refused},
+    {"userfaultfd", own_userfaultfd},
+    {"scan", scanned},
+    {"filled-at-a-fault", filled_at_a_fault},
+};
+
 int main(int argc, char** argv) {
-  const char* name = argc > 1 ? argv[1] : "";
   b = filled(COUNT, 2);
   c = filled(COUNT, 3);
-  if (!strcmp(name, "grow"))
-    grow();
-  else if (!strcmp(name, "grow-in-place"))
-    grow_in_place();
-  else if (!strcmp(name, "move"))
-    move();
-  else if (!strcmp(name, "move-several"))
-    move_several();
-  else if (!strcmp(name, "move-and-keep"))
-    move_and_keep();
-  else if (!strcmp(name, "refused"))
-    refused();
-  else if (!strcmp(name, "userfaultfd"))
-    own_userfaultfd();
-  else if (!strcmp(name, "scan"))
-    scanned();
-  else if (!strcmp(name, "filled-at-a-fault"))
-    filled_at_a_fault();
-  else
-    return 99;
-  return scenario_status();
+  return run_scenario(cases, sizeof cases / sizeof *cases, argc > 1 ? argv[1] : "");
 }

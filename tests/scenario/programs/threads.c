@@ -183,21 +183,12 @@ static void neighbour_writes(void) {
   verdict("that thread's row", results[0]);
 }
 
+static const struct scenario_case cases[] = {
+    {"blocks", disjoint_rows},  {"shared-a", one_matrix_for_all},
+    {"own", separate_matrices}, {"short-lived", short_lived},
+    {"stacks", stacks},         {"neighbour", neighbour_writes},
+};
+
 int main(int argc, char** argv) {
-  const char* name = argc > 1 ? argv[1] : "";
-  if (!strcmp(name, "blocks"))
-    disjoint_rows();
-  else if (!strcmp(name, "shared-a"))
-    one_matrix_for_all();
-  else if (!strcmp(name, "own"))
-    separate_matrices();
-  else if (!strcmp(name, "short-lived"))
-    short_lived();
-  else if (!strcmp(name, "stacks"))
-    stacks();
-  else if (!strcmp(name, "neighbour"))
-    neighbour_writes();
-  else
-    return 99;
-  return scenario_status();
+  return run_scenario(cases, sizeof cases / sizeof *cases, argc > 1 ? argv[1] : "");
 }

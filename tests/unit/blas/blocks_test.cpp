@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "blas/blocks.h"
-#include "blas/shape.h"
 #include "every_routine.h"
+#include "product_call.h"
 #include "reference_blas.h"
 #include "test_call.h"
 
@@ -73,13 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Every, Blocks, testing::ValuesIn(test::every_routine())
 
 /// 16000 x 16000 within 2 GB: A is transferred once, B three times, C once.
 TEST(BlockSizes, AreAsLargeAsTheyCanBe) {
-  Call call;
-  call.routine = blas::Routine::dgemm;
-  call.m = call.n = call.k = 16000;
-  call.beta = 1;
-  std::array<void*, 3> addresses{};
-  const std::array<std::int64_t, 3> leading_dimensions{16000, 16000, 16000};
-  shape_operands(call, addresses, leading_dimensions);
+  const Call call = test::product_call({}, 16000, 16000, 16000, 1);
   const std::vector<std::vector<Call>> series = blocks(call, std::size_t{2} << 30);
   ASSERT_EQ(series.size(), 1U) << "blocks of rows do not depend on each other";
   ASSERT_EQ(series.front().size(), 2U);

@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "blas/shape.h"
 #include "blas_front_end.h"
+#include "product_call.h"
 
 namespace blastoff::decide {
 namespace {
@@ -15,14 +15,7 @@ constexpr std::int64_t order = 10240;
 
 operation::Operation product() {
   static std::array<char, 3> memory;
-  blas::Call call;
-  call.routine = blas::Routine::dgemm;
-  call.m = call.n = call.k = order;
-  call.beta = 1;
-  void* addresses[3] = {&memory[0], &memory[1], &memory[2]};
-  const std::int64_t leading_dimensions[3] = {order, order, order};
-  blas::shape_operands(call, addresses, leading_dimensions);
-  return call;
+  return test::product_call({&memory[0], &memory[1], &memory[2]}, order, order, order, 1);
 }
 
 class DistributedLibrary : public testing::Test {

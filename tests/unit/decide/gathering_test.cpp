@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "blas/shape.h"
 #include "blas_front_end.h"
+#include "product_call.h"
 
 namespace blastoff::decide {
 namespace {
@@ -14,13 +14,7 @@ namespace {
 /// Any operation whose family the model knows; only its work and its matrices matter.
 operation::Operation problem() {
   static std::array<char, 3> memory;
-  blas::Call call;
-  call.routine = blas::Routine::dgemm;
-  call.m = call.n = call.k = 10000;
-  void* addresses[3] = {&memory[0], &memory[1], &memory[2]};
-  const std::int64_t leading_dimensions[3] = {10000, 10000, 10000};
-  blas::shape_operands(call, addresses, leading_dimensions);
-  return call;
+  return test::product_call({&memory[0], &memory[1], &memory[2]}, 10000, 10000, 10000);
 }
 
 class Gathering : public testing::Test {

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "blas/integer.h"
+#include "element.h"
 #include "lapack/call.h"
 
 namespace blastoff::test {
@@ -43,34 +45,6 @@ struct Options {
   int itype = 1;
 };
 
-inline Number read_element(blas::Scalar scalar, const char* at) {
-  std::array<double, 2> parts{};
-  const std::size_t count = blas::is_complex(scalar) ? 2 : 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (blas::element_size(scalar) / count == sizeof(double)) {
-      std::memcpy(&parts[i], at + i * sizeof(double), sizeof(double));
-    } else {
-      float part;
-      std::memcpy(&part, at + i * sizeof part, sizeof part);
-      parts[i] = static_cast<double>(part);
-    }
-  }
-  return {parts[0], parts[1]};
-}
-
-inline void write_element(blas::Scalar scalar, char* at, Number value) {
-  const std::array<double, 2> parts{value.real(), value.imag()};
-  const std::size_t count = blas::is_complex(scalar) ? 2 : 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto narrow = static_cast<float>(parts[i]);
-    if (blas::element_size(scalar) / count == sizeof(double)) {
-      std::memcpy(at + i * sizeof(double), &parts[i], sizeof(double));
-    } else {
-      std::memcpy(at + i * sizeof narrow, &narrow, sizeof narrow);
-    }
-  }
-}
-
 /// A column-major matrix, with or without rows of padding below each column. Every byte that is not set is 0xFF, so
 /// that numbers there are NaN.
 class PaddedMatrix {
@@ -85,7 +59,7 @@ class PaddedMatrix {
   std::vector<char>& bytes() { return bytes_; }
 
   Number get(std::int64_t row, std::int64_t column) const {
-    return read_element(scalar_, bytes_.data() + offset(row, column));
+    return blas::element(scalar_, bytes_.data() + offset(row, column));
   }
   void set(std::int64_t row, std::int64_t column, Number value) {
     write_element(scalar_, bytes_.data() + offset(row, column), value);
@@ -145,17 +119,10 @@ class Example {
   bool packed() const { return lapack::row(row(routine_).kind).packed; }
   void set_letter(Argument argument, char letter) { bytes(argument).front() = letter; }
   void set_integer(Argument argument, std::int64_t value, std::size_t position = 0) {
-    const auto narrow = static_cast<std::int32_t>(value);
-    std::memcpy(bytes(argument).data() + position * integer_bytes_,
-                integer_bytes_ == 4 ? static_cast<const void*>(&narrow) : &value, integer_bytes_);
+    blas::put_integer(bytes(argument).data() + position * integer_bytes_, value, integer_bytes_);
   }
   std::int64_t integer(Argument argument, std::size_t position = 0) {
-    std::int64_t value = 0;
-    std::int32_t narrow = 0;
-    std::memcpy(&narrow, bytes(argument).data() + position * integer_bytes_, sizeof narrow);
-    if (integer_bytes_ == 4) return narrow;
-    std::memcpy(&value, bytes(argument).data() + position * integer_bytes_, sizeof value);
-    return value;
+    return blas::integer_at(bytes(argument).data() + position * integer_bytes_, integer_bytes_);
   }
 
   void set_real(Argument argument, double value) {

@@ -83,7 +83,7 @@ TEST_P(HostRoutine, ReturnsTheBestSizesOfWorkSpace) {
   Example example(GetParam());
   ASSERT_TRUE(host().compute(example.call().operation()));
   if (example.has(Argument::lwork)) {
-    EXPECT_GE(read_element(row(GetParam()).scalar, example.bytes(Argument::work).data()).real(), 1);
+    EXPECT_GE(blas::element(row(GetParam()).scalar, example.bytes(Argument::work).data()).real(), 1);
   }
   if (example.has(Argument::liwork)) {
     EXPECT_GE(example.integer(Argument::iwork), 1);

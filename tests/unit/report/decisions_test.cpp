@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "blas/shape.h"
 #include "blas_front_end.h"
+#include "product_call.h"
 #include "report/recorder.h"
 
 namespace blastoff::report {
@@ -11,13 +11,7 @@ namespace {
 
 operation::Operation product_of(std::int64_t n) {
   static char memory[3];
-  blas::Call call;
-  call.routine = blas::Routine::dgemm;
-  call.m = call.n = call.k = n;
-  void* addresses[3] = {&memory[0], &memory[1], &memory[2]};
-  const std::int64_t leading_dimensions[3] = {n, n, n};
-  blas::shape_operands(call, addresses, leading_dimensions);
-  return call;
+  return test::product_call({&memory[0], &memory[1], &memory[2]}, n, n, n);
 }
 
 class DecisionsTest : public testing::Test {

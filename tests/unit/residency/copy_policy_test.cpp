@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "blas/blocks.h"
+#include "product_call.h"
 #include "residency/copy/layout.h"
 #include "residency_rig.h"
 #include "test_call.h"
@@ -24,17 +25,8 @@ using test::TestCall;
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 blas::Call gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
-  blas::Call call;
-  call.routine = Routine::dgemm;
-  call.m = m;
-  call.n = n;
-  call.k = k;
-  call.alpha = 1;
   static char somewhere[3];
-  void* const addresses[] = {&somewhere[0], &somewhere[1], &somewhere[2]};
-  const std::int64_t leading_dimensions[] = {m, k, m};
-  blas::shape_operands(call, addresses, leading_dimensions);
-  return call;
+  return test::product_call({&somewhere[0], &somewhere[1], &somewhere[2]}, m, n, k);
 }
 
 TEST(CopyLayout, SmallCallsStayWhole) {

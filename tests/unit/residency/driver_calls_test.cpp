@@ -15,6 +15,7 @@
 #include "held_device.h"
 #include "ledger/page_bitmap.h"
 #include "mapped_memory.h"
+#include "product_call.h"
 #include "reference_blas.h"
 #include "residency_rig.h"
 
@@ -43,16 +44,7 @@ class DriverCalls : public testing::Test {
     return reinterpret_cast<double*>(begin + 2 * number * ledger::chunk_bytes);
   }
 
-  static blas::Call product(double* a, double* b, double* c) {
-    blas::Call call;
-    call.routine = blas::Routine::dgemm;
-    call.m = call.n = call.k = order;
-    call.alpha = 1;
-    const std::array<void*, 3> addresses = {a, b, c};
-    const std::array<std::int64_t, 3> leading = {order, order, order};
-    blas::shape_operands(call, addresses, leading);
-    return call;
-  }
+  static blas::Call product(double* a, double* b, double* c) { return product_call({a, b, c}, order, order, order); }
 
   /// C = A B, by the calling thread.
   void make(double* a, double* b, double* c) {
@@ -72,6 +64,15 @@ class DriverCalls : public testing::Test {
     EXPECT_EQ(others.wait_for(std::chrono::seconds(60)), std::future_status::ready);
     held.let_go();
   }
+  /// The same while the first thread is held in its work.
+  template <class Held, class Work>
+  static void expect_to_go_on_beside(HeldCall& held, Held first, Work work) {
+    held.hold_next();
+    std::thread thread(first);
+    held.wait_until_held();
+    expect_to_go_on(work, held);
+    thread.join();
+  }
 
   const Memory memory_{(2 * matrices + 1) * ledger::chunk_bytes / platform::page_size()};
   const std::shared_ptr<HeldCalls> held_ = std::make_shared<HeldCalls>();
@@ -83,35 +84,27 @@ TEST_F(DriverCalls, OthersGoOnWhileMemoryIsPageLocked) {
   make(0, 1, 2);
   make(0, 3, 4);
   ASSERT_EQ(held_->pins, 1);
-  held_->pin.hold_next();
-  std::thread locking([&] { make(0, 3, 4); });  // the second time that the result goes there
-  held_->pin.wait_until_held();
-  expect_to_go_on(
+  expect_to_go_on_beside(
+      held_->pin, [&] { make(0, 3, 4); },  // the second time that the result goes there
       [&] {
         make(0, 1, 5);  // with matrices that are there
         make(6, 7, 8);
         make(6, 7, 8);
         EXPECT_EQ(held_->pins, 2);
-      },
-      held_->pin);
-  locking.join();
+      });
   EXPECT_EQ(held_->pins, 3);
 }
 
 TEST_F(DriverCalls, OthersGoOnWhileTheDriverIsAskedAboutMemory) {
   make(0, 1, 2);
   make(0, 3, 4);
-  held_->question.hold_next();
-  std::thread asking([&] { make(0, 5, 2); });
-  held_->question.wait_until_held();
-  expect_to_go_on(
+  expect_to_go_on_beside(
+      held_->question, [&] { make(0, 5, 2); },
       [&] {
         make(0, 3, 4);  // with matrices that are there; its result is page-locked
         EXPECT_EQ(held_->pins, 1);
         make(6, 7, 8);
-      },
-      held_->question);
-  asking.join();
+      });
 }
 
 TEST_F(DriverCalls, OthersGoOnWhileMemoryIsMapped) {
@@ -222,11 +215,8 @@ TEST_F(DriverCalls, WhatIsMappedWhereMemoryHasGoneWaitsForNobodyElse) {
 }
 
 TEST_F(DriverCalls, OthersGoOnWhileAddressesAreReserved) {
-  held_->reserve.hold_next();
-  std::thread reserving([&] { make(0, 1, 2); });
-  held_->reserve.wait_until_held();
-  expect_to_go_on([&] { make(3, 4, 5); }, held_->reserve);
-  reserving.join();
+  expect_to_go_on_beside(
+      held_->reserve, [&] { make(0, 1, 2); }, [&] { make(3, 4, 5); });
   make(0, 4, 2);
 }
 

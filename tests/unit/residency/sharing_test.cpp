@@ -10,11 +10,11 @@
 #include <thread>
 #include <vector>
 
-#include "blas/shape.h"
 #include "blas_front_end.h"
 #include "mapped_memory.h"
 #include "platform/interval_set.h"
 #include "played_tracker.h"
+#include "product_call.h"
 #include "residency/footprint.h"
 
 namespace {
@@ -27,16 +27,7 @@ using residency::Sharing;
 class SharingTest : public testing::Test {
  protected:
   Operation product(std::int64_t m, std::int64_t n, std::int64_t k) {
-    blas::Call call;
-    call.routine = blas::Routine::dgemm;
-    call.m = m;
-    call.n = n;
-    call.k = k;
-    call.alpha = 1;
-    const std::array<void*, 3> addresses = {memory_.page(0), memory_.page(100), memory_.page(200)};
-    const std::array<std::int64_t, 3> leading = {m, k, m};
-    blas::shape_operands(call, addresses, leading);
-    return call;
+    return test::product_call({memory_.page(0), memory_.page(100), memory_.page(200)}, m, n, k);
   }
 
   static std::vector<std::span<const Operation>> spans_of(const std::vector<std::vector<Operation>>& parts) {

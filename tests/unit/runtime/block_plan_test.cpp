@@ -6,7 +6,7 @@
 #include <array>
 
 #include "blas/call.h"
-#include "blas/shape.h"
+#include "product_call.h"
 
 namespace blastoff::runtime {
 namespace {
@@ -14,13 +14,7 @@ namespace {
 constexpr std::size_t gibibyte = std::size_t{1} << 30;
 
 operation::Operation product(std::int64_t n) {
-  blas::Call call;
-  call.routine = blas::Routine::dgemm;
-  call.m = call.n = call.k = n;
-  std::array<void*, 3> addresses{};
-  const std::array<std::int64_t, 3> leading_dimensions{n, n, n};
-  blas::shape_operands(call, addresses, leading_dimensions);
-  return call;
+  return test::product_call({}, n, n, n);
 }
 
 /// A machine with a GPU on PCIe gen5.

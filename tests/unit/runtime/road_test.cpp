@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "blas/shape.h"
 #include "intercept/dispatch.h"
+#include "product_call.h"
 #include "reference_blas.h"
 #include "report/call_log.h"
 #include "report/recorder.h"
@@ -75,13 +75,7 @@ class Road : public testing::Test {
   /// C = A B of order n. The CPU's routine only counts its calls.
   static void call(std::int64_t n, bool valid = true, bool trivial = false) {
     std::vector<double> a(static_cast<std::size_t>(n * n), 1), b(a), c(a);
-    blas::Call product;
-    product.routine = blas::Routine::dgemm;
-    product.m = product.n = product.k = n;
-    product.alpha = 1;
-    void* const addresses[3] = {a.data(), b.data(), c.data()};
-    const std::int64_t leading[3] = {n, n, n};
-    blas::shape_operands(product, addresses, leading);
+    const blas::Call product = test::product_call({a.data(), b.data(), c.data()}, n, n, n);
     const intercept::EntryPoint entry{"dgemm_", "", "_", {}, {abi::Style::fortran, abi::IntegerWidth::lp64}, false};
     intercept::Original original;
     original.function = &originals_;

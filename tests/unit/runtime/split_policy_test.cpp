@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "blas/shape.h"
 #include "blas_front_end.h"
 #include "mapped_memory.h"
+#include "product_call.h"
 #include "reference_blas.h"
 #include "runtime/offload.h"
 #include "simulated_device_set.h"
@@ -46,15 +46,9 @@ class SplitPolicyTest : public testing::Test {
   operation::Operation product(std::int64_t n = 256) { return product(memory_, n, 256); }
 
   static operation::Operation product(const test::Memory& memory, std::int64_t n, std::int64_t order) {
-    blas::Call call;
-    call.routine = blas::Routine::dgemm;
-    call.m = call.n = call.k = n;
-    call.alpha = 1;
     const auto size = static_cast<std::size_t>(order * order * 8 / 4096);
-    void* const addresses[3] = {memory.page(0), memory.page(size), memory.page(2 * size)};
-    const std::int64_t leading[3] = {order, order, order};
-    blas::shape_operands(call, addresses, leading);
-    return call;
+    return test::product_call({memory.page(0), memory.page(size), memory.page(2 * size)}, n, n, n, 0,
+                              {order, order, order});
   }
 
   /// The number of parts, while there are no other calls.

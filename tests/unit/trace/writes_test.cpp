@@ -12,6 +12,7 @@
 
 #include "blas/front_end.h"
 #include "mapped_memory.h"
+#include "product_call.h"
 
 namespace blastoff::trace {
 namespace {
@@ -25,13 +26,7 @@ constexpr std::size_t pages = order * order * sizeof(double) / 4096;
 class Product {
  public:
   operation::Operation operation() const {
-    blas::Call call;
-    call.routine = blas::Routine::dgemm;
-    call.m = call.n = call.k = order;
-    call.alpha = call.beta = 1;
-    std::array<void*, 3> addresses{a.page(0), b.page(0), c.page(0)};
-    blas::shape_operands(call, addresses, std::array<std::int64_t, 3>{order, order, order});
-    return call;
+    return test::product_call({a.page(0), b.page(0), c.page(0)}, order, order, order, 1);
   }
   /// Makes a call, which writes its result; returns the writes that were found before it.
   Found call(Writes& writes) const {

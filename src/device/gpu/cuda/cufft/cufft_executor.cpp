@@ -7,7 +7,7 @@
 
 #include "device/gpu/cuda/cufft/plan_cache.h"
 #include "device/gpu/cuda/library_file.h"
-#include "device/gpu/scale_kernel.h"
+#include "device/gpu/matrix_kernels.h"
 #include "fft/execution.h"
 
 namespace blastoff::device::gpu::cuda {

@@ -2,7 +2,11 @@
 // results.
 #pragma once
 
+#include <fmt/format.h>
+#include <array>
 #include <complex>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -12,12 +16,63 @@
 #include "blas/types.h"
 #include "device/gpu/cuda/cublas/operations.h"
 #include "device/gpu/cuda/cusolver/library.h"
-#include "device/gpu/cuda/cusolver/matrix_kernels.h"
-#include "device/gpu/cuda/cusolver/workspace.h"
 #include "device/gpu/executor.h"
+#include "device/gpu/matrix_kernels.h"
+#include "device/gpu/memory.h"
+#include "device/gpu/page_memory.h"
 #include "operation/operand.h"
 
 namespace blastoff::device::gpu::cuda {
+
+/// Memory that an operation of a solver needs besides the operands. Each executor has one. Device memory belongs to it
+/// during an operation, and to the device's pool of workspaces between operations; host memory is kept.
+class SolverWorkspace {
+ public:
+  /// The use of device memory; each purpose has its own memory.
+  enum class Purpose : std::uint8_t { checks, vector, matrix, second_matrix, third_matrix, fourth_matrix, library };
+
+  enum class HostPurpose : std::uint8_t { library, transfers };
+
+  SolverWorkspace(std::shared_ptr<Memory> memory, StreamHandle stream) : memory_(std::move(memory)), stream_(stream) {}
+
+  /// The operation is over, and nothing of it runs any more.
+  void release() {
+    for (PooledMemory& each : device_) each = {};
+  }
+
+  /// Device memory of at least `bytes`, with undefined contents. Ends the use of memory that this operation was given
+  /// for the same purpose before. ErrorKind::out_of_memory if there is none, even after all unused memory has been
+  /// freed.
+  Result<Address> device(Purpose purpose, std::size_t bytes) {
+    PooledMemory& memory = device_[static_cast<std::size_t>(purpose)];
+    return memory_->grow(memory, bytes, stream_).map([&] { return memory.address(); });
+  }
+
+  /// The same in host memory.
+  Result<void*> host(HostPurpose purpose, std::size_t bytes) {
+    PageMemory& memory = host_[static_cast<std::size_t>(purpose)];
+    if (bytes > memory.bytes() || memory.address() == nullptr) {
+      memory = PageMemory();
+      memory = PageMemory(bytes);
+    }
+    if (memory.address() != nullptr) return memory.address();
+    return tl::unexpected(
+        Error{ErrorKind::out_of_memory, fmt::format("no {} bytes of host memory for cuSOLVER", bytes)});
+  }
+
+ private:
+  const std::shared_ptr<Memory> memory_;
+  const StreamHandle stream_;
+  std::array<PooledMemory, 7> device_;
+  std::array<PageMemory, 2> host_{};
+};
+
+/// Blastoff's own kernels for solvers, compiled once for each device.
+struct MatrixKernels {
+  std::unique_ptr<MagnitudeKernel> magnitude;
+  std::unique_ptr<NormKernel> norm;
+  std::unique_ptr<TransposeKernel> transpose;
+};
 
 using operation::Operand;
 

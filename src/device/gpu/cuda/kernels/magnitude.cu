@@ -1,4 +1,4 @@
-// The largest magnitude among the reals of a matrix (device/gpu/magnitude_kernel.h). A complex element is two reals
+// The largest magnitude among the reals of a matrix (device/gpu/matrix_kernels.h). A complex element is two reals
 // below each other. Without their signs, the bits of reals are ordered by magnitude, with NaN above infinity.
 //
 // Blocks along x take columns, and threads of blocks along y take the reals of a column. pitch: in bytes. reals: of a

@@ -1,4 +1,4 @@
-// Sums or largest magnitudes of the lines of a matrix (device/gpu/norm_kernel.h). A line is a column or a row. The
+// Sums or largest magnitudes of the lines of a matrix (device/gpu/matrix_kernels.h). A line is a column or a row. The
 // positions of a line are cut into chunks, one for each block along y. If `by_warps` (columns), one warp has a line and
 // its lanes take turns; otherwise (rows) each thread has a line. So neighbours read neighbours.
 //

@@ -1,4 +1,4 @@
-// Multiplies the reals of a matrix by a factor (device/gpu/scale_kernel.h). Adjacent threads take adjacent reals. A
+// Multiplies the reals of a matrix by a factor (device/gpu/matrix_kernels.h). Adjacent threads take adjacent reals. A
 // column may be one element, so threads are not bound to columns.
 //
 // pitch: in bytes. reals: in a column. all: reals in all columns.

@@ -1,4 +1,4 @@
-// Transposes a matrix and conjugates complex elements (device/gpu/transpose_kernel.h), bit for bit. Blocks along x take
+// Transposes a matrix and conjugates complex elements (device/gpu/matrix_kernels.h), bit for bit. Blocks along x take
 // columns of the source, and adjacent threads of blocks along y take adjacent rows.
 //
 // Pitches are in bytes. rows, columns: of the source. complex: elements are two reals, the second of which changes its

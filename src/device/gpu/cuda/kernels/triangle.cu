@@ -1,4 +1,4 @@
-// Copies a triangle with the blocks on its diagonal (device/gpu/triangle_kernel.h). The matrix consists of words of 4
+// Copies a triangle with the blocks on its diagonal (device/gpu/matrix_kernels.h). The matrix consists of words of 4
 // or 8 bytes; an element of 16 bytes is two words below each other. So no access is wider than an element's real
 // number, to whose size complex elements are aligned. A block along x has a column; adjacent threads of blocks along y
 // take adjacent words.

@@ -9,7 +9,7 @@
 
 #include "device/gpu/cuda/team/library.h"
 #include "device/gpu/cuda/team/place.h"
-#include "device/gpu/magnitude_kernel.h"
+#include "device/gpu/matrix_kernels.h"
 #include "device/team.h"
 #include "lapack/problem.h"
 

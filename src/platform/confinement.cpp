@@ -1,4 +1,4 @@
-#include "platform/filter_request.h"
+#include "platform/confinement.h"
 
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
