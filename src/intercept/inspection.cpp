@@ -74,7 +74,7 @@ std::optional<Obstacle> try_patching(const ObjectFile& object, const BlasFunctio
   if (bytes.size() < function.room) return Obstacle::not_writable;
   const patch::FunctionCode code{bytes.first(function.size), function.room - function.size, function.address,
                                  object.code_around(function.address)};
-  const auto change = patch::patch_function(patch::native, code, place, place + patch::longest_entry_stub);
+  const auto change = patch::relocator(patch::native).patch(code, place, place + patch::longest_entry_stub);
   return change ? std::nullopt : std::optional(change.error());
 }
 

@@ -39,7 +39,7 @@ void notice_changes() {
   const auto stub = patch::counting_stub(patch::native, reinterpret_cast<std::uintptr_t>(&blastoff_linker_changes));
   const auto place = platform::reserve_near({function, function + code.size()}, stub.size(), patch::native_short_reach);
   if (!place) return;
-  const auto change = patch::patch_empty_function(patch::native, code, function, place->begin);
+  const auto change = patch::relocator(patch::native).patch_empty(code, function, place->begin);
   if (!change) return platform::release(*place);
   if (!platform::map_code(*place, stub)) return;
   blastoff_linker_changes = 1;

@@ -78,20 +78,20 @@ using Change = tl::expected<patch::FunctionPatch, patch::Obstacle>;
 /// `content`, or onto a page of its own.
 Change change_running(const patch::FunctionCode& code, std::uintptr_t begin, std::vector<std::byte>& content) {
   const std::uintptr_t own = begin + undo_place, trampoline = begin + trampoline_place;
-  for (const patch::JumpPlace& place : patch::jump_places(patch::native, code)) {
-    auto change = patch::patch_running_function(patch::native, code, place, own, trampoline);
+  for (const patch::JumpPlace& place : patch::relocator(patch::native).jump_places(code)) {
+    auto change = patch::relocator(patch::native).patch_running(code, place, own, trampoline);
     if (!change) continue;
     if (place.first_target <= own && own <= place.last_target) {
-      put(content, undo_place, patch::undo_and_jump(patch::native, place, own, begin));
+      put(content, undo_place, patch::relocator(patch::native).undo_and_jump(place, own, begin));
       return change;
     }
     const auto island = platform::reserve_between(place.first_target, place.last_target, patch::longest_undo_and_jump);
     if (!island) continue;
     const Span pages = platform::outward_to_pages(*island);
     std::vector<std::byte> page(pages.bytes());
-    put(page, island->begin - pages.begin, patch::undo_and_jump(patch::native, place, island->begin, begin));
+    put(page, island->begin - pages.begin, patch::relocator(patch::native).undo_and_jump(place, island->begin, begin));
     if (!platform::map_code(pages, page)) continue;
-    return patch::patch_running_function(patch::native, code, place, island->begin, trampoline);
+    return patch::relocator(patch::native).patch_running(code, place, island->begin, trampoline);
   }
   return tl::unexpected(patch::Obstacle::in_use);
 }
@@ -113,7 +113,7 @@ bool redirect(const char* symbol, const void* hook, std::atomic<void*>& original
   std::vector<std::byte> content(code_bytes);
   put(content, stub_place, patch::entry_stub(patch::native, 0, reinterpret_cast<std::uintptr_t>(hook)));
   const Change change = running ? change_running(code, place->begin, content)
-                                : patch::patch_function(patch::native, code, place->begin, trampoline);
+                                : patch::relocator(patch::native).patch(code, place->begin, trampoline);
   if (!change) {
     platform::release(*place);
     return false;

@@ -172,7 +172,7 @@ class Transaction {
       auto change = patch_running(code, stub, trampoline, offset);
       if (change || loaded_ == Loaded::before) return change;
     }
-    return patch::patch_function(patch::native, code, stub, trampoline);
+    return patch::relocator(patch::native).patch(code, stub, trampoline);
   }
 
   /// Uses a place for a jump from which memory for our code can be reached, if possible the page of the function's
@@ -180,7 +180,7 @@ class Transaction {
   tl::expected<patch::FunctionPatch, Obstacle> patch_running(const patch::FunctionCode& code, std::uintptr_t stub,
                                                              std::uintptr_t trampoline, std::size_t offset) {
     Obstacle obstacle = Obstacle::in_use;
-    std::vector<patch::JumpPlace> places = patch::jump_places(patch::native, code);
+    std::vector<patch::JumpPlace> places = patch::relocator(patch::native).jump_places(code);
     std::ranges::stable_sort(places, std::greater(),
                              [](const patch::JumpPlace& place) { return place.last_target - place.first_target; });
     const std::uintptr_t own = trampoline + patch::longest_trampoline;
@@ -190,13 +190,13 @@ class Transaction {
           near ? std::nullopt : islands_.place(place.first_target, place.last_target, patch::longest_undo_and_jump);
       if (!near && !island) continue;
       const std::uintptr_t target = near ? own : island->begin;
-      auto change = patch::patch_running_function(patch::native, code, place, target, trampoline);
+      auto change = patch::relocator(patch::native).patch_running(code, place, target, trampoline);
       if (!change) {
         obstacle = change.error();
         if (island) islands_.give_back(*island);
         continue;
       }
-      const std::vector<std::byte> undo = patch::undo_and_jump(patch::native, place, target, stub);
+      const std::vector<std::byte> undo = patch::relocator(patch::native).undo_and_jump(place, target, stub);
       if (near)
         place_code(offset + own - stub, undo);
       else

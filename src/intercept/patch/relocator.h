@@ -37,14 +37,8 @@ struct FunctionPatch {
   std::vector<std::byte> trampoline;  ///< the replaced instructions, rewritten for their new place, and a jump back
 };
 
-/// The longest trampoline that patch_function() makes.
+/// The longest trampoline that Relocator::patch makes.
 inline constexpr std::size_t longest_trampoline = 160;
-
-/// Makes a patch with which `function` jumps to `hook`, and its first instructions run at `trampoline`. Uses the short
-/// jump if `hook` is near enough. The trampoline continues in the function, so a call of the trampoline acts like a
-/// call of the unpatched function.
-tl::expected<FunctionPatch, Obstacle> patch_function(Architecture architecture, const FunctionCode& function,
-                                                     std::uint64_t hook, std::uint64_t trampoline);
 
 /// A place for a jump in a function that other threads may be running. Only bytes of one instruction change, so a
 /// thread that stands between two instructions finds all other instructions unchanged.
@@ -59,31 +53,49 @@ struct JumpPlace {
 /// The longest JumpPlace::undo.
 inline constexpr std::size_t longest_undo = 16;
 
-/// Returns all places, beginning with the first instruction. The instructions before a place only push registers, or
-/// sign the return address.
-std::vector<JumpPlace> jump_places(Architecture architecture, const FunctionCode& function);
-
-/// Like patch_function(), but the jump stands at one of these places and leads to `target`. The code there reverses the
-/// instructions before the jump and then jumps to the stub. FunctionPatch::jump holds only the bytes that change. They
-/// lie in one word of eight bytes.
-tl::expected<FunctionPatch, Obstacle> patch_running_function(Architecture architecture, const FunctionCode& function,
-                                                             const JumpPlace& place, std::uint64_t target,
-                                                             std::uint64_t trampoline);
-
-/// Returns code for `address` that reverses the instructions before the jump, then jumps to `stub`.
-std::vector<std::byte> undo_and_jump(Architecture architecture, const JumpPlace& place, std::uint64_t address,
-                                     std::uint64_t stub);
-
-/// The longest code that undo_and_jump() makes.
+/// The longest code that Relocator::undo_and_jump makes.
 inline constexpr std::size_t longest_undo_and_jump = 32;
 
 /// More bytes than an empty function and a jump in its place take, with the padding behind the function.
 inline constexpr std::size_t room_of_empty_function = 16;
 
-/// Makes a patch with which a function that only returns jumps to `hook`, which returns in its place. There is no
-/// trampoline. `code`: the first room_of_empty_function bytes of the function. The error is too_short if the function
-/// is not empty, or `hook` is too far.
-tl::expected<FunctionPatch, Obstacle> patch_empty_function(Architecture architecture, std::span<const std::byte> code,
-                                                           std::uint64_t address, std::uint64_t hook);
+/// Patches functions of one architecture.
+struct Relocator {
+  /// Makes a patch with which `function` jumps to `hook`, and its first instructions run at `trampoline`. Uses the
+  /// short jump if `hook` is near enough. The trampoline continues in the function, so a call of the trampoline acts
+  /// like a call of the unpatched function.
+  tl::expected<FunctionPatch, Obstacle> (*patch)(const FunctionCode& function, std::uint64_t hook,
+                                                 std::uint64_t trampoline);
+
+  /// Returns all places, beginning with the first instruction. The instructions before a place only push registers, or
+  /// sign the return address.
+  std::vector<JumpPlace> (*jump_places)(const FunctionCode& function);
+
+  /// Like patch(), but the jump stands at one of these places and leads to `target`. The code there reverses the
+  /// instructions before the jump and then jumps to the stub. FunctionPatch::jump holds only the bytes that change.
+  /// They lie in one word of eight bytes.
+  tl::expected<FunctionPatch, Obstacle> (*patch_running)(const FunctionCode& function, const JumpPlace& place,
+                                                         std::uint64_t target, std::uint64_t trampoline);
+
+  /// Returns code for `address` that reverses the instructions before the jump, then jumps to `stub`.
+  std::vector<std::byte> (*undo_and_jump)(const JumpPlace& place, std::uint64_t address, std::uint64_t stub);
+
+  /// Makes a patch with which a function that only returns jumps to `hook`, which returns in its place. There is no
+  /// trampoline. `code`: the first room_of_empty_function bytes of the function, which begins at `address`. The error
+  /// is too_short if the function is not empty, or `hook` is too far.
+  tl::expected<FunctionPatch, Obstacle> (*patch_empty)(std::span<const std::byte> code, std::uint64_t address,
+                                                       std::uint64_t hook);
+};
+
+namespace x86_64 {
+extern const Relocator relocator;
+}
+namespace aarch64 {
+extern const Relocator relocator;
+}
+
+inline const Relocator& relocator(Architecture architecture) {
+  return architecture == Architecture::x86_64 ? x86_64::relocator : aarch64::relocator;
+}
 
 }  // namespace blastoff::intercept::patch

@@ -161,7 +161,7 @@ class Fuzz {
     put(memory + sizeof jump_to_what_follows, &target, sizeof target);
 
     const auto stub = reinterpret_cast<std::uint64_t>(memory);
-    const auto patch = patch::patch_function(native, code, stub, stub + trampoline_offset);
+    const auto patch = patch::relocator(native).patch(code, stub, stub + trampoline_offset);
     ++counts_[(near ? "near: " : "far: ") + std::string(patch ? "patched" : to_string(patch.error()))];
     if (patch) compare(one, *patch, memory + trampoline_offset);
   }

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "intercept/patch/x86_64/boundary.h"
 #include "patched_code.h"
 
 namespace blastoff::intercept::patch::x86_64 {

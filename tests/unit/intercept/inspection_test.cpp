@@ -150,7 +150,7 @@ constexpr std::uint64_t far_hook = 0x10000000;
 void expect_jump(Architecture architecture, const std::vector<std::byte>& function) {
   EXPECT_EQ(jump_target(architecture, function, entry), std::nullopt);
   for (const std::uint64_t hook : {near_hook, near_hook_below, far_hook}) {
-    const auto change = patch::patch_function(architecture, {function, 0, entry}, hook, hook + 64);
+    const auto change = patch::relocator(architecture).patch({function, 0, entry}, hook, hook + 64);
     if (!change) {
       ADD_FAILURE() << patch::to_string(change.error());
       continue;

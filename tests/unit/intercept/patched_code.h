@@ -1,4 +1,4 @@
-// The code that patch_function() writes for a function, in hexadecimal as disassemblers print it.
+// The code that Relocator::patch writes for a function, in hexadecimal as disassemblers print it.
 #pragma once
 
 #include <cstddef>
@@ -82,7 +82,7 @@ inline Patched patch(Architecture architecture, std::string_view code, std::stri
   memory.insert(memory.end(), others_code.begin(), others_code.end());
   FunctionCode function{std::span(memory).first(size), behind.size(), entry};
   if (!others.empty()) function.object = {memory, entry};
-  const auto patch = patch_function(architecture, function, places.hook, places.trampoline);
+  const auto patch = relocator(architecture).patch(function, places.hook, places.trampoline);
   if (!patch) return {0, "", "", to_string(patch.error())};
   if (patch->trampoline.size() > longest_trampoline) return {0, "", "", "a trampoline that is too long"};
   const std::size_t word = architecture == Architecture::aarch64 ? 4 : 1;

@@ -249,11 +249,11 @@ TEST(RelocatorAarch64, TheLongestTrampoline) {
 TEST(RelocatorAarch64, InARunningFunctionOneWordChanges) {
   const std::vector<std::byte> bytes = from_hex("d503233f " + prologue + rest);  // paciasp
   const FunctionCode function{bytes, 0, entry};
-  const std::vector<JumpPlace> places = jump_places(Architecture::aarch64, function);
+  const std::vector<JumpPlace> places = relocator(Architecture::aarch64).jump_places(function);
   ASSERT_EQ(places.size(), 1U);
   EXPECT_EQ(places[0].offset, 4U);
   EXPECT_EQ(to_hex(places[0].undo, 4), "d50323bf");  // autiasp
-  const auto patch = patch_running_function(Architecture::aarch64, function, places[0], near.hook, near.trampoline);
+  const auto patch = relocator(Architecture::aarch64).patch_running(function, places[0], near.hook, near.trampoline);
   ASSERT_TRUE(patch);
   EXPECT_EQ(to_hex(patch->jump, 4), "1403ffff");
   EXPECT_EQ(to_hex(patch->trampoline, 4), "d503233f " + prologue + back_near(8, 2));
@@ -261,7 +261,7 @@ TEST(RelocatorAarch64, InARunningFunctionOneWordChanges) {
 
 TEST(RelocatorAarch64, AnEmptyFunction) {
   const auto patched = [](const std::string& code) {
-    return patch_empty_function(Architecture::aarch64, from_hex(code), entry, near.hook);
+    return relocator(Architecture::aarch64).patch_empty(from_hex(code), entry, near.hook);
   };
   EXPECT_EQ(to_hex(patched("d65f03c0 d503201f d503201f d503201f")->jump, 4), near_jump);
   EXPECT_EQ(patched("d503245f d65f03c0 d503201f d503201f")->offset, 4U);

@@ -326,7 +326,7 @@ const std::string pushing = "f3 0f 1e fa 55 41 57 48 83 ec 18";
 
 TEST(RelocatorX86, InARunningFunctionAJumpLeadsWhereTheBytesBehindItsInstructionSay) {
   const std::vector<std::byte> bytes = from_hex(pushing + rest);
-  const std::vector<JumpPlace> places = jump_places(Architecture::x86_64, {bytes, 0, entry});
+  const std::vector<JumpPlace> places = relocator(Architecture::x86_64).jump_places({bytes, 0, entry});
   ASSERT_EQ(places.size(), 3U);
   const auto target = [](std::size_t offset, std::uint32_t displacement) {
     return entry + offset + 5 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(displacement)});
@@ -347,19 +347,20 @@ TEST(RelocatorX86, InARunningFunctionAJumpLeadsWhereTheBytesBehindItsInstruction
 TEST(RelocatorX86, InARunningFunctionOneInstructionChanges) {
   const std::vector<std::byte> bytes = from_hex(pushing + rest);
   const FunctionCode function{bytes, 0, entry};
-  const JumpPlace place = jump_places(Architecture::x86_64, function)[1];
+  const JumpPlace place = relocator(Architecture::x86_64).jump_places(function)[1];
   const auto patch =
-      patch_running_function(Architecture::x86_64, function, place, place.first_target + 0x42, near.trampoline);
+      relocator(Architecture::x86_64).patch_running(function, place, place.first_target + 0x42, near.trampoline);
   ASSERT_TRUE(patch);
   EXPECT_EQ(patch->offset, 5U);
   EXPECT_EQ(to_hex(patch->jump, 1), "e9 42");
   EXPECT_EQ(to_hex(patch->trampoline, 1), "55 41 57" + back_near(7, 3));
-  EXPECT_EQ(to_hex(undo_and_jump(Architecture::x86_64, place, entry + 0x1000, entry), 1), "5d e9 fa ef ff ff");
+  EXPECT_EQ(to_hex(relocator(Architecture::x86_64).undo_and_jump(place, entry + 0x1000, entry), 1),
+            "5d e9 fa ef ff ff");
 }
 
 TEST(RelocatorX86, InARunningFunctionALongInstructionHasAnyJump) {
   const std::vector<std::byte> bytes = from_hex("48 81 ec 00 01 00 00" + rest);  // sub rsp, 256
-  const std::vector<JumpPlace> places = jump_places(Architecture::x86_64, {bytes, 0, entry});
+  const std::vector<JumpPlace> places = relocator(Architecture::x86_64).jump_places({bytes, 0, entry});
   ASSERT_EQ(places.size(), 1U);
   EXPECT_EQ(places[0].first_target, entry + 5 - 0x8000'0000U);
   EXPECT_EQ(places[0].last_target, entry + 5 + 0x7fff'ffffU);
@@ -367,7 +368,7 @@ TEST(RelocatorX86, InARunningFunctionALongInstructionHasAnyJump) {
 
 TEST(RelocatorX86, AnEmptyFunction) {
   const auto patched = [](const std::string& code) {
-    return patch_empty_function(Architecture::x86_64, from_hex(code), entry, near.hook);
+    return relocator(Architecture::x86_64).patch_empty(from_hex(code), entry, near.hook);
   };
   const auto patch = patched("c3 66 66 2e 0f 1f 84 00 00 00 00 00 0f 1f 40 00");
   ASSERT_TRUE(patch);

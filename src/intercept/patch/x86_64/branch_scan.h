@@ -9,6 +9,14 @@
 
 namespace blastoff::intercept::patch::x86_64 {
 
+/// Whether an instruction begins at a place, which is found without decoding the whole function.
+enum class Boundary : std::uint8_t { yes, no, unknown };
+
+/// Whether an instruction begins at `offset` of a function's code. An instruction has at most 15 bytes, so one begins
+/// within any 15 consecutive offsets. If decoding from each of these arrives at `offset`, an instruction begins at
+/// `offset`; if decoding from none of them does, none begins there. `unknown`: there are no such 15 offsets nearby.
+Boundary instruction_boundary(std::span<const std::byte> code, std::size_t offset);
+
 /// A range of offsets from a function's entry.
 struct Range {
   std::size_t begin = 0;

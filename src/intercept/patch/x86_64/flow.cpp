@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "intercept/patch/disassembler.h"
-#include "intercept/patch/x86_64/boundary.h"
 #include "intercept/patch/x86_64/branch_scan.h"
 #include "intercept/patch/x86_64/instruction.h"
 

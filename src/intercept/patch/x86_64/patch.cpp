@@ -1,4 +1,4 @@
-#include "intercept/patch/x86_64/patch.h"
+#include "intercept/patch/relocator.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,6 @@
 
 #include "intercept/patch/code_buffer.h"
 #include "intercept/patch/disassembler.h"
-#include "intercept/patch/x86_64/emit.h"
 #include "intercept/patch/x86_64/flow.h"
 #include "intercept/patch/x86_64/instruction.h"
 #include "intercept/patch/x86_64/relocate.h"
@@ -130,8 +129,6 @@ JumpPlace reach(const FunctionCode& function, std::size_t offset, std::size_t ch
   return {offset, {}, first, first + free};
 }
 
-}  // namespace
-
 std::vector<JumpPlace> jump_places(const FunctionCode& function) {
   std::vector<JumpPlace> places;
   std::vector<std::byte> undo;
@@ -215,5 +212,9 @@ tl::expected<FunctionPatch, Obstacle> patch_empty(std::span<const std::byte> cod
   patch.jump = std::move(jump).take();
   return patch;
 }
+
+}  // namespace
+
+constinit const Relocator relocator = {&patch, &jump_places, &patch_running, &undo_and_jump, &patch_empty};
 
 }  // namespace blastoff::intercept::patch::x86_64
