@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -150,13 +151,13 @@ void Place::forget(Span span) {
   ledger_.watched_.forget(span);
 }
 
-// A scan that does not protect asks the tracker without waiting for a turn. If another place's scan has consumed a page
-// by then, the page is invalid here when that scan's turn is over.
+// A scan that does not protect asks the tracker without waiting for a turn. If another one has consumed a page by then,
+// the page is invalid here when the other one's turn is over.
 bool Place::scan(Span span, bool protect, std::vector<Span>& written) {
   if (span.empty()) return true;
   const std::size_t before = written.size();
-  std::unique_lock turn(ledger_.turn_, std::defer_lock);
-  if (protect) turn.lock();
+  std::optional<Turn> turn;
+  if (protect) turn.emplace(ledger_.turns_, span);
   bool intact = false;
   platform::contained([&] { intact = tracker().scan(span, protect, written) == tracking::PageTracker::Scan::ok; });
   // The memory was replaced, or there was no memory for what was found. What had been consumed by then is not known.
@@ -166,14 +167,13 @@ bool Place::scan(Span span, bool protect, std::vector<Span>& written) {
     return false;
   }
   if (protect) {
-    const std::size_t except = shared() ? States::nowhere : number_;
     for (std::size_t i = before; i < written.size(); ++i) {
       ledger_.states_.home(written[i]);  // the pager may have filled it, and not said so yet
-      ledger_.states_.invalidate(written[i], except);
+      ledger_.states_.invalidate(written[i]);
     }
     if (written.size() > before) ++ledger_.findings_;
   } else {
-    turn.lock();
+    turn.emplace(ledger_.turns_, span);
   }
   std::vector<Span> invalid;
   ledger_.states_.invalid(number_, span, invalid);
@@ -228,7 +228,7 @@ bool Place::drain(std::vector<tracking::MemoryEvent>& events) {
 bool Place::leave(Span span) {
   Pager::Left left = Pager::Left::no;
   {
-    const std::lock_guard turn(ledger_.turn_);
+    const Turn turn(ledger_.turns_, span);
     left = ledger_.pager_->leave(number_, span);
   }
   if (left == Pager::Left::partly) bring_home(span);
@@ -236,7 +236,7 @@ bool Place::leave(Span span) {
 }
 
 bool Place::leave(Span span, const Pager::OtherBytes& others) {
-  const std::lock_guard turn(ledger_.turn_);
+  const Turn turn(ledger_.turns_, span);
   return ledger_.pager_->leave(number_, span, others) == Pager::Left::yes;
 }
 

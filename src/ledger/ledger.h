@@ -18,6 +18,7 @@
 
 #include "ledger/pager.h"
 #include "ledger/states.h"
+#include "ledger/turns.h"
 #include "tracking/page_tracker.h"
 #include "tracking/watched_memory.h"
 
@@ -82,8 +83,7 @@ class Ledger {
   States states_;
   std::unique_ptr<Pager> pager_;  ///< nullptr: all results go home
 
-  /// One at a time protects pages, until all places can know what was found.
-  std::mutex turn_;
+  Turns turns_;  ///< to protect pages, until all places can know what was found, and to give them up
   std::atomic<std::uint64_t> findings_ = 0;  ///< scans that have found written pages
   std::atomic<std::uint64_t> cleared_ = 0;   ///< of these, those that no foreign writer has made
   std::atomic<bool> foreign_ = false;        ///< the last answer: there is such a writer
@@ -118,9 +118,9 @@ class Place {
   /// The memory of the span has been replaced without an event: watch it again.
   void forget(Span span);
 
-  /// Appends the runs of pages of a watched span that were written, ascending; `protect` protects them. They stay
-  /// *invalid* here until take(), if there are several places. False: the memory is not the one that was watched; call
-  /// forget() and watch(). If it throws, what was found may be lost: take() all.
+  /// Appends the runs of pages of a watched span that were written, ascending; `protect` protects them. From then on
+  /// they are *invalid* here until take(), even if it throws. So threads that use the same copies may scan at once:
+  /// each takes what is invalid by then. False: the memory is not the one that was watched; call forget() and watch().
   bool scan(Span span, bool protect, std::vector<Span>& written);
 
   /// The same with `protect`. Appends to `faulted` those of the pages that were protected before: the CPU has taken a
@@ -133,6 +133,9 @@ class Place {
   /// This place is to have a copy of the chunk. A page of it becomes current before its upload begins.
   Copy& open(std::uintptr_t chunk, device::Address address) { return ledger_.states_.open(number_, chunk, address); }
   void close(std::uintptr_t chunk) { ledger_.states_.close(number_, chunk); }
+
+  /// Appends the runs of pages that are *invalid* here.
+  void invalid(Span span, std::vector<Span>& runs) { ledger_.states_.invalid(number_, span, runs); }
 
   /// The pages are not current here; what scans have reported of them is known. Returns how many were current.
   std::size_t take(Span span) { return ledger_.states_.take(number_, span); }

@@ -318,8 +318,7 @@ device::Result<PageAcquisition> Coherence::acquire(const operation::Operation& c
   return tl::unexpected(std::move(held.error()));
 }
 
-// An exception has ended hold_pages(). What a scan had found by then is lost, and what the call would have brought
-// never comes.
+// An exception has ended hold_pages(). What the call would have brought never comes.
 void Coherence::let_go(PageAcquisition& acquisition) {
   for (const PageAcquisition::Upload& upload : acquisition.uploads) mirrors_.change(upload.run, end_arrival);
   acquisition.uploads.clear();
@@ -347,11 +346,10 @@ device::Status Coherence::hold_pages(PageAcquisition& acquisition, std::unique_l
   }
   constexpr int max_replacements = 8;
   bool pins_asked_for = false;
-  Runs written;
   for (int replaced = 0;;) {
     if (auto usable = check_memory(acquisition); !usable) return tl::unexpected(usable.error());
     if (!std::exchange(pins_asked_for, true)) take_pins(acquisition, lock);
-    const auto intact = look(acquisition, lock, written) ? protect(acquisition, written) : false;
+    const auto intact = protect(acquisition, lock);
     if (!intact) return tl::unexpected(intact.error());
     if (!*intact) {
       if (++replaced == max_replacements)

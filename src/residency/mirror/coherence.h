@@ -9,14 +9,13 @@
 // for each other in a circle.
 //
 // One lock guards all this. It is given back while the driver page-locks, unlocks, maps or unmaps memory, while what
-// stayed on the device comes home, and while the kernel is asked about large operands.
+// stayed on the device comes home, and while pages are protected.
 //
 // An acquisition's way: estimate.cpp, write_scan.cpp and pinned_operands.cpp before it, coherence.cpp while it is
 // taken, staying.cpp for what does not go home, commit.cpp at its end. vectors_there.cpp needs none. The ledger keeps
 // which pages are current here, so that other devices find there what they can copy.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -204,16 +203,25 @@ class Coherence {
   tl::expected<void, std::string> watch(const operation::Operand& operand);
   device::Status check_memory(PageAcquisition& acquisition);
   void copy_unwatched(PageAcquisition& acquisition, std::size_t index);
-  using Runs = std::array<std::vector<platform::Span>, operation::Operation::max_operands>;  // per operand
-  bool look(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock, Runs& written);
+  /// What the kernel and the driver say of an operand.
+  struct Findings {
+    std::vector<platform::Span> runs;     // that were protected
+    std::vector<platform::Span> faulted;  // of these: pages for which the CPU has taken page faults
+    std::size_t bytes = 0;                // protected in so many seconds
+    double seconds = 0;
+    bool large = false;
+    bool intact = true;       // else the memory is not the one that is watched
+    bool registered = false;  // some of what was written the program itself shares with the device
+  };
+  Findings look_at(const operation::Operand& operand, bool unseen);
   bool is_given_up_unseen(const PageAcquisition& acquisition, std::size_t index) const;
-  const operation::Operand* look_unlocked(const PageAcquisition& acquisition, Runs& written);
   void lose(const operation::Operand& operand);
-  device::Result<bool> protect(PageAcquisition& acquisition, const Runs& runs);
+  device::Result<bool> protect(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock);
   void stop_tracking(const operation::Operand& operand);
   void stop_tracking(const PageAcquisition& acquisition, std::size_t index);
   using Looks = PageAcquisition::PerOperand<Look>;
-  void count_written(const PageAcquisition& acquisition, Looks& looks) const;
+  void count_written(const PageAcquisition& acquisition, const std::vector<platform::Span>& faulted,
+                     Looks& looks) const;
   void judge(PageAcquisition& acquisition, Looks& looks);
   void count_kept(const operation::Operand& operand, Look& look) const;
   void choose_staying(PageAcquisition& acquisition);
@@ -248,11 +256,13 @@ class Coherence {
   void forget_uses(const PageAcquisition& acquisition, bool home);
   void count_writer(const PageAcquisition& acquisition, int change);
   void find_result_pages(PageAcquisition& acquisition);
-  bool settle_staged(const operation::Operand& result);
-  void settle_region(const operation::Operand& result);
+  bool keeps(const PageAcquisition& acquisition, std::size_t operand) const;
+  void protect_staged(const PageAcquisition& acquisition, PageAcquisition::PerOperand<bool>& intact);
+  bool settle_staged(const operation::Operand& result, bool intact);
+  void settle_region(const operation::Operand& result, bool intact);
   void settle_direct(const PageAcquisition& acquisition, std::size_t operand);
   void tell_other_devices(const PageAcquisition& acquisition);
-  void settle(const PageAcquisition& acquisition, bool home);
+  void settle(const PageAcquisition& acquisition, bool home, const PageAcquisition::PerOperand<bool>& intact);
   device::Status make_part(const VectorsThere& vectors, PartThere& part, device::Queue& queue);
   void end(PageAcquisition& acquisition, bool home);
 
@@ -274,7 +284,6 @@ class Coherence {
   std::vector<platform::Span> untracked_;  // pages that calls in flight read, which are not current
   // Scratch, under the lock. Not thread-local: calls may come from exit handlers, after a thread's own data are gone.
   std::vector<platform::Span> written_;
-  std::vector<platform::Span> faulted_;
   std::vector<platform::Span> touched_;
   std::vector<tracking::MemoryEvent> events_;
   Examined examined_;

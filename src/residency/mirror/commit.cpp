@@ -27,16 +27,21 @@ bool is_settled_as_region(const operation::Operand& operand) {
          (operand.part != operation::Part::full || !few_filled_runs(operand));
 }
 
+/// Calls visit(run) for the pages of a staged result that are protected when it is at home.
+template <class Visit>
+void each_settled(const operation::Operand& result, Visit&& visit) {
+  if (is_settled_as_region(result))
+    each_region(result, visit);
+  else if (few_filled_runs(result))
+    each_filled_run(result, visit);
+}
+
 }  // namespace
 
 void Coherence::expect_staged_return(const PageAcquisition& acquisition) {
   acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
     if (return_of(acquisition, i) != Return::staged || acquisition.unwatched[i]) return;
-    const auto unprotect = [&](Span run) { place_.unprotect(run); };
-    if (is_settled_as_region(result))
-      each_region(result, unprotect);
-    else if (few_filled_runs(result))
-      each_filled_run(result, unprotect);
+    each_settled(result, [&](Span run) { place_.unprotect(run); });
   });
 }
 
@@ -81,39 +86,50 @@ void Coherence::tell_other_devices(const PageAcquisition& acquisition) {
   });
 }
 
+bool Coherence::keeps(const PageAcquisition& acquisition, std::size_t operand) const {
+  return acquisition.tracked[operand] && !place_.foreign();
+}
+
+// What we wrote ourselves must not look like the program rewriting the matrix at its next use. Protecting takes long,
+// so no lock is held.
+void Coherence::protect_staged(const PageAcquisition& acquisition, PageAcquisition::PerOperand<bool>& intact) {
+  acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (!keeps(acquisition, i) || return_of(acquisition, i) != Return::staged) return;
+    std::vector<Span> written;
+    std::vector<Span> faulted;
+    intact[i] = true;
+    each_settled(result, [&](Span run) { intact[i] = intact[i] && place_.protect(run, written, faulted); });
+  });
+}
+
 // Pages that lie wholly within a result are now equal on both sides. The other pages keep their state, because the
 // neighbouring bytes decide it, unless the CPU wrote them when it returned the result.
-void Coherence::settle(const PageAcquisition& acquisition, bool home) {
+void Coherence::settle(const PageAcquisition& acquisition, bool home, const PageAcquisition::PerOperand<bool>& intact) {
   const auto operands = acquisition.call.operands();
-  const auto kept = [&](std::size_t i) { return home && acquisition.tracked[i] && !place_.foreign(); };
-  // What we wrote ourselves must not look like the program rewriting the matrix at its next use.
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!scribbles(operands[i].intent)) continue;
     if (home && acquisition.tracked[i] && return_of(acquisition, i) != Return::staged) continue;
     each_covered_run(operands[i], [&](Span run) { place_.take(run); });
   }
+  if (!home) return;
   acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
-    if (!kept(i)) return;
-    if (return_of(acquisition, i) == Return::none) return;
+    if (!keeps(acquisition, i) || return_of(acquisition, i) == Return::none) return;
     if (return_of(acquisition, i) == Return::direct)
       settle_direct(acquisition, i);
-    else if (!settle_staged(result) && operation::reads(result.intent))
+    else if (!settle_staged(result, intact[i]) && operation::reads(result.intent))
       heuristic_.lost(acquisition.call, i);
   });
 }
 
 // False: nothing of it is current.
-bool Coherence::settle_staged(const operation::Operand& result) {
+bool Coherence::settle_staged(const operation::Operand& result, bool intact) {
   if (is_settled_as_region(result)) {
-    settle_region(result);
+    settle_region(result, intact);
     return true;
   }
   if (!few_filled_runs(result)) return false;
+  if (!intact) return true;
   each_filled_run(result, [&](Span run) {
-    written_.clear();
-    faulted_.clear();
-    if (!place_.protect(run, written_, faulted_)) return;
-    place_.take(run);
     mirrors_.each_part(run, [](Chunk& chunk, Span pages) {
       const auto lock = chunk.copy->lock();
       make_wholly_current(*chunk.copy, pages);
@@ -123,11 +139,9 @@ bool Coherence::settle_staged(const operation::Operand& result) {
 }
 
 // The look at pages that hold none of the result ends what is known of them, as any look does.
-void Coherence::settle_region(const operation::Operand& result) {
+void Coherence::settle_region(const operation::Operand& result, bool intact) {
   written_.clear();
-  faulted_.clear();
-  bool intact = true;
-  each_region(result, [&](Span region) { intact = intact && place_.protect(region, written_, faulted_); });
+  each_region(result, [&](Span region) { place_.invalid(region, written_); });
   for (const Span run : written_) place_.take(run);
   if (!intact) return;
   examined_.begin();
@@ -168,13 +182,15 @@ void Coherence::settle_direct(const PageAcquisition& acquisition, std::size_t op
 void Coherence::end(PageAcquisition& acquisition, bool home) {
   loaded(acquisition, home);
   if (!acquisition.past_mirrors) --in_flight_;
+  PageAcquisition::PerOperand<bool> intact{};
+  const bool looked = !home || platform::contained([&] { protect_staged(acquisition, intact); });
   {
     std::unique_lock lock(mutex_);
     tell_other_devices(acquisition);
-    const bool settled = platform::contained([&] {
-      if (home) find_result_pages(acquisition);
-      settle(acquisition, home);
-    });
+    const bool settled = looked && platform::contained([&] {
+                           if (home) find_result_pages(acquisition);
+                           settle(acquisition, home, intact);
+                         });
     if (!settled) place_.take(ledger::everything);
     count_writer(acquisition, -1);
     forget_uses(acquisition, home);

@@ -106,7 +106,7 @@ PageAcquisition Coherence::lock_operands(const operation::Operation& call) {
 void Coherence::unlock_operands(PageAcquisition& acquisition) {
   std::unique_lock lock(mutex_);
   tell_other_devices(acquisition);
-  settle(acquisition, false);
+  settle(acquisition, false, {});
   release_pins_of(acquisition);
   changed_.notify_all();
   give_back_ended(lock);

@@ -16,7 +16,7 @@ using device::Error;
 using device::ErrorKind;
 using platform::Span;
 
-// Operands larger than this are examined before the lock is taken, since asking the kernel about them takes long.
+// Of larger operands, only the pages that a scan finds written are protected, since several threads can scan at once.
 constexpr std::size_t large_look = std::size_t{8} << 20;
 
 // Up to this many runs of written pages are protected one by one. For more, one call about all pages costs less.
@@ -46,7 +46,7 @@ std::vector<Span> regions_of(const operation::Operand& operand, bool unseen) {
   return regions;
 }
 
-// Whether examining the operand takes long enough to do it without the lock.
+// Whether to protect all of the operand takes much longer than to look for what was written.
 bool takes_long(const operation::Operand& operand) {
   return operand.span_bytes() > large_look && (!has_wide_gaps(operand) || region_bytes(operand) > large_look);
 }
@@ -139,43 +139,6 @@ bool Coherence::is_given_up_unseen(const PageAcquisition& acquisition, std::size
   return !known;
 }
 
-// Finds the runs of pages that are to be protected: all of a small operand, and the pages of a large one that a scan
-// without the lock finds written. If another thread's protecting scan takes some of these pages first, that thread
-// applies them before it releases the lock that we take next, so nothing is lost. False: watched memory was replaced.
-bool Coherence::look(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock, Runs& written) {
-  bool large = false;
-  const auto operands = acquisition.call.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    written[i].clear();
-    if (!acquisition.tracked[i] || operands[i].empty()) continue;
-    acquisition.unseen[i] = is_given_up_unseen(acquisition, i);
-    if (takes_long(operands[i]) && !acquisition.unseen[i])
-      large = true;
-    else
-      written[i] = regions_of(operands[i], acquisition.unseen[i]);
-  }
-  if (!large) return true;
-  lock.unlock();
-  const operation::Operand* replaced = look_unlocked(acquisition, written);
-  lock.lock();
-  apply_events();
-  if (replaced) lose(*replaced);
-  return replaced == nullptr;
-}
-
-// Returns an operand whose memory was replaced; nullptr if there is none.
-const operation::Operand* Coherence::look_unlocked(const PageAcquisition& acquisition, Runs& written) {
-  const auto operands = acquisition.call.operands();
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!acquisition.tracked[i] || operands[i].empty() || !takes_long(operands[i]) || acquisition.unseen[i]) continue;
-    bool intact = true;
-    each_region(operands[i], [&](Span region) { intact = intact && place_.scan(region, false, written[i]); });
-    if (!intact) return &operands[i];
-    if (written[i].size() > max_looks) written[i] = regions_of(operands[i], false);
-  }
-  return nullptr;
-}
-
 // Forgets everything about the operand's memory, which has gone without an event. Its pinned pages may have moved
 // elsewhere.
 void Coherence::lose(const operation::Operand& operand) {
@@ -187,28 +150,60 @@ void Coherence::lose(const operation::Operand& operand) {
   });
 }
 
-// Protects the pages. Pages written since they were last protected are no longer current. False: memory was replaced.
-device::Result<bool> Coherence::protect(PageAcquisition& acquisition, const Runs& runs) {
+// Protects the pages of the operands that are tracked, and asks the driver about those that were written. Both take
+// long, so no lock is held. What another thread finds meanwhile in the same pages is *invalid* here, for us too.
+Coherence::Findings Coherence::look_at(const operation::Operand& operand, bool unseen) {
+  Findings found;
+  found.runs = regions_of(operand, unseen);
+  found.large = takes_long(operand) && !unseen;
+  if (found.large) {
+    std::vector<Span> written;
+    for (const Span region : found.runs) found.intact = found.intact && place_.scan(region, false, written);
+    if (written.size() <= max_looks) found.runs = std::move(written);
+  }
+  std::vector<Span> written;
+  const platform::Stopwatch protecting;
+  for (const Span run : found.runs) {
+    found.intact = found.intact && place_.protect(run, written, found.faulted);
+    if (found.intact) found.bytes += run.bytes();
+  }
+  found.seconds = protecting.seconds();
+  found.registered = found.intact && any_registered(written);
+  return found;
+}
+
+// Pages written since they were last protected are no longer current. False: watched memory was replaced.
+device::Result<bool> Coherence::protect(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock) {
   const auto operands = acquisition.call.operands();
+  const auto looks_at = [&](std::size_t i) { return acquisition.tracked[i] && !operands[i].empty(); };
+  bool any = false;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!looks_at(i)) continue;
+    any = true;
+    acquisition.unseen[i] = is_given_up_unseen(acquisition, i);
+  }
+  PageAcquisition::PerOperand<Findings> found;
+  if (any) {
+    lock.unlock();
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (looks_at(i)) found[i] = look_at(operands[i], acquisition.unseen[i]);
+    lock.lock();
+    if (std::ranges::any_of(found, [](const Findings& each) { return each.large || !each.intact; })) apply_events();
+  }
   Looks looks{};
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    written_.clear();
-    faulted_.clear();
-    std::size_t bytes = 0;
-    const platform::Stopwatch protecting;
-    const bool intact = std::all_of(runs[i].begin(), runs[i].end(), [&](Span run) {
-      bytes += run.bytes();
-      return place_.protect(run, written_, faulted_);
-    });
-    heuristic_.learn_protecting(bytes, protecting.seconds());
-    if (!intact) {
+    heuristic_.learn_protecting(found[i].bytes, found[i].seconds);
+    if (!found[i].intact) {
       lose(operands[i]);
       return false;
     }
-    if (!place_.tracker().is_told()) count_written(acquisition, looks);  // otherwise no write has cost a fault
+    written_.clear();
+    for (const Span run : found[i].runs) place_.invalid(run, written_);
+    if (!place_.tracker().is_told())
+      count_written(acquisition, found[i].faulted, looks);  // else no write costs a fault
     std::size_t lost = 0;
     for (const Span run : written_) lost += place_.take(run);
-    if (any_registered(written_)) {
+    if (found[i].registered) {
       stop_tracking(operands[i]);  // so that the next scan finds the pages written, and they are asked about again
       return registered();
     }
@@ -223,7 +218,8 @@ device::Result<bool> Coherence::protect(PageAcquisition& acquisition, const Runs
 
 // A look at one operand also finds what was written between its columns, where another one may lie. A page fault counts
 // for those on whose pages it was, and else for those between whose columns.
-void Coherence::count_written(const PageAcquisition& acquisition, Looks& looks) const {
+void Coherence::count_written(const PageAcquisition& acquisition, const std::vector<Span>& faulted,
+                              Looks& looks) const {
   const auto operands = acquisition.call.operands();
   const std::size_t page = platform::page_size();
   const auto count = [&](Span one, bool current) {
@@ -248,7 +244,7 @@ void Coherence::count_written(const PageAcquisition& acquisition, Looks& looks) 
       });
     return;
   }
-  for (const Span run : faulted_) {
+  for (const Span run : faulted) {
     for (std::uintptr_t at = run.begin; at < run.end; at += page) {
       const Chunk* const chunk = mirrors_.find(at);
       count({at, at + page}, chunk && chunk->copy->current.test(page_numbers({at, at + page}).first));

@@ -67,6 +67,22 @@ TEST(Ledger, TellsEveryPlaceWhatOneOfThemFinds) {
   EXPECT_THAT(shared.written(2), ElementsAre(span_of(3, 6)));
 }
 
+// Another thread that uses the same copies may have scanned in between.
+TEST(Ledger, APlaceKeepsWhatItsScansFindUntilItTakesIt) {
+  Shared shared(1);
+  Place& place = *shared.places[0];
+  shared.tracker->write(span_of(3, 5));
+  for (int twice = 0; twice < 2; ++twice) {
+    std::vector<Span> runs;
+    EXPECT_TRUE(place.scan(span_of(0, 8), true, runs));
+    EXPECT_THAT(runs, ElementsAre(span_of(3, 5)));
+  }
+  place.take(span_of(3, 4));
+  std::vector<Span> left;
+  place.invalid(span_of(0, 8), left);
+  EXPECT_THAT(left, ElementsAre(span_of(4, 5)));
+}
+
 TEST(Ledger, TellsTheOthersWhatAPlaceWrote) {
   Shared shared(2);
   shared.places[0]->wrote(span_of(7, 9));

@@ -1,5 +1,5 @@
 // Calls of several threads while the driver takes long to page-lock, unlock, map or unmap memory, or to answer a
-// question about it: only those wait that need that memory.
+// question about it, or while the kernel takes long to protect pages: only those wait that need that memory.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,6 +13,7 @@
 
 #include "blas/front_end.h"
 #include "held_device.h"
+#include "held_tracker.h"
 #include "ledger/page_bitmap.h"
 #include "mapped_memory.h"
 #include "product_call.h"
@@ -233,6 +234,75 @@ TEST_F(DriverCalls, OnlyTheCallThatComesLaterFindsTheBudgetSpent) {
   held_->back.let_go();
   mapping.join();
   make(3, 4, 5);
+}
+
+class ProtectingScans : public DriverCalls {
+ protected:
+  void SetUp() override {
+    DriverCalls::SetUp();
+    if (testing::Test::IsSkipped()) return;
+    auto tracker = tracking::open_page_tracker();
+    ASSERT_TRUE(tracker) << tracker.error();
+    SharedByDevices shared;
+    shared.ledger = std::make_shared<ledger::Ledger>(std::make_unique<HeldTracker>(std::move(*tracker), scan_));
+    std::string reason;
+    rig_ = Rig::create({"first-use", "simulated"}, {}, reason, &shared);
+    ASSERT_TRUE(rig_) << reason;
+    make(0, 1, 2);
+    make(0, 3, 4);
+  }
+
+  const std::shared_ptr<HeldCall> scan_ = std::make_shared<HeldCall>();
+};
+
+TEST_F(ProtectingScans, OthersGoOnWhilePagesAreProtected) {
+  matrix(0)[5] = 9;
+  scan_->hold_next();
+  std::thread protecting([&] { make(0, 1, 2); });
+  scan_->wait_until_held();
+  expect_to_go_on(
+      [&] {
+        make(3, 1, 4);  // with matrices that are there
+        make(6, 7, 8);
+      },
+      *scan_);
+  protecting.join();
+}
+
+TEST_F(ProtectingScans, OthersGoOnWhilePagesOfAResultAreProtected) {
+  make(0, 1, 2);
+  scan_->hold_next();
+  std::thread returning([&] { make(0, 1, 3); });  // through staging, so that the CPU writes the pages
+  scan_->wait_until_held();
+  expect_to_go_on([&] { make(0, 1, 4); }, *scan_);
+  returning.join();
+}
+
+// The first one's scan has found what was written, and has not told yet.
+TEST_F(ProtectingScans, ACallWaitsForTheFindingsOfOthersInItsMatrices) {
+  matrix(0)[5] = 9;
+  scan_->hold_next();
+  std::thread protecting([&] { make(0, 1, 2); });
+  scan_->wait_until_held();
+  auto later = std::async(std::launch::async, [&] { make(0, 3, 4); });
+  EXPECT_EQ(later.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  scan_->let_go();
+  protecting.join();
+  later.get();
+}
+
+// The results tell whether one of them has taken a page for current that another one's scan has found written.
+TEST_F(ProtectingScans, ThreadsThatShareAMatrixSeeWhatIsWrittenBetweenTheirCalls) {
+  constexpr std::size_t threads = 3;
+  constexpr int rounds = 200;
+  for (int round = 1; round <= rounds; ++round) {
+    matrix(0)[static_cast<std::size_t>(round * 37) % elements] = round % 11;
+    std::vector<std::thread> running;
+    for (std::size_t who = 0; who < threads; ++who)
+      running.emplace_back([&, who] { make(0, 1 + 2 * who, 2 + 2 * who); });
+    for (std::thread& each : running) each.join();
+    if (testing::Test::HasFailure()) return;
+  }
 }
 
 }  // namespace
