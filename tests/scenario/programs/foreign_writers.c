@@ -10,7 +10,6 @@
 #include "scenario.h"
 
 enum { N = 96, COUNT = N * N, ROUNDS = 6 };
-static const size_t bytes = COUNT * sizeof(double);
 /// Size of the registered part: less than half of a matrix, since matrices that are rewritten as a whole are soon no
 /// longer tracked.
 static const size_t part = 16384;
