@@ -26,6 +26,7 @@ float sdot_(const int* n, const float* x, const int* incx, const float* y, const
 }
 double _Complex zdotu_(const int* n, const double _Complex* x, const int* incx, const double _Complex* y, const int* incy) {
   double _Complex sum = 0;
+  time(0); /* a function of the compiler's, which multiplies, lies in this library and does not count */
   for (int i = 0; i < *n; ++i) sum += x[i * *incx] * y[i * *incy];
   return sum;
 }
