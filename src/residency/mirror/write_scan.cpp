@@ -16,7 +16,8 @@ using device::Error;
 using device::ErrorKind;
 using platform::Span;
 
-// Of larger operands, only the pages that a scan finds written are protected, since several threads can scan at once.
+// A scan looks for the written pages of larger operands, and only these are protected. Several threads can scan the
+// same pages at once, but they protect them in turns.
 constexpr std::size_t large_look = std::size_t{8} << 20;
 
 // Up to this many runs of written pages are protected one by one. For more, one call about all pages costs less.
