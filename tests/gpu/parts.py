@@ -267,6 +267,24 @@ def mpi_steps(place: Place) -> list[Step]:
     ]
 
 
+def scalapack_steps(place: Place) -> list[Step]:
+    """ScaLAPACK's own testers with MPICH, all calls made as wholes."""
+    mpich = place.mpi / "mpich"
+    if not (mpich / "testers").is_dir():
+        return []
+    # The testers name no folder for their libraries, and must not take a BLAS of this machine.
+    searched = [str(place.libraries / folder) for folder in ("openblas-pthread", "lapack")] if place.libraries else []
+    searched += [str(mpich / "lib"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+    command = [str(ROOT / "tests/scalapack/run"), "--device", place.device, "--command", str(place.command), "--testers", str(mpich / "testers")]
+    command += ["--starter", shlex.join(mpi_starters(place)["mpich"]), "--preload", str(mpich / "lib/yielding.so")]
+    command += ["--jobs", str(max(1, len(os.sched_getaffinity(0)) // 4)), "--seconds", "120"]
+    families = ["pb3tst", "lu", "llt", "qr", "inv", "ls", "sep", "evr", "svd"]
+    if place.quick:
+        command, families = [*command, "--ranks", "4"], ["dllt", "dpb3tst"]
+    environment = {"LD_LIBRARY_PATH": ":".join(searched)}
+    return [Step(f"testers {family}", [*command, family], environment, show=r"FAILED", expected=r"[1-9]\d* passed") for family in families]
+
+
 def devices_steps(place: Place) -> list[Step]:
     """Several GPUs of this machine in one process. On the simulated device, this only tries the script."""
     more = ["--nvblas"] if place.device.startswith("cuda") else ["--split", "always"]
@@ -350,6 +368,7 @@ PARTS = (
     Part("blocks", 120, blocks_steps),
     Part("mpi", 400, mpi_steps),
     Part("lab", 400, lab_steps),
+    Part("scalapack", 500, scalapack_steps),
     Part("devices", 500, devices_steps),
     Part("larger", 300, larger_steps),
     Part("never_slower", 600, never_slower_steps),
