@@ -12,7 +12,9 @@ build: $(BUILD)/.installed-build $(VENV)/.command  ## build/libblastoff.so, and 
 demo: build $(BUILD)/.installed-demo $(VENV)/.demo  ## real programs with and without Blastoff, on the GPU where there is one
 	@examples/demo
 
-test: $(BUILD)/.installed-build $(BUILD)/.installed-test build $(VENV)/.tests $(VENV)/.libraries  ## unit, contract, scenario, program and Python tests, checks, a part of the long sets
+# Python packages are fetched while the library is compiled.
+test: $(BUILD)/.installed-build $(BUILD)/.installed-test $(VENV)/.command  ## unit, contract, scenario, program and Python tests, checks, a part of the long sets
+	@$(MAKE) -s $(VENV)/.tests $(VENV)/.libraries & $(MAKE) -s build; built=$$?; wait $$! && exit $$built
 	@tools/build tests
 	@$(VENV)/bin/python tools/test $(TESTS)
 

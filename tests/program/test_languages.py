@@ -119,6 +119,7 @@ printf("passed=%d\\n", count);
 """
 
 
+@pytest.mark.parametrize(("blas", "policy"), offload.in_turns(BLAS, ["first-use", "copy", "first-use-soft-dirty"]), indirect=True)
 def test_octaves_own_tests(blas, device, policy, tmp_path):
     if not shutil.which("octave-cli"):
         pytest.skip("octave-cli is not installed")

@@ -163,14 +163,13 @@ class Eigensolvers:
         return sum(entry["calls"] for entry in self.reports[rank]["refusals"] if entry["reason"] == reason)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [(150, 24, 2, 2, "L"), (140, 40, 1, 4, "U"), (130, 150, 4, 1, "U")],
-    ids=["2x2", "1x4", "one block"],
-)
-@pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
-def test_eigensolvers_are_gathered(library, words, folder, tmp_path):
-    ranks = Eigensolvers(library, folder, tmp_path, words)
+GRIDS = {"2x2": (150, 24, 2, 2, "L"), "1x4": (140, 40, 1, 4, "U"), "one block": (130, 150, 4, 1, "U")}
+BOTH = {library.name: library for library in mpi.ALL}
+
+
+@pytest.mark.parametrize(("library", "grid"), offload.in_turns(BOTH, GRIDS))
+def test_eigensolvers_are_gathered(library, grid, folder, tmp_path):
+    ranks = Eigensolvers(BOTH[library], folder, tmp_path, GRIDS[grid])
     assert ranks.routines(0) == {"dsyevd": (1, 1), "zheevd": (1, 1), "zhegvx": (4, 4), "pdsyevd": (1, 0), "pzheevd": (1, 0), "pzhegvx": (4, 0)}
     assert ranks.reports[0]["verification"]["checked"] == 6
     for rank in range(1, 4):

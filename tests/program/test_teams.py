@@ -25,6 +25,7 @@ BY_ONE = "solved by one rank for all, on its device"
 TOGETHER = "solved by all ranks together"
 FAILED = "the device failed"
 CALLS = (2, 2, 7, 200, 60)  # on 2 x 2 ranks: a seed, the number of calls, the largest order
+FEWER = (*CALLS[:3], 80, CALLS[4])
 CALLED = ("gemm", "syrk", "trsm", "potrf", "potrs", "posv", "getrf", "gesv", "trmm")
 LONGEST_AFTER_DEATH = 1  # seconds
 LONGEST_AFTER_LOSS = 1
@@ -146,7 +147,7 @@ def test_doctor_names_the_libraries():
 
 @pytest.mark.parametrize("settings", [["--gather-gpus=one"], ["--verify=report"]], ids=lambda settings: settings[0])
 def test_nothing_asks_for_a_team(settings, recorded, folder, tmp_path):
-    job = Job(folder, tmp_path, recorded, settings)
+    job = Job(folder, tmp_path, recorded, settings, calls=FEWER)
     assert job.because(BY_SEVERAL) == 0 < job.because(BY_ONE)
 
 
@@ -162,14 +163,14 @@ REASONS = {"NCCL": "ncclCommInitRank: an error of the fake NCCL", "version": "cu
 @pytest.mark.parametrize("failure", FAILURES)
 def test_without_a_team_one_gpu_makes_the_calls(failure, recorded, folder, tmp_path):
     """One line of each member says why."""
-    job = Job(folder, tmp_path, recorded, **FAILURES[failure])
+    job = Job(folder, tmp_path, recorded, calls=FEWER, **FAILURES[failure])
     assert job.because(BY_ONE) > 0
     assert 1 <= len(job.lines) <= 2 and all(REASONS[failure] in line for line in job.lines), job.lines
 
 
 def test_no_member_waits_for_one_that_has_failed(recorded, folder, tmp_path):
     """One member waits within its library for the other, which has left. Then all ranks make the call together, and later ones run on one GPU."""
-    job = Job(folder, tmp_path, recorded, FAKE_TEAM_FAILS="1")
+    job = Job(folder, tmp_path, recorded, calls=FEWER, FAKE_TEAM_FAILS="1")
     assert job.because(BY_SEVERAL) == 0 < job.because(BY_ONE)
     assert len(job.lines) == 2 and any("another member has given up" in line for line in job.lines), job.lines
 
@@ -180,7 +181,7 @@ DIFFERENT = ("--device=none", "--device=simulated", "--device=cuda:1", "--gather
 @pytest.mark.parametrize("setting", DIFFERENT)
 def test_a_member_that_thinks_otherwise(setting, recorded, folder, tmp_path):
     """One that may not use every GPU leaves the calls to one GPU. The first rank alone chooses who makes a call."""
-    job = Job(folder, tmp_path, recorded, of_second=[setting])
+    job = Job(folder, tmp_path, recorded, of_second=[setting], calls=FEWER)
     by_several = job.because(BY_SEVERAL)
     assert job.because(BY_ONE) > 0 and (by_several > 0) == (setting == "--gather-gpus=one"), by_several
 
@@ -194,15 +195,10 @@ def test_no_member_waits_for_one_that_has_died(rank, recorded, folder, tmp_path)
     assert job.done.when("leaves") - job.done.when("dies") < LONGEST_AFTER_DEATH
 
 
-def in_turns(some, others):
-    """Pairs of both, so that each meets half of the others; all pairs with BLASTOFF_TEST_EVERY_CASE=1."""
-    return [(one, other) for i, one in enumerate(some) for j, other in enumerate(others) if offload.EVERY_CASE or (i + j) % 2 == 0]
-
-
 DEATHS = ("1 in 4", "0 out 3", "1 end 1")
 
 
-@pytest.mark.parametrize(("death", "nodes"), in_turns(DEATHS, [1, 2]))
+@pytest.mark.parametrize(("death", "nodes"), offload.in_turns(DEATHS, [1, 2]))
 def test_a_job_ends_when_a_member_dies(death, nodes, recorded, folder, tmp_path):
     """While it copies its part, or after the library's call. The launcher of Open MPI takes a second to end the others."""
     job = Job(folder, tmp_path, recorded, nodes=nodes, ends=False, FAKE_TEAM_DIES=death)
@@ -234,13 +230,13 @@ LOSSES = {
 MEMBERS = {"the first": (1, 0), "the first of two nodes": (2, 0), "another": (1, 1), "one on the other node": (2, 2)}
 
 
-@pytest.mark.parametrize(("place", "lost"), in_turns(LOSSES, MEMBERS))
+@pytest.mark.parametrize(("place", "lost"), offload.in_turns(LOSSES, MEMBERS))
 def test_a_gpu_of_a_team_is_lost(place, lost, recorded, folder, tmp_path):
     """All ranks make the call together, or the first one makes it for all if its GPU is not lost and nothing has been computed. Later calls
     need no team. Every result is right."""
     (loss, becomes), (nodes, member) = LOSSES[place], MEMBERS[lost]
     own = {"OWN_PRODUCTS": "1"} if "own" in loss else {}
-    job = Job(folder, tmp_path, recorded, ["--log=calls"], nodes=nodes, FAKE_TEAM_LOSES=f"{member} {loss}", **own)
+    job = Job(folder, tmp_path, recorded, ["--log=calls"], nodes=nodes, calls=FEWER, FAKE_TEAM_LOSES=f"{member} {loss}", **own)
     calls, number = distributed_calls(job, member)
     assert {len(made) for made in calls.values()} == {len(calls[0])}
     why, _ = calls[0][number]
@@ -267,7 +263,7 @@ def test_a_team_of_several_nodes_makes_calls_for_all(library, nodes, gpus, calls
 
 
 def test_auto_forms_no_team_of_several_nodes(recorded, folder, tmp_path):
-    job = Job(folder, tmp_path, recorded, ["--gather-gpus=auto", *SMALL], nodes=2, calls=(*CALLS[:3], 100, 60))
+    job = Job(folder, tmp_path, recorded, ["--gather-gpus=auto", *SMALL], nodes=2, calls=FEWER)
     assert job.because(BY_SEVERAL) == 0 < job.because(BY_ONE)
 
 
@@ -278,6 +274,6 @@ ACROSS = {"library": (("env", "FAKE_CUBLASMP_VERSION=600"), {}), "GPU": (("--dev
 def test_a_member_on_another_node_that_is_not_able(member, recorded, folder, tmp_path):
     """The second member has no cuBLASMp, or no GPU. Or the third one fails in the library, in which the others wait for it."""
     of_second, environment = ACROSS[member]
-    job = Job(folder, tmp_path, recorded, of_second=of_second, nodes=2, calls=(*CALLS[:3], 100, 60), **environment)
+    job = Job(folder, tmp_path, recorded, of_second=of_second, nodes=2, calls=FEWER, **environment)
     assert (job.because(BY_SEVERAL) > 0) == (member == "library") and job.because(BY_ONE) > 0
     assert len(job.lines) == {"library": 1, "GPU": 0, "failure": 4}[member], job.lines

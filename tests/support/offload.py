@@ -1,6 +1,7 @@
 """Runs a program with and without Blastoff, and collects the results of both runs."""
 
 import functools
+import itertools
 import json
 import os
 import shutil
@@ -86,6 +87,12 @@ class Outcome:
 
 EVERY_CASE = os.environ.get("BLASTOFF_TEST_EVERY_CASE") == "1"
 """Whether tests run all of their cases and not only those for which continuous integration has time."""
+
+
+def in_turns(*choices: Sequence) -> list[tuple]:
+    """Half of the combinations: each value meets half of those of another choice. All of them with BLASTOFF_TEST_EVERY_CASE=1."""
+    combinations = itertools.product(*map(list, choices))
+    return [one for one in combinations if EVERY_CASE or sum(map(list.index, map(list, choices), one)) % 2 == 0]
 
 
 def environment(blas: Path | None = REFERENCE_BLAS, beside: Sequence[Path] = (), **changes: str) -> dict[str, str]:

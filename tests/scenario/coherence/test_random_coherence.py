@@ -5,7 +5,6 @@ BLASTOFF_COHERENCE_SEEDS and BLASTOFF_COHERENCE_STEPS (seeds of each kind, steps
 BLASTOFF_TEST_EVERY_CASE=1 requests all combinations of settings.
 """
 
-import itertools
 import os
 import re
 from collections.abc import Sequence
@@ -169,12 +168,6 @@ def test_on_the_road_to_a_gpu(device, devices, verify, tmp_path, fake_gpu):
 SEVERAL = ["simulated:all", "simulated:0,1,2"]
 
 
-def halved(*choices: Sequence[object]) -> list[tuple]:
-    """Half of the combinations of choices between two values: each three choices meet in all combinations."""
-    combinations = itertools.product(*choices)
-    return [one for one in combinations if offload.EVERY_CASE or sum(map(list.index, map(list, choices), one)) % 2 == 0]
-
-
 EXCHANGE = ["--exchange=always"]
 
 
@@ -184,7 +177,7 @@ def on_simulated(device):
         pytest.skip("several devices are simulated")
 
 
-@pytest.mark.parametrize(("policy", "devices", "verify", "budget"), halved(["first-use", "copy"], SEVERAL, ["abort", "off"], [PLENTY, SCARCE]))
+@pytest.mark.parametrize(("policy", "devices", "verify", "budget"), offload.in_turns(["first-use", "copy"], SEVERAL, ["abort", "off"], [PLENTY, SCARCE]))
 def test_several_devices(on_simulated, policy, devices, verify, budget):
     outcome = play(policy, devices, 7000, budget=budget, verify=verify, settings=EXCHANGE)
     used = outcome.report["devices"]
@@ -208,7 +201,7 @@ def test_one_of_several_is_lost(on_simulated, fault):
 SPLIT = ["--split=always", "--simulated-devices=4", *EXCHANGE]
 
 
-@pytest.mark.parametrize(("policy", "verify", "budget", "threads"), halved(["first-use", "copy"], ["abort", "off"], [PLENTY, SCARCE], [1, 4]))
+@pytest.mark.parametrize(("policy", "verify", "budget", "threads"), offload.in_turns(["first-use", "copy"], ["abort", "off"], [PLENTY, SCARCE], [1, 4]))
 def test_calls_are_split(on_simulated, policy, verify, budget, threads):
     outcome = play(policy, "simulated:all", 9000 + threads, budget=budget, verify=verify, threads=threads, settings=SPLIT)
     used = outcome.report["devices"]
