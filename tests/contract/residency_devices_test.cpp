@@ -350,7 +350,7 @@ TEST_P(ResidencyDevices, HearOfResultsThatReturnDirectly) {
 // The kernel writes a page for the program without using the page table. Registering the page leaves a trace there, and
 // the first device that looks at the page takes that trace.
 TEST_P(ResidencyDevices, HearOfAWriterThatAnotherDeviceHasMet) {
-  if (!PinningDevice::works()) GTEST_SKIP() << "this kernel registers no buffers";
+  if (!can_pin()) GTEST_SKIP() << "this kernel registers no buffers";
   START();
   const auto buffer = RegisteredBuffer::create(memory_.page(1), platform::page_size());
   ASSERT_TRUE(buffer);

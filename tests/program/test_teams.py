@@ -27,8 +27,8 @@ FAILED = "the device failed"
 CALLS = (2, 2, 7, 200, 60)  # on 2 x 2 ranks: a seed, the number of calls, the largest order
 FEWER = (*CALLS[:3], 80, CALLS[4])
 CALLED = ("gemm", "syrk", "trsm", "potrf", "potrs", "posv", "getrf", "gesv", "trmm")
-LONGEST_AFTER_DEATH = 1  # seconds
-LONGEST_AFTER_LOSS = 1
+LONGEST_AFTER_DEATH = 2  # seconds
+LONGEST_AFTER_LOSS = 3  # a rank that waited for one that does not answer would wait for ten
 # Memory that may not have its full size is not shared. The file of the fake NCCL is smaller.
 APART = ("prlimit", "--fsize=300000000:300000000")
 SPECTRAL = ("sygst", "hegst", "syev", "heev", "syevd", "heevd")

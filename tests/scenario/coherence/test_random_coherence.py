@@ -165,6 +165,9 @@ def test_on_the_road_to_a_gpu(device, devices, verify, tmp_path, fake_gpu):
     assert outcome.total("bytes_between_devices") > 0 or not settings
 
 
+POLICIES = ["first-use", "copy"]
+VERIFY = ["abort", "off"]
+BUDGETS = [PLENTY, SCARCE]
 SEVERAL = ["simulated:all", "simulated:0,1,2"]
 
 
@@ -177,7 +180,7 @@ def on_simulated(device):
         pytest.skip("several devices are simulated")
 
 
-@pytest.mark.parametrize(("policy", "devices", "verify", "budget"), offload.in_turns(["first-use", "copy"], SEVERAL, ["abort", "off"], [PLENTY, SCARCE]))
+@pytest.mark.parametrize(("policy", "devices", "verify", "budget"), offload.in_turns(POLICIES, SEVERAL, VERIFY, BUDGETS))
 def test_several_devices(on_simulated, policy, devices, verify, budget):
     outcome = play(policy, devices, 7000, budget=budget, verify=verify, settings=EXCHANGE)
     used = outcome.report["devices"]
@@ -201,7 +204,7 @@ def test_one_of_several_is_lost(on_simulated, fault):
 SPLIT = ["--split=always", "--simulated-devices=4", *EXCHANGE]
 
 
-@pytest.mark.parametrize(("policy", "verify", "budget", "threads"), offload.in_turns(["first-use", "copy"], ["abort", "off"], [PLENTY, SCARCE], [1, 4]))
+@pytest.mark.parametrize(("policy", "verify", "budget", "threads"), offload.in_turns(POLICIES, VERIFY, BUDGETS, [1, 4]))
 def test_calls_are_split(on_simulated, policy, verify, budget, threads):
     outcome = play(policy, "simulated:all", 9000 + threads, budget=budget, verify=verify, threads=threads, settings=SPLIT)
     used = outcome.report["devices"]

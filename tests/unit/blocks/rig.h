@@ -64,8 +64,7 @@ class Rig {
       auto device = device::open(choice).value();
       if (settings.delayed) {
         constexpr int longest_delay = 200;
-        device = std::make_unique<test::DelayedDevice>(std::move(device), settings.seed + static_cast<unsigned>(i),
-                                                       longest_delay);
+        device = test::delayed(std::move(device), settings.seed + static_cast<unsigned>(i), longest_delay);
       }
       if (settings.direct == Direct::refused) device = std::make_unique<LonelyDevice>(std::move(device));
       if (settings.direct == Direct::broken) device = std::make_unique<LosingDevice>(std::move(device));

@@ -153,11 +153,11 @@ TEST(MemoryPool, OfADeviceStaysWithinTheBudget) {
 
 TEST(MemoryPool, FreesMemoryThatIsStillUsedAfterItsLastUse) {
   constexpr int longest_delay = 200;
-  test::DelayedDevice device(simulated(mebibyte), 1, longest_delay);
-  PointSource points(device);
-  const auto queue = std::move(*device.create_queue());
+  const auto device = test::delayed(simulated(mebibyte), 1, longest_delay);
+  PointSource points(*device);
+  const auto queue = std::move(*device->create_queue());
   std::vector<char> bytes(1000);
-  MemoryPool pool(memory_of(device, MemoryClient::blocks));
+  MemoryPool pool(memory_of(*device, MemoryClient::blocks));
   auto memory = pool.take(bytes.size());
   ASSERT_TRUE(memory);
   ASSERT_TRUE(queue->copy_to_device(memory->address(), bytes.data(), {bytes.size(), 1, 0, 0}));

@@ -33,7 +33,7 @@ struct Bench {
     choice.simulated_memory = std::size_t{64} << 20;
     choice.simulated_fault = fault;
     device = *device::open(choice);
-    if (delayed) device = std::make_unique<test::DelayedDevice>(std::move(device), 1, 200);
+    if (delayed) device = test::delayed(std::move(device), 1, 200);
     staging = *create_staging(*device, *pool, slot_bytes, slots);
     queue = *device->create_queue();
   }

@@ -72,8 +72,7 @@ runtime::DeviceContext& open(const std::shared_ptr<test::Pinned>& pinned) {
   auto simulated = device::open(choice);
   EXPECT_TRUE(simulated);
   runtime::Parts parts;
-  parts.device =
-      std::make_unique<CopyingDevice>(std::make_unique<test::PinningDevice>(std::move(*simulated), pinned), pinned);
+  parts.device = std::make_unique<CopyingDevice>(test::pinning(std::move(*simulated), pinned), pinned);
   auto context = runtime::DeviceContext::assemble(std::move(parts), settings);
   EXPECT_TRUE(context);
   return *context->release();
@@ -86,7 +85,7 @@ void run(runtime::DeviceContext& context, const operation::Operation& operation)
 }
 
 TEST(WithoutPins, NothingIsPageLockedWhileALibraryCopiesMemoryOfItsOwn) {
-  if (!test::PinningDevice::works() || !tracking::open_page_tracker()) GTEST_SKIP() << "nothing can be pinned here";
+  if (!test::can_pin() || !tracking::open_page_tracker()) GTEST_SKIP() << "nothing can be pinned here";
   const auto pinned = std::make_shared<test::Pinned>();
   runtime::DeviceContext& context = open(pinned);
   std::atomic<bool> solving{true};
