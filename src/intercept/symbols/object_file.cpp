@@ -43,7 +43,10 @@ tl::expected<MappedFile, std::string> map_file(const char* path) {
   if (!S_ISREG(status.st_mode) || status.st_size <= 0)
     return tl::unexpected(std::string(path) + ": not a program or library");
   const auto size = static_cast<std::size_t>(status.st_size);
-  void* const begin = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  // The kernel puts the breakpoints of its probes (uprobes) into private mappings, but not into shared ones. Some file
+  // systems have private ones only.
+  void* begin = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (begin == MAP_FAILED) begin = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (begin == MAP_FAILED) return failed();
   return MappedFile(begin, size);
 }

@@ -1,5 +1,6 @@
 """Functions that cannot be patched: they are refused by name and stay unchanged, and exported names serve the calls that they can reach."""
 
+import subprocess
 from dataclasses import dataclass, field
 
 import linking
@@ -56,6 +57,20 @@ def test_patched_by_another_tool(workshop):
     tool = workshop.shared_object("tool", "refusals/patching_tool.c", flags=["-ldl"])
     program = workshop.program("program", "common/program.c", blas)
     outcomes = linking.check([program], EXPORTED_ONLY, env=linking.environment(LD_PRELOAD=str(tool)))
+    assert linking.refused(outcomes["auto"], blas) == {"dgemm_": "patched already"}
+
+
+def test_probed_by_the_kernel(workshop):
+    """The kernel knows the breakpoint where it put it, and ends a program that meets a copy of it elsewhere."""
+    blas = workshop.blas()
+    symbols = subprocess.run(["nm", "-D", blas], capture_output=True, text=True, check=True).stdout
+    address = next(line.split()[0] for line in symbols.splitlines() if line.endswith(" dgemm_"))
+    prober = workshop.program("probed", "refusals/probed.c")
+    probed = [prober, blas, address, workshop.program("program", "common/program.c", blas)]
+    tried = linking.plain(probed)
+    if tried.status == 77:
+        pytest.skip(f"not on this kernel, or not by this user: {tried.stderr.strip()}")
+    outcomes = linking.check(probed, EXPORTED_ONLY)
     assert linking.refused(outcomes["auto"], blas) == {"dgemm_": "patched already"}
 
 
