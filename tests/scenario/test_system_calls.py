@@ -10,6 +10,14 @@ def test_memory_that_was_used(unharmed, policy, case):
     assert outcome.total("offloaded") == outcome.total("calls")
 
 
+@pytest.mark.parametrize("refused", [1, 2, 3])
+@pytest.mark.parametrize("case", ["grow", "move"])
+def test_memory_whose_mappings_change_while_it_is_moved(unharmed, case, refused):
+    """Threads of ours split mappings and join them. The kernel refuses to move a range in which that happens."""
+    preloaded = {"LD_PRELOAD": str(offload.PROGRAMS / "librefused_mremap.so"), "REFUSED": str(refused)}
+    unharmed("system_calls", case, env=offload.environment(**preloaded), timeout=30)
+
+
 @pytest.mark.parametrize("results", ["home", "stay"])
 def test_memory_that_a_handler_fills(unharmed, policy, results):
     """Verification would touch the memory before the call does."""
