@@ -1,7 +1,5 @@
 #include "blas/call.h"
 
-#include <cmath>
-
 #include "blas/shape.h"
 
 namespace blastoff::blas {
@@ -54,10 +52,6 @@ std::uint64_t likeness(const Call& call) {
   for (const std::int64_t size : {call.m, call.n, call.k, call.products})
     mixed = (mixed ^ static_cast<std::uint64_t>(size)) * factor;
   return (mixed ^ (mixed >> 32) ^ static_cast<std::uint64_t>(call.result().intent)) * factor;
-}
-
-double average_size(const Call& call) {
-  return std::cbrt(volume(call));
 }
 
 }  // namespace blastoff::blas

@@ -119,15 +119,11 @@ double flops(const Call& call);
 /// Returns a number that is equal for calls of a routine that read and write matrices of the same sizes.
 std::uint64_t likeness(const Call& call);
 
-/// Cube root of the product of the three sides of the operation: (m n k)^(1/3) for gemm, added up over the products of
-/// a batch; for symm, hemm, trmm, trsm the order of A counts twice; for rank-k updates and gemmt n counts twice. For
-/// gemv, symv and hemv see volume().
-double average_size(const Call& call);
-
-/// The product under that cube root. The threshold test compares it, because a cube root takes time. For a product of a
-/// matrix and a vector it is half the bytes of the matrix: with a threshold of 250, a matrix of less than 31 MB stays
-/// on the CPU. Such a matrix fits a CPU's caches, from which it is read in the time that a call takes to reach a
-/// device.
+/// The product of the three sides of the operation: m n k for gemm, added up over the products of a batch; for symm,
+/// hemm, trmm, trsm the order of A counts twice; for rank-k updates and gemmt n counts twice. The threshold test
+/// compares it with the cube of a size, because a cube root takes time. For a product of a matrix and a vector it is
+/// half the bytes of the matrix: with a threshold of 250, a matrix of less than 31 MB stays on the CPU. Such a matrix
+/// fits a CPU's caches, from which it is read in the time that a call takes to reach a device.
 inline double volume(Kind kind, std::int64_t m, std::int64_t n, std::int64_t k, std::size_t element_bytes) {
   const double area = static_cast<double>(m) * static_cast<double>(n);
   return area * (is_matrix_vector(kind) ? 0.5 * static_cast<double>(element_bytes) : static_cast<double>(k));

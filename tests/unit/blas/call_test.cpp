@@ -135,11 +135,11 @@ TEST(Flops, FollowLapackWorkingNote41) {
   EXPECT_EQ(flops(make(Routine::zhemv, 0, 3, 0)), 8 * 3 * 3);
 }
 
-TEST(AverageSize, CountsTheOrderOfASquareOperandTwice) {
-  EXPECT_DOUBLE_EQ(average_size(make(Routine::dgemm, 2, 4, 8)), 4);
-  EXPECT_DOUBLE_EQ(average_size(make(Routine::dtrsm, 2, 16, 0)), 4);
-  EXPECT_DOUBLE_EQ(average_size(make(Routine::dsymm, 16, 2, 0, {.side = blas::Side::right})), 4);
-  EXPECT_DOUBLE_EQ(average_size(make(Routine::dsyrk, 0, 4, 4)), 4);
+TEST(Volume, CountsTheOrderOfASquareOperandTwice) {
+  EXPECT_DOUBLE_EQ(volume(make(Routine::dgemm, 2, 4, 8)), 64);
+  EXPECT_DOUBLE_EQ(volume(make(Routine::dtrsm, 2, 16, 0)), 64);
+  EXPECT_DOUBLE_EQ(volume(make(Routine::dsymm, 16, 2, 0, {.side = blas::Side::right})), 64);
+  EXPECT_DOUBLE_EQ(volume(make(Routine::dsyrk, 0, 4, 4)), 64);
   EXPECT_DOUBLE_EQ(volume(make(Routine::dgemm, 2000000, 1, 0)), 0);
 }
 
