@@ -35,10 +35,6 @@ class Counter:
     lasting: bool = True
     bus: str = ""
 
-    @property
-    def identity(self) -> str:
-        return f"{self.kind} {self.name} {self.bus}"
-
 
 class Source(Protocol):
     """Counters that are read together. `pause`: most seconds between two readings; after more, energy may be lost."""
