@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,7 +98,10 @@ void* space_in(const char* name, const char* extension, bool disk, std::size_t o
 /// Returns what was missing when there was no room: an errno.
 int lack() {
   const Output root(open("/", O_PATH | O_CLOEXEC));
-  return !root.valid() && (errno == EMFILE || errno == ENFILE) ? errno : ENOSPC;
+  if (!root.valid() && (errno == EMFILE || errno == ENFILE)) return errno;
+  constexpr rlim_t largest_file = 1U << 20U;  // about as much as a run's counters take
+  struct rlimit files {};
+  return getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < largest_file ? EFBIG : ENOSPC;
 }
 
 /// A child uses its parent's description until it writes one itself.

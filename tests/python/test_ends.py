@@ -525,12 +525,12 @@ def test_no_place_for_counters(place):
 
 
 def test_no_room_for_counters(blastoff, place):
-    """A full file system does not harm the program, and a message says what is missing."""
+    """A limit of the size of files does not harm the program, and a message says what is missing."""
     limited = ["sh", "-c", f"ulimit -f 8; exec {PRODUCTS} 40"]
     done = blastoff("run", *SIMULATED, *limited, env=place)
     assert done.returncode == 0, done.stderr
     assert "products, process" in done.stderr and "dgemm" in done.stderr
-    assert "no room for the counters of 1 of 2 processes" in done.stderr
+    assert "no room for the counters of 1 of 2 processes (File too large)" in done.stderr
 
 
 STRANGE_NAMES = ["1-2-3-4-5.counters", "v9-1-2-3.counters", "1-2.counters", "12345678901-2-3-4.counters", "\udcff.counters", ".counters"]
