@@ -275,14 +275,15 @@ def scalapack_steps(place: Place) -> list[Step]:
     # The testers name no folder for their libraries, and must not take a BLAS of this machine.
     searched = [str(place.libraries / folder) for folder in ("openblas-pthread", "lapack")] if place.libraries else []
     searched += [str(mpich / "lib"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
-    command = [str(ROOT / "tests/scalapack/run"), "--device", place.device, "--command", str(place.command), "--testers", str(mpich / "testers")]
+    command = [sys.executable, str(ROOT / "tests/scalapack/run"), "--device", place.device, "--command", str(place.command)]
+    command += ["--testers", str(mpich / "testers")]
     command += ["--starter", shlex.join(mpi_starters(place)["mpich"]), "--preload", str(mpich / "lib/yielding.so")]
     command += ["--jobs", str(max(1, len(os.sched_getaffinity(0)) // 4)), "--seconds", "120"]
     families = ["pb3tst", "lu", "llt", "qr", "inv", "ls", "sep", "evr", "svd"]
     if place.quick:
         command, families = [*command, "--ranks", "4"], ["dllt", "dpb3tst"]
     environment = {"LD_LIBRARY_PATH": ":".join(searched)}
-    return [Step(f"testers {family}", [*command, family], environment, show=r"FAILED", expected=r"[1-9]\d* passed") for family in families]
+    return [Step(f"testers {family}", [*command, "--only", family], environment, show=r"FAILED", expected=r"[1-9]\d* passed") for family in families]
 
 
 def devices_steps(place: Place) -> list[Step]:

@@ -8,7 +8,6 @@ import pytest
 
 RUN = [offload.COMMAND, "run", "--device=simulated", "--min-size=0", "--policy=first-use", "--summary=never"]
 ALWAYS = "--gather=always"
-GATHERED = "solved by one rank for all, on its device"
 LONGEST_CALL = 4000  # milliseconds, on a busy machine. A rank that waited for another that does not come took ten seconds
 LONGEST_AFTER_DEATH = 1  # seconds
 
@@ -43,7 +42,7 @@ class Job:
         if ends:
             assert (self.done.returncode, said[-1]) == (0, "right"), self.done.stdout + self.done.stderr
 
-    def because(self, reason=GATHERED) -> list[int]:
+    def because(self, reason=offload.BY_ONE_RANK) -> list[int]:
         """For each rank with Blastoff, its number of calls with that reason."""
         refusals = [self.reports[rank]["refusals"] for rank in sorted(self.reports)]
         return [sum(entry["calls"] for entry in of_rank if entry["reason"] == reason) for of_rank in refusals]

@@ -108,8 +108,6 @@ def test_without_a_device_all_calls_of_the_pblas_are_counted(folder, tmp_path):
         assert inside <= report["process"]["elapsed_seconds"]
 
 
-GATHERED = "solved by one rank for all, on its device"
-DISTRIBUTED = "solved by all ranks together"
 EIGENSOLVERS = ("pdsyevd", "pzheevd", "pzhegvx V A", "pzhegvx V I", "pzhegvx V V", "pzhegvx N A")
 
 
@@ -174,14 +172,14 @@ def test_eigensolvers_are_gathered(library, grid, folder, tmp_path):
     assert ranks.reports[0]["verification"]["checked"] == 6
     for rank in range(1, 4):
         assert ranks.routines(rank) == {"pdsyevd": (1, 0), "pzheevd": (1, 0), "pzhegvx": (4, 0)}
-    assert all(ranks.because(rank, GATHERED) == 6 for rank in range(4))
+    assert all(ranks.because(rank, offload.BY_ONE_RANK) == 6 for rank in range(4))
 
 
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
 def test_gathered_by_messages_where_no_memory_is_shared(library, folder, tmp_path):
     """As between nodes. Memory that may not have its full size is not shared."""
     ranks = Eigensolvers(library, folder, tmp_path, (150, 24, 2, 2, "L"), starter=NO_LARGE_FILES)
-    assert all(ranks.because(rank, GATHERED) == 6 for rank in range(4))
+    assert all(ranks.because(rank, offload.BY_ONE_RANK) == 6 for rank in range(4))
 
 
 PBLAS = {"gemm", "symm", "hemm", "syrk", "herk", "syr2k", "her2k", "trmm", "trsm"}
@@ -196,8 +194,8 @@ WITH_MKL = [*WHOLES, (mpi.OPENMPI, (1, 2)), (mpi.MKL, (2, 2))]
 def test_distributed_calls_are_made_as_wholes(library, grid, folder, tmp_path):
     """Random calls give what they give without Blastoff, and leave everything else as it was."""
     ranks = DistributedCalls(library, folder, tmp_path, grid, seed=sum(grid), calls=400)
-    gathered = ranks.because(0, GATHERED)
-    assert gathered > 150 and all(ranks.because(rank, GATHERED) == gathered for rank in ranks.reports)
+    gathered = ranks.because(0, offload.BY_ONE_RANK)
+    assert gathered > 150 and all(ranks.because(rank, offload.BY_ONE_RANK) == gathered for rank in ranks.reports)
     assert {routine["name"][2:] for routine in ranks.reports[0]["routines"] if routine["name"].startswith("p")} == KINDS
     assert ranks.because(0, offload.NO_RESULT) > 0  # matrices that are not definite are left to the original
 
@@ -228,7 +226,7 @@ def test_what_was_copied_for_a_call_that_nobody_made_for_all_goes_to_the_device(
     assert (done.stdout, done.returncode) == ("right\n", 0), done.stdout + done.stderr
     report = next(report for report in reports(tmp_path) if report["process"]["rank"] == 0)
     refused = {entry["reason"]: entry["calls"] for entry in report["refusals"]}
-    assert (refused[GATHERED], refused[DISTRIBUTED]) == (8, 1)
+    assert (refused[offload.BY_ONE_RANK], refused[offload.BY_ALL_RANKS]) == (8, 1)
 
 
 def test_ranks_other_than_the_first_open_no_device(folder, tmp_path):
@@ -240,9 +238,9 @@ def test_what_does_not_fit_the_device_is_made_block_by_block(folder, tmp_path):
     """Most of the matrices are larger than the device's memory."""
     settings = ["--simulated-memory=24K"]
     ranks = DistributedCalls(mpi.OPENMPI, folder, tmp_path, (2, 2), seed=5, calls=700, routine="potrf", settings=settings)
-    gathered = ranks.because(0, GATHERED)
+    gathered = ranks.because(0, offload.BY_ONE_RANK)
     assert gathered >= 10 and ranks.because(0, "not enough device memory") == 0
-    assert all(ranks.because(rank, GATHERED) == gathered for rank in ranks.reports)
+    assert all(ranks.because(rank, offload.BY_ONE_RANK) == gathered for rank in ranks.reports)
 
 
 def test_ranks_whose_calls_run_in_different_places_make_calls_together(folder, tmp_path):
@@ -255,13 +253,13 @@ def test_ranks_whose_calls_run_in_different_places_make_calls_together(folder, t
 
 def test_distributed_calls_by_messages(folder, tmp_path):
     ranks = DistributedCalls(mpi.OPENMPI, folder, tmp_path, (2, 2), seed=3, calls=80, starter=NO_LARGE_FILES)
-    assert ranks.because(0, GATHERED) > 40
+    assert ranks.because(0, offload.BY_ONE_RANK) > 40
 
 
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
 def test_gathered_by_exported_names_too(library, folder, tmp_path):
     ranks = Eigensolvers(library, folder, tmp_path, (150, 24, 2, 2, "L"), ("--gather=always", "--intercept=preload"))
-    assert all(ranks.because(rank, GATHERED) == 6 for rank in range(4))
+    assert all(ranks.because(rank, offload.BY_ONE_RANK) == 6 for rank in range(4))
 
 
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)
@@ -269,9 +267,9 @@ def test_what_is_not_solved_is_solved_by_all(library, folder, tmp_path):
     """First with a metric that is not definite, which the original reports; then with a device that is lost in the second solution."""
     ranks = Eigensolvers(library, folder, tmp_path / "broken", (150, 24, 2, 2, "U", "broken"))
     assert ranks.because(0, offload.NO_RESULT) == 4 and "zhegvx" not in ranks.routines(0)
-    assert all((ranks.because(rank, GATHERED), ranks.because(rank, DISTRIBUTED)) == (2, 4) for rank in range(1, 4))
+    assert all((ranks.because(rank, offload.BY_ONE_RANK), ranks.because(rank, offload.BY_ALL_RANKS)) == (2, 4) for rank in range(1, 4))
     ranks = Eigensolvers(library, folder, tmp_path / "lost", (150, 24, 2, 2, "U"), ("--gather=always", "--simulated-fault=execute:2:lost"))
-    assert [ranks.because(rank, GATHERED) for rank in range(4)] == [1] * 4
+    assert [ranks.because(rank, offload.BY_ONE_RANK) for rank in range(4)] == [1] * 4
     assert ranks.because(0, offload.DEVICE_LOST) >= 5
     assert "zheevd" not in ranks.routines(0) and ranks.routines(0)["pzheevd"] == (1, 0)
 
@@ -284,7 +282,7 @@ def test_small_or_unwanted_problems_are_not_gathered(folder, tmp_path):
     unpaid = Eigensolvers(library, folder, tmp_path / "unpaid", (150, 50, 2, 2, "L"), ("--min-size=100",))
     for rank in range(4):
         assert not set(small.routines(rank)) & {"pdsyevd", "pzheevd", "pzhegvx"}
-        assert unwanted.because(rank, DISTRIBUTED) == unpaid.because(rank, DISTRIBUTED) == 6
+        assert unwanted.because(rank, offload.BY_ALL_RANKS) == unpaid.because(rank, offload.BY_ALL_RANKS) == 6
     assert not set(unwanted.routines(0)) & {"dsyevd", "zheevd", "zhegvx"}
 
 
@@ -332,23 +330,23 @@ def test_the_first_rank_alone_opens_its_device_for_calls_that_it_makes_for_all(f
         done = mpi.run(command, library.environment(folder) | {"XDG_CACHE_HOME": str(tmp_path / "cache")})
         assert (done.returncode, done.stdout) == (0, "right\n"), done.stdout + done.stderr
         ranks = {report["process"]["rank"]: report for report in reports(path) if report["process"]["rank"] is not None}
-        gathered = [sum(entry["calls"] for entry in ranks[rank]["refusals"] if entry["reason"] == GATHERED) for rank in range(4)]
+        gathered = [sum(entry["calls"] for entry in ranks[rank]["refusals"] if entry["reason"] == offload.BY_ONE_RANK) for rank in range(4)]
         assert gathered[0] >= 3 and gathered == [gathered[0]] * 4, ranks[0]["refusals"]
         assert [ranks[rank]["device"]["used"] for rank in range(4)] == [True, False, False, False]
         assert [ranks[rank]["device"]["opening"] is not None for rank in range(4)] == [True, False, False, False]
         assert ranks[0]["device"]["opening"]["foreseen"] == foreseen
         of_job = json.loads(mpi.run([offload.COMMAND, "report", "--json", path], {}).stdout)
         assert [routine["calls"] for routine in of_job["routines"] if routine["name"] == "pdpotrf"] == [9], "once, not once a rank"
-        assert of_job["refusals"][GATHERED] == gathered[0]
+        assert of_job["refusals"][offload.BY_ONE_RANK] == gathered[0]
 
 
 def test_gathered_where_the_model_says_that_it_pays(folder, tmp_path):
     """Problems are gathered once the ranks know each other, since they then wait only for a few microseconds."""
     settings = ("--decide=time", f"--model={slow_cpu(tmp_path / 'model.json')}")
     ranks = Eigensolvers(mpi.OPENMPI, folder, tmp_path / "reports", (270, 24, 2, 2, "L"), settings)
-    gathered = ranks.because(0, GATHERED)
+    gathered = ranks.because(0, offload.BY_ONE_RANK)
     assert gathered >= 3, ranks.reports[0]["refusals"]
-    assert all(ranks.because(rank, GATHERED) == gathered for rank in range(4))
+    assert all(ranks.because(rank, offload.BY_ONE_RANK) == gathered for rank in range(4))
 
 
 def traces_of(library, folder, path, words, *settings) -> list[Path]:
@@ -419,7 +417,7 @@ def test_a_prediction_decides_as_the_run(device_rate, gathers, problems, folder,
     wholes = {call["name"]: call for call in machine["distributed"]}
     assert {name: call["calls"] for name, call in wholes.items()} == {"pdpotrf": rounds, "pdsygst": 1, "pdsyevd": 1, "pdtrsm": 1}
     assert {name for name, call in wholes.items() if call["gathered"]} == ({"pdpotrf"} if gathers else set())
-    gathered = sum(entry["calls"] for entry in report["refusals"] if entry["reason"] == GATHERED)
+    gathered = sum(entry["calls"] for entry in report["refusals"] if entry["reason"] == offload.BY_ONE_RANK)
     # The ranks of the run know each other once all have answered at one call.
     assert (gathered, run.get("dpotrf", 0)) == ((gathered, gathered) if gathers else (0, 0)) and (gathered > 0) == gathers, report["refusals"]
     if not gathers:
@@ -472,7 +470,7 @@ def test_a_device_that_is_too_small_solves_nothing(folder, tmp_path):
     settings = ("--decide=time", f"--model={slow_cpu(tmp_path / 'model.json')}", "--device-memory=100K")
     ranks = Eigensolvers(mpi.OPENMPI, folder, tmp_path / "reports", (150, 50, 2, 2, "L"), settings)
     assert ranks.because(0, "not enough device memory") >= 3  # once the ranks know each other
-    assert all(ranks.because(rank, DISTRIBUTED) == 6 for rank in range(1, 4))
+    assert all(ranks.because(rank, offload.BY_ALL_RANKS) == 6 for rank in range(1, 4))
 
 
 @pytest.mark.parametrize("without", [0, 3], ids=["root", "others"])
@@ -480,7 +478,7 @@ def test_nobody_waits_for_ranks_without_blastoff(without, folder, tmp_path):
     settings = ("--decide=time", f"--model={slow_cpu(tmp_path / 'model.json')}")
     ranks = Eigensolvers(mpi.OPENMPI, folder, tmp_path / "reports", (150, 50, 2, 2, "L"), settings, without)
     assert len(ranks.reports) == (3 if without == 0 else 1)
-    assert all(ranks.because(rank, DISTRIBUTED) == 6 for rank in ranks.reports)
+    assert all(ranks.because(rank, offload.BY_ALL_RANKS) == 6 for rank in ranks.reports)
 
 
 @pytest.mark.parametrize("library", mpi.ALL, ids=lambda library: library.name)

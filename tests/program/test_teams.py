@@ -20,8 +20,6 @@ LAUNCHER = [
     "--gather-gpus=all",
     "--summary=never",
 ]
-BY_SEVERAL = "solved by several ranks for all, on a device each"
-BY_ONE = "solved by one rank for all, on its device"
 TOGETHER = "solved by all ranks together"
 FAILED = "the device failed"
 CALLS = (2, 2, 7, 200, 60)  # on 2 x 2 ranks: a seed, the number of calls, the largest order
@@ -121,7 +119,7 @@ def test_a_team_makes_calls_for_all(gpus, library, recorded, folder, tmp_path):
     the library does not say so. It may give each member the pivots of its own columns, or all."""
     job = Job(folder, tmp_path, recorded, gpus=gpus, **library)
     assert job.lines == []
-    assert job.because(BY_SEVERAL) >= 20 and job.because(BY_ONE) >= 3
+    assert job.because(offload.BY_SEVERAL_RANKS) >= 20 and job.because(offload.BY_ONE_RANK) >= 3
     assert job.of_first(TOGETHER) >= 3
 
 
@@ -132,7 +130,7 @@ def test_a_team_solves_eigenproblems(gpus, folder, tmp_path):
         (tmp_path / f"nothing.{rank}").touch()
     job = Job(folder, tmp_path, tmp_path / "nothing", gpus=gpus, called=SPECTRAL)
     assert job.lines == []
-    assert job.because(BY_SEVERAL) >= 3 and job.because(BY_ONE) >= 5
+    assert job.because(offload.BY_SEVERAL_RANKS) >= 3 and job.because(offload.BY_ONE_RANK) >= 5
 
 
 def test_doctor_names_the_libraries():
@@ -148,12 +146,12 @@ def test_doctor_names_the_libraries():
 @pytest.mark.parametrize("settings", [["--gather-gpus=one"], ["--verify=report"]], ids=lambda settings: settings[0])
 def test_nothing_asks_for_a_team(settings, recorded, folder, tmp_path):
     job = Job(folder, tmp_path, recorded, settings, calls=FEWER)
-    assert job.because(BY_SEVERAL) == 0 < job.because(BY_ONE)
+    assert job.because(offload.BY_SEVERAL_RANKS) == 0 < job.because(offload.BY_ONE_RANK)
 
 
 def test_auto_takes_all_gpus_for_what_does_not_fit_one(recorded, folder, tmp_path):
     job = Job(folder, tmp_path, recorded, ["--gather-gpus=auto", "--device-memory=40K"])
-    assert job.because(BY_SEVERAL) > 0 < job.because(BY_ONE)
+    assert job.because(offload.BY_SEVERAL_RANKS) > 0 < job.because(offload.BY_ONE_RANK)
 
 
 FAILURES = {"NCCL": {"FAKE_NCCL_RESULT": "3"}, "version": {"FAKE_CUBLASMP_VERSION": "600"}}
@@ -164,14 +162,14 @@ REASONS = {"NCCL": "ncclCommInitRank: an error of the fake NCCL", "version": "cu
 def test_without_a_team_one_gpu_makes_the_calls(failure, recorded, folder, tmp_path):
     """One line of each member says why."""
     job = Job(folder, tmp_path, recorded, calls=FEWER, **FAILURES[failure])
-    assert job.because(BY_ONE) > 0
+    assert job.because(offload.BY_ONE_RANK) > 0
     assert 1 <= len(job.lines) <= 2 and all(REASONS[failure] in line for line in job.lines), job.lines
 
 
 def test_no_member_waits_for_one_that_has_failed(recorded, folder, tmp_path):
     """One member waits within its library for the other, which has left. Then all ranks make the call together, and later ones run on one GPU."""
     job = Job(folder, tmp_path, recorded, calls=FEWER, FAKE_TEAM_FAILS="1")
-    assert job.because(BY_SEVERAL) == 0 < job.because(BY_ONE)
+    assert job.because(offload.BY_SEVERAL_RANKS) == 0 < job.because(offload.BY_ONE_RANK)
     assert len(job.lines) == 2 and any("another member has given up" in line for line in job.lines), job.lines
 
 
@@ -182,8 +180,8 @@ DIFFERENT = ("--device=none", "--device=simulated", "--device=cuda:1", "--gather
 def test_a_member_that_thinks_otherwise(setting, recorded, folder, tmp_path):
     """One that may not use every GPU leaves the calls to one GPU. The first rank alone chooses who makes a call."""
     job = Job(folder, tmp_path, recorded, of_second=[setting], calls=FEWER)
-    by_several = job.because(BY_SEVERAL)
-    assert job.because(BY_ONE) > 0 and (by_several > 0) == (setting == "--gather-gpus=one"), by_several
+    by_several = job.because(offload.BY_SEVERAL_RANKS)
+    assert job.because(offload.BY_ONE_RANK) > 0 and (by_several > 0) == (setting == "--gather-gpus=one"), by_several
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -219,11 +217,11 @@ def distributed_calls(job, member) -> tuple[dict[int, list[tuple[str, float]]], 
 
 
 LOSSES = {
-    "copies in": ("in 4", BY_ONE),
+    "copies in": ("in 4", offload.BY_ONE_RANK),
     "the call": ("call 3", FAILED),
     "the call, which others make": ("end 2", FAILED),
     "copies out": ("out 9", FAILED),
-    "its own product": ("own 4", BY_ONE),
+    "its own product": ("own 4", offload.BY_ONE_RANK),
 }
 
 
@@ -243,7 +241,7 @@ def test_a_gpu_of_a_team_is_lost(place, lost, recorded, folder, tmp_path):
     assert why == (FAILED if member == 0 else becomes), why
     assert all(made[number][1] < LONGEST_AFTER_LOSS for made in calls.values()), [made[number] for made in calls.values()]
     later = [why for why, _ in calls[0][number + 1 :]]
-    assert BY_SEVERAL not in later and (BY_ONE in later) == (member != 0)
+    assert offload.BY_SEVERAL_RANKS not in later and (offload.BY_ONE_RANK in later) == (member != 0)
 
 
 SMALL = ("--device-memory=20K",)
@@ -258,13 +256,13 @@ def test_a_team_of_several_nodes_makes_calls_for_all(library, nodes, gpus, calls
     memory = record(folder, library, ranks, calls, called)
     job = Job(folder, tmp_path, memory, settings, gpus, called, nodes=nodes, library=library, ranks=ranks, calls=calls, FAKE_SINGULAR_TOLD="0")
     assert job.lines == []
-    assert job.because(BY_SEVERAL) >= (1 if settings else 20) and job.because(BY_ONE) >= 3
+    assert job.because(offload.BY_SEVERAL_RANKS) >= (1 if settings else 20) and job.because(offload.BY_ONE_RANK) >= 3
     assert settings or job.of_first(TOGETHER) >= 1
 
 
 def test_auto_forms_no_team_of_several_nodes(recorded, folder, tmp_path):
     job = Job(folder, tmp_path, recorded, ["--gather-gpus=auto", *SMALL], nodes=2, calls=FEWER)
-    assert job.because(BY_SEVERAL) == 0 < job.because(BY_ONE)
+    assert job.because(offload.BY_SEVERAL_RANKS) == 0 < job.because(offload.BY_ONE_RANK)
 
 
 ACROSS = {"library": (("env", "FAKE_CUBLASMP_VERSION=600"), {}), "GPU": (("--device=none",), {}), "failure": ((), {"FAKE_TEAM_FAILS": "2"})}
@@ -275,5 +273,5 @@ def test_a_member_on_another_node_that_is_not_able(member, recorded, folder, tmp
     """The second member has no cuBLASMp, or no GPU. Or the third one fails in the library, in which the others wait for it."""
     of_second, environment = ACROSS[member]
     job = Job(folder, tmp_path, recorded, of_second=of_second, nodes=2, calls=FEWER, **environment)
-    assert (job.because(BY_SEVERAL) > 0) == (member == "library") and job.because(BY_ONE) > 0
+    assert (job.because(offload.BY_SEVERAL_RANKS) > 0) == (member == "library") and job.because(offload.BY_ONE_RANK) > 0
     assert len(job.lines) == {"library": 1, "GPU": 0, "failure": 4}[member], job.lines

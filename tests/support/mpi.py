@@ -46,10 +46,15 @@ class Mpi:
 
     def environment(self, folder: Path) -> dict[str, str]:
         """The environment for a job that may have more ranks than the machine has cores."""
-        shim = folder / "yielding.so"
-        if not shim.exists():
-            subprocess.run(["gcc", "-O2", "-shared", "-fPIC", str(SOURCES / "yielding.c"), "-o", str(shim), "-ldl"], check=True)
-        return offload.environment(**dict(self.settings), LD_PRELOAD=str(shim))
+        return offload.environment(**dict(self.settings), LD_PRELOAD=str(yielding(folder)))
+
+
+def yielding(folder: Path) -> Path:
+    """A library to be preloaded, by which ranks that wait give their core to others."""
+    library = folder / "yielding.so"
+    if not library.exists():
+        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", str(SOURCES / "yielding.c"), "-o", str(library), "-ldl"], check=True)
+    return library
 
 
 AS_ROOT = (("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"))

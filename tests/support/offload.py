@@ -48,6 +48,9 @@ NO_RESULT = "the computation failed, or its result was not finite"
 FORKED = "forked child process"
 EXITING = "the process was ending"
 CONFINED = "the program had forbidden itself system calls (seccomp)"
+BY_ONE_RANK = "solved by one rank for all, on its device"
+BY_SEVERAL_RANKS = "solved by several ranks for all, on a device each"
+BY_ALL_RANKS = "solved by all ranks together"
 
 
 @dataclass
