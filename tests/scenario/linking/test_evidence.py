@@ -35,6 +35,10 @@ def test_real_numbers_of_a_programs_own_blas(workshop, optimised):
     assert not outcomes["auto"].report
 
 
+def test_arguments_that_vector_registers_copy(workshop):
+    linking.check([workshop.program("program", "evidence/packed_arguments.c", "common/blas.c", flags=["-DGEMM=product"])], linking.PATCHED_ONLY)
+
+
 FOREIGN = ["evidence/foreign_user.c", "evidence/foreign.c"]
 
 

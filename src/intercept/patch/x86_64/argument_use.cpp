@@ -43,7 +43,9 @@ struct State {
   std::uint32_t set_vectors = 0;                      ///< bit i: vector register i holds a value from this code
   std::vector<std::pair<std::int64_t, Value>> slots;  ///< stack slots, by their offset from the stack pointer at entry
 
-  void store(std::int64_t offset, Value value) {
+  void store(std::int64_t offset, std::int64_t bytes, Value value) {
+    for (auto& [at, held] : slots)
+      if (at > offset && at < offset + bytes) held = {};
     for (auto& [at, held] : slots)
       if (at == offset) {
         held = value;
@@ -230,7 +232,8 @@ class Walk {
     const Place place = place_of(operand, state);
     if (place.base.is_stack() && operand.mem.index == X86_REG_INVALID) {
       const Value held = state.load(place.base.number + place.offset);
-      const bool as_real = reals_of(decoded) != Reals::none;
+      const Reals reals = reals_of(decoded);
+      const bool as_real = reals == Reals::singles || reals == Reals::doubles;
       read_word(held, as_real ? 1 : operand.size);
       return operand.size == 8 && !as_real ? held : Value{};
     }
@@ -264,7 +267,7 @@ class Walk {
     } else if (operand.type == X86_OP_MEM) {
       const Place place = place_of(operand, state);
       if (place.base.is_stack() && operand.mem.index == X86_REG_INVALID)
-        state.store(place.base.number + place.offset, operand.size == 8 ? value : Value{});
+        state.store(place.base.number + place.offset, operand.size, operand.size == 8 ? value : Value{});
       else
         touch(place, operand, decoded, true);
     }
@@ -275,7 +278,7 @@ class Walk {
     Value& top = state.registers[rsp];
     if (!top.is_stack()) return;
     top.number -= 8;
-    state.store(top.number, value);
+    state.store(top.number, 8, value);
   }
 
   void pop(const cs_x86_op& operand, State& state) {
@@ -410,7 +413,7 @@ class Walk {
     State& state = path.state;
     const cs_x86& details = decoded.detail->x86;
     const bool clear = clears(decoded);
-    const bool keeps = compares(decoded) || copies_if(decoded);
+    const bool keeps = compares(decoded) || copies_if(decoded) || moves(decoded);
     // A move or conversion into a part of a register leaves the rest of it. That rest is not read as an argument.
     const bool fills = fills_part(decoded);
     for (int i = 0; i < details.op_count && !clear; ++i) {

@@ -34,6 +34,13 @@ std::string_view name_in_sse(const cs_insn& decoded) {
   return name;
 }
 
+/// Whether the instruction stores a vector register. Capstone calls many of these stores reads.
+bool stores(const cs_insn& decoded) {
+  const cs_x86& details = decoded.detail->x86;
+  return details.op_count == 2 && details.operands[0].type == X86_OP_MEM && details.operands[1].type == X86_OP_REG &&
+         vector_register(details.operands[1].reg) >= 0 && name_in_sse(decoded).starts_with("mov");
+}
+
 }  // namespace
 
 General general(unsigned name) {
@@ -68,11 +75,13 @@ Reals reals_of(const cs_insn& decoded) {
 }
 
 bool reads(const cs_insn& decoded, int operand) {
+  if (operand == 0 && stores(decoded)) return false;
   const std::uint8_t access = decoded.detail->x86.operands[operand].access;
   return (access & CS_AC_READ) != 0 || (operand > 0 && access == 0);
 }
 
 bool writes(const cs_insn& decoded, int operand) {
+  if (operand == 0 && stores(decoded)) return true;
   const std::uint8_t access = decoded.detail->x86.operands[operand].access;
   return (access & CS_AC_WRITE) != 0 || (operand == 0 && access == 0);
 }
@@ -96,6 +105,11 @@ bool compares(const cs_insn& decoded) {
 
 bool copies_if(const cs_insn& decoded) {
   return std::string_view(decoded.mnemonic).starts_with("cmov");
+}
+
+bool moves(const cs_insn& decoded) {
+  const Reals reals = reals_of(decoded);
+  return (reals == Reals::none || reals == Reals::some) && name_in_sse(decoded).starts_with("mov");
 }
 
 bool fills_part(const cs_insn& decoded) {

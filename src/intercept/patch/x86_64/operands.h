@@ -36,10 +36,11 @@ bool writes(const cs_insn& decoded, int operand);
 /// Whether the result does not depend on the operands, because both are the same register.
 bool clears(const cs_insn& decoded);
 
-/// compares(): whether the instruction only compares what it reads. copies_if(): whether it only copies it. What is
-/// read may then as well be an address.
+/// compares(): whether the instruction only compares what it reads. copies_if(), moves(): whether it only copies it, on
+/// a condition or always. What is read may then as well be an address.
 bool compares(const cs_insn& decoded);
 bool copies_if(const cs_insn& decoded);
+bool moves(const cs_insn& decoded);
 
 /// Whether an instruction that moves or converts a value into a register may leave the rest of that register unchanged.
 bool fills_part(const cs_insn& decoded);
