@@ -62,6 +62,10 @@ constexpr bool no_company(std::uint16_t, std::uint16_t) {
   return false;
 }
 
+constexpr std::string_view told_by_its_arguments(std::uint16_t) {
+  return {};
+}
+
 /// The names in a front end's rows, in their order.
 template <class Row, std::size_t count>
 constexpr std::array<std::string_view, count> names_of(const Row (&rows)[count]) {
@@ -99,6 +103,8 @@ struct RoutineTable {
   /// Functions of which an object must define at least one for its functions to be taken for routines of the table.
   /// Empty: none is needed.
   std::span<const std::string_view> needed_beside{};
+  /// The function of the same object that tells what a routine computes. Empty: the arguments tell it.
+  std::string_view (*told_by)(std::uint16_t routine) = &told_by_its_arguments;
   /// Whether a function's arguments alone may show that it is the routine. Else the object must be a known library, or
   /// have the routine's company and xerbla_.
   bool arguments_suffice = true;

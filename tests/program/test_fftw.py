@@ -124,10 +124,10 @@ def run_plans_of(library: str, device: str, intercept: str) -> offload.Outcome:
     return outcome
 
 
-@pytest.mark.parametrize("intercept", ["auto", "patch", "preload"])
-def test_a_plan_of_mkl_is_known_by_what_mkl_tells_of_it(device, intercept):
+@pytest.mark.parametrize(("library", "intercept"), [("fake_mkl", "auto"), ("fake_mkl", "patch"), ("fake_mkl", "preload"), ("discreet_mkl", "auto")])
+def test_a_plan_of_mkl_is_known_by_what_mkl_tells_of_it(device, library, intercept):
     """If another plan has the same address, its contents are the same, but the lengths or the function that MKL tells differ."""
-    outcome = run_plans_of("fake_mkl", device, intercept)
+    outcome = run_plans_of(library, device, intercept)
     if intercept != "patch":
         assert outcome.total("offloaded") == 4
 

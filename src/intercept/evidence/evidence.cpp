@@ -81,25 +81,28 @@ Evidence::Evidence(const ObjectFile& object, const std::vector<SpelledFunction>&
   // OpenBLAS's builders may rename everything that it exports.
   std::vector<std::string_view> telling = object.first_names_with(marks[0]);
   telling.insert(telling.end(), std::begin(marks), std::end(marks));
-  const auto defined = [](std::uint64_t address) { return address != 0; };
-  marked_ = std::ranges::any_of(object.dynamic_addresses_of(telling), defined) ||
-            std::ranges::any_of(object.addresses_of(telling), defined);
+  marked_ = defines_one_of(telling);
   if (object.linkage() == Linkage::shared_object) whole_ = exported_families(all);
   const RoutineTable* last = nullptr;
+  std::string_view last_teller;
   for (const SpelledFunction& function : all) {
     const RoutineTable* const table = function.name.routine.table;
+    const std::string_view teller = table->told_by(function.name.routine.number);
+    if (!teller.empty() && teller != last_teller) {
+      last_teller = teller;
+      if (!defines_one_of({&teller, 1})) not_told_by_.push_back(teller);
+    }
     if (table == last || std::ranges::count(lacking_, table) != 0) continue;
-    if (!has_what_is_needed_beside(*table)) lacking_.push_back(table);
+    if (!table->needed_beside.empty() && !defines_one_of(table->needed_beside)) lacking_.push_back(table);
     last = table;
   }
   has_xerbla_ = !marked_ && object.names_exactly("xerbla_");
 }
 
-bool Evidence::has_what_is_needed_beside(const RoutineTable& table) const {
-  if (table.needed_beside.empty()) return true;
+bool Evidence::defines_one_of(std::span<const std::string_view> names) const {
   const auto defined = [](std::uint64_t address) { return address != 0; };
-  return std::ranges::any_of(object_.dynamic_addresses_of(table.needed_beside), defined) ||
-         std::ranges::any_of(object_.addresses_of(table.needed_beside), defined);
+  return std::ranges::any_of(object_.dynamic_addresses_of(names), defined) ||
+         std::ranges::any_of(object_.addresses_of(names), defined);
 }
 
 bool Evidence::is_of_whole(const RoutineTable& table) const {
@@ -152,6 +155,8 @@ Judgement Evidence::judge(Names names, std::uint64_t size) const {
   const bool undecorated = std::none_of(names.begin(), names.end(), is_decorated);
   if (undecorated) result.rule = undecorated_rule(first.name, all_);
   if (std::ranges::count(lacking_, &table) != 0) result.rule = nothing_shows;
+  if (std::ranges::count(not_told_by_, table.told_by(first.name.routine.number)) != 0)
+    return Judgement{.rule = nobody_tells};
   const bool wide = std::any_of(names.begin(), names.end(), [](const auto& name) { return name.spelling.wide; });
   if (wide) result.integers = abi::IntegerWidth::ilp64;
   result.wide_by_name = wide;

@@ -34,6 +34,9 @@ inline constexpr std::string_view other_arguments = "takes other arguments than 
 /// arguments are known, those of the wrapper are not.
 inline constexpr std::string_view hands_on_rule = "hands its calls on to a function of another object";
 
+/// The rule by which functions of MKL's DFTI are left alone where nothing tells what their descriptors compute.
+inline constexpr const char* nobody_tells = "its object has no DftiGetValue, which would tell what it computes";
+
 /// The names of one function.
 using Names = std::span<const SpelledFunction>;
 
@@ -60,7 +63,7 @@ class Evidence {
 
  private:
   bool has_family(const SpelledFunction& function) const;
-  bool has_what_is_needed_beside(const RoutineTable& table) const;
+  bool defines_one_of(std::span<const std::string_view> names) const;
   /// Whether the object exports all of what the routine belongs to, so that it is nobody's own function.
   bool is_of_whole(const RoutineTable& table) const;
   Fit fit_of(const Signature& signature, std::uint64_t address, std::uint64_t size) const;
@@ -71,9 +74,10 @@ class Evidence {
   const ObjectFile& object_;
   const std::vector<SpelledFunction>& all_;
   const bool trusted_;
-  bool marked_ = false;                       ///< it has functions that only one known library has
-  ExportedFamilies whole_;                    ///< what a shared object exports as a whole
-  std::vector<const RoutineTable*> lacking_;  ///< tables of which it has functions, but nothing that is needed beside
+  bool marked_ = false;                        ///< it has functions that only one known library has
+  ExportedFamilies whole_;                     ///< what a shared object exports as a whole
+  std::vector<const RoutineTable*> lacking_;   ///< tables of which it has functions, but nothing that is needed beside
+  std::vector<std::string_view> not_told_by_;  ///< functions that would tell what others compute, and that it lacks
   bool has_xerbla_ = false;  ///< it names BLAS's function for invalid arguments; not looked up if marked_
 };
 

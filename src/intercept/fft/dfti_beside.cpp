@@ -16,11 +16,11 @@
 namespace blastoff::intercept {
 namespace {
 
-/// Returns the address of a function of the main program, exported or not; 0: the program has none of that name.
-std::uintptr_t in_main_program(std::string_view name, std::uintptr_t bias) {
-  const auto file = ObjectFile::open("/proc/self/exe");
+/// Returns a function that the object does not export; nullptr: it has none of that name.
+const void* inside(const LoadedObject& object, std::string_view name) {
+  const auto file = ObjectFile::open(object.path.empty() ? "/proc/self/exe" : object.path.c_str());
   const std::uint64_t address = file ? file->addresses_of({&name, 1}).front() : 0;
-  return address == 0 ? 0 : bias + address;
+  return address == 0 ? nullptr : reinterpret_cast<const void*>(object.bias + address);
 }
 
 fft::DftiGetValue* find_beside(const void* function) {
@@ -28,10 +28,7 @@ fft::DftiGetValue* find_beside(const void* function) {
   const auto object = object_of(function);
   if (!object) return nullptr;
   const void* found = ObjectHandle(object->path.c_str()).find(name);
-  if (object->path.empty() && found == nullptr) {
-    static const std::uintptr_t own = in_main_program(name, object->bias);
-    found = reinterpret_cast<const void*>(own);
-  }
+  if (!object->contains(found)) found = inside(*object, name);
   return object->contains(found) ? reinterpret_cast<fft::DftiGetValue*>(const_cast<void*>(found)) : nullptr;
 }
 

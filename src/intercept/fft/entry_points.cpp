@@ -27,6 +27,10 @@ namespace {
 
 constexpr Spelling spellings[] = {{"", "", Style::cblas, Decoration::ambiguous}};
 
+constexpr std::uint16_t number_of(fft::Routine routine) {
+  return static_cast<std::uint16_t>(routine);
+}
+
 /// Functions that FFTW (also if it is linked statically), MKL and libraries with the whole of their interfaces have.
 /// The routines of the table take few arguments, most of them addresses, which tell nothing.
 constexpr std::string_view needed_beside[] = {"fftw_mkapiplan",
@@ -41,6 +45,11 @@ constexpr std::string_view needed_beside[] = {"fftw_mkapiplan",
                                               "MKL_Get_Version",
                                               "nvpl_fft_get_version",
                                               "armplversion_"};
+
+/// A program into which MKL was linked has this function only if it calls it.
+std::string_view told_by(std::uint16_t routine) {
+  return routine < number_of(fft::Routine::DftiCommitDescriptor) ? std::string_view() : "DftiGetValue";
+}
 
 constexpr const char* system_libraries[] = {"libfftw3.so.3", "libfftw3f.so.3"};
 
@@ -73,10 +82,6 @@ std::uint16_t companion(std::uint16_t routine) {
   return routine;
 }
 
-constexpr std::uint16_t number_of(fft::Routine routine) {
-  return static_cast<std::uint16_t>(routine);
-}
-
 /// DFTI's Fortran names with an underscore at the end, in the table's order, and how far before them the table has the
 /// names without it. Libraries have both names for one function.
 constexpr std::uint16_t first_with_underscore = number_of(fft::Routine::dfti_commit_descriptor_external_);
@@ -97,6 +102,7 @@ constinit const RoutineTable fft_routines = {
     .absent = absent,
     .meaning = &meaning,
     .needed_beside = needed_beside,
+    .told_by = &told_by,
     .companion = &companion,
     .system_libraries = system_libraries,
     .hook = &fft_hook,

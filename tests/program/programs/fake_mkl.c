@@ -75,6 +75,9 @@ void fftw_destroy_plan(void* plan) {
 
 #ifndef WITHOUT_DFTI
 /// The parameters have the numbers of mkl_dfti.h.
+#ifdef HIDDEN_DFTI
+__attribute__((visibility("hidden")))
+#endif
 long DftiGetValue(void* of, int parameter, ...) {
   const struct descriptor* const descriptor = of;
   va_list rest;

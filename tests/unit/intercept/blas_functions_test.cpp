@@ -186,6 +186,14 @@ TEST(BlasFunctions, OfCufftwAreLeftAlone) {
   EXPECT_THAT(found.left_alone.front().rule, testing::HasSubstr("on the GPU by itself"));
 }
 
+TEST(BlasFunctions, OfDftiAreLeftAloneIfNothingTellsWhatTheyCompute) {
+  EXPECT_EQ(found_in(symbol_fixture("libsymbols_dfti.so")).functions.size(), 2U);
+  const BlasFunctions silent = found_in(symbol_fixture("libsymbols_silent_dfti.so"));
+  EXPECT_TRUE(silent.functions.empty());
+  ASSERT_EQ(silent.left_alone.size(), 2U);
+  EXPECT_THAT(silent.left_alone.front().rule, testing::HasSubstr("no DftiGetValue"));
+}
+
 TEST(BlasFunctions, KnowTheirSiblings) {
   const BlasFunctions found = found_in(symbol_fixture("libsymbols_both_styles.so"));
   for (const BlasFunction& function : found.functions) {

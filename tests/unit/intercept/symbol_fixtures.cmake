@@ -35,6 +35,8 @@ symbol_fixture(dispatcher SHARED spelled DEFINE FIXTURE_PREFIX= FIXTURE_FORTRAN=
 set_target_properties(symbols_dispatcher PROPERTIES NO_SONAME ON)
 symbol_fixture(cufftw SHARED cufftw LINK -Wl,-soname,libcufftw.so.12)
 set_target_properties(symbols_cufftw PROPERTIES NO_SONAME ON)
+symbol_fixture(dfti SHARED dfti DEFINE FIXTURE_TELLS)
+symbol_fixture(silent_dfti SHARED dfti)
 symbol_fixture(program EXECUTABLE spelled
                DEFINE FIXTURE_PREFIX= FIXTURE_FORTRAN=_ FIXTURE_SUFFIX= FIXTURE_MAIN=dgemm_ LINK -Wl,--no-export-dynamic)
 symbol_fixture(static_program EXECUTABLE spelled
