@@ -2,6 +2,8 @@
 
 import dataclasses
 import importlib.util
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -41,9 +43,9 @@ def in_front_of(file: str, package: str, variables: dict[str, str]) -> dict[str,
     return {style: dataclasses.replace(library, variables=variables) for style, library in of_debian(file, package).items()}
 
 
-def mkl() -> Path | None:
-    """MKL's library. Its wheel has no Python package, only libraries in the environment's lib/."""
-    return next((Path(sys.prefix) / "lib").glob("libmkl_rt.so*"), None)
+def mkl(part: str = "rt") -> Path | None:
+    """One of MKL's libraries. Its wheel has no Python package, only libraries in the environment's lib/."""
+    return next((Path(sys.prefix) / "lib").glob(f"libmkl_{part}.so*"), None)
 
 
 DEBIAN = {
@@ -82,12 +84,7 @@ def counted(text: str) -> dict[str, int]:
     return {line.split()[0]: int(line.split()[1]) for line in text.splitlines() if "absent" not in line}
 
 
-@pytest.mark.parametrize(("intercept", "binding"), [("patch", "handle"), ("auto", "default"), ("preload", "default")])
-@pytest.mark.parametrize("name", LIBRARIES)
-def test_every_routine(name, intercept, binding, device):
-    library = LIBRARIES[name]
-    if library.path is None:
-        pytest.skip(f"the library is not installed ({library.package})")
+def make_every_call(library: Library, intercept: str, binding: str, device: str) -> None:
     command = [PROGRAM, binding, library.path, library.prefix, library.suffix, library.style]
     settings = [f"--intercept={intercept}"]
     env = offload.environment(library.path.parent, **library.variables)
@@ -97,6 +94,34 @@ def test_every_routine(name, intercept, binding, device):
     assert len(calls) >= EVERY_ROUTINE
     assert outcome.total("calls") == outcome.total("offloaded") == sum(calls.values())
     assert outcome.report["verification"]["stale_pages"] == 0
+
+
+WAYS = [("patch", "handle"), ("auto", "default"), ("preload", "default")]
+
+
+@pytest.mark.parametrize(("intercept", "binding"), WAYS)
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_every_routine(name, intercept, binding, device):
+    library = LIBRARIES[name]
+    if library.path is None:
+        pytest.skip(f"the library is not installed ({library.package})")
+    make_every_call(library, intercept, binding, device)
+
+
+@pytest.mark.parametrize(("integers", "way"), offload.in_turns(["lp64", "ilp64"], WAYS))
+@pytest.mark.parametrize("threads", ["sequential", "gnu_thread", "intel_thread", "tbb_thread"])
+def test_every_routine_of_the_layers_of_mkl(integers, threads, way, device, tmp_path):
+    """A program that was linked with MKL's layers needs three libraries instead of the single one, as NumPy and PyTorch of some builders do."""
+    layers = [mkl(f"intel_{integers}"), mkl(threads), mkl("core")]
+    if None in layers or shutil.which("gcc") is None:
+        pytest.skip("the mkl wheel or a compiler is not installed")
+    linked = tmp_path / "libneeds_layers.so"
+    runtime = {"gnu_thread": ["-lgomp"], "intel_thread": ["-l:libiomp5.so"], "tbb_thread": ["-l:libtbb.so.12"]}.get(threads, [])
+    folder = layers[0].parent
+    command = ["gcc", "-shared", "-o", linked, "-Wl,--no-as-needed", f"-L{folder}", f"-Wl,-rpath,{folder}", *layers, *runtime]
+    subprocess.run(command, check=True)
+    for prefix, suffix, style in (("", "_", "fortran"), ("cblas_", "", "cblas")):
+        make_every_call(Library(linked, prefix, suffix, style, variables={"OMP_NUM_THREADS": "2"}), *way, device)
 
 
 def test_names_alone_do_not_reach_functions_of_a_handle(device):
