@@ -1,5 +1,5 @@
-// A program's own product that packs two of its arguments by a vector register, as compilers do for the threads of a loop,
-// and keeps a real number on the stack where an argument lay before.
+// A program's own product that packs two of its arguments by a vector register, as compilers do for the threads of a
+// loop, and keeps a real number on the stack where an argument lay before.
 #include "product.h"
 
 Gemm product;
