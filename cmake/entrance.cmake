@@ -19,6 +19,8 @@ add_library(blastoff_plain SHARED ${blastoff_objects} $<TARGET_OBJECTS:blastoff_
 blastoff_links_as_library(blastoff_plain)
 set_target_properties(blastoff_plain PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${entrance}/plain)
 target_link_options(blastoff_plain PRIVATE -Wl,-u,blastoff_later_functions)
+# The first link drops what nobody calls: on aarch64, the code that reads x86-64's, which alone takes this function. The second link keeps it.
+target_link_options(blastoff_plain PRIVATE -Wl,-u,memrchr)
 
 # src/entrance refers to the C library's own functions of these names. In all other objects, they are slots too.
 set(bare dlsym __errno_location)
