@@ -1,7 +1,9 @@
 """Fetches Debian's arm64 packages and unpacks them below build-aarch64/, without changing the machine itself."""
 
 import shutil
+import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,6 +19,20 @@ RUNTIME = ["libc6", "libgcc-s1", "libstdc++6", "libgfortran5"]
 BLAS = ["libblas3", "libblas-dev", "libblas-test", "libopenblas0-pthread", "libopenblas-pthread-dev"]
 BUILD = ["libcapstone-dev", "liblzma-dev", "libgtest-dev", "libgmock-dev", "libfmt-dev", "nlohmann-json3-dev", "libexpected-dev"]
 PACKAGES = [*RUNTIME, *BLAS, *BUILD]
+
+
+NVPL = DIRECTORY / "nvpl" / "nvpl" / "lib"
+
+
+def fetch_nvpl() -> None:
+    """Unpacks NVIDIA's BLAS, whose wheel pip takes from its usual index."""
+    if NVPL.exists():
+        return
+    folder = DIRECTORY / "nvpl"
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--platform=manylinux_2_26_aarch64"]
+    subprocess.run([*command, "-d", folder, "nvpl-blas"], check=True)
+    for wheel in folder.glob("*.whl"):
+        zipfile.ZipFile(wheel).extractall(folder)
 
 
 def fetch() -> None:

@@ -60,18 +60,22 @@ DEBIAN = {
     "blis64": ("blis64-*/libblis64.so.[0-9]", "libblis64-4-serial"),
 }
 NUMPY = in_wheel("numpy", "libscipy_openblas64_*.so")
+AOCL = in_wheel("aoclda", "libblis-mt-*.so*")
 SCIPY = in_wheel("scipy", "libscipy_openblas*.so")
 FLEXIBLAS = in_front_of("libflexiblas.so.3", "libflexiblas3", {"FLEXIBLAS": str(offload.OPENBLAS / "libopenblas.so.0")})
 # This library forwards each name that it has to another one. Only MKL has all of these routines.
 BLASTRAMPOLINE = in_front_of(
     "libblastrampoline.so.5", "libblastrampoline and the mkl wheel", {"LBT_DEFAULT_LIBS": str(mkl()), "MKL_THREADING_LAYER": "SEQUENTIAL"}
 )
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 LIBRARIES = {
     **{f"{name}-{style}": library for name, where in DEBIAN.items() for style, library in of_debian(*where).items()},
     "numpy-fortran": Library(NUMPY, "scipy_", "_64_", package="the numpy wheel"),
     "numpy-cblas": Library(NUMPY, "scipy_cblas_", "64_", "cblas", "the numpy wheel"),
     "scipy-fortran": Library(SCIPY, "scipy_", "_", package="the scipy wheel"),
     "scipy-cblas": Library(SCIPY, "scipy_cblas_", "", "cblas", "the scipy wheel"),
+    "aocl-fortran": Library(AOCL, package="the aoclda wheel", variables=ONE_THREAD),
+    "aocl-cblas": Library(AOCL, "cblas_", "", "cblas", "the aoclda wheel", ONE_THREAD),
     **{f"flexiblas-{style}": library for style, library in FLEXIBLAS.items()},
     **{f"blastrampoline-{style}": library for style, library in BLASTRAMPOLINE.items()},
     "mkl-fortran": Library(mkl(), package="the mkl wheel"),
