@@ -130,7 +130,7 @@ void solve_lu(View<T> a, Size n, const std::int64_t* pivots, int operation, View
 /// place of the matrix if they are wanted: by Jacobi's rotations.
 template <class T, class Real>
 void solve_hermitian(View<T> a, Size n, bool upper, bool with_vectors, Real* values) {
-  using Number = std::complex<double>;
+  using Number = std::conditional_t<std::is_floating_point_v<T>, double, std::complex<double>>;
   std::vector<Number> memory(static_cast<std::size_t>(2 * n * n));
   const View<Number> h{memory.data(), n};
   const View<Number> v{memory.data() + n * n, n};
@@ -139,7 +139,7 @@ void solve_hermitian(View<T> a, Size n, bool upper, bool with_vectors, Real* val
     v(j, j) = 1;
     for (Size i = 0; i < n; ++i) {
       const bool stored = upper ? i <= j : i >= j;
-      h(i, j) = i == j ? Number(std::real(a(i, i))) : stored ? Number(a(i, j)) : std::conj(Number(a(j, i)));
+      h(i, j) = i == j ? Number(std::real(a(i, i))) : stored ? Number(a(i, j)) : conjugate(Number(a(j, i)));
       whole += std::norm(h(i, j));
     }
   }
@@ -164,9 +164,9 @@ void solve_hermitian(View<T> a, Size n, bool upper, bool with_vectors, Real* val
         const double tau = (std::real(h(q, q)) - std::real(h(p, p))) / (2 * size);
         const double t = (tau < 0 ? -1 : 1) / (std::abs(tau) + std::sqrt(1 + tau * tau));
         const double c = 1 / std::sqrt(1 + t * t);
-        combine(column(h, p), column(h, q), c, t * c, std::conj(phase));
+        combine(column(h, p), column(h, q), c, t * c, conjugate(phase));
         combine(row(h, p), row(h, q), c, t * c, phase);
-        combine(column(v, p), column(v, q), c, t * c, std::conj(phase));
+        if (with_vectors) combine(column(v, p), column(v, q), c, t * c, conjugate(phase));
       }
     }
   }
@@ -176,12 +176,7 @@ void solve_hermitian(View<T> a, Size n, bool upper, bool with_vectors, Real* val
   for (Size j = 0; j < n; ++j) {
     const Size from = order[static_cast<std::size_t>(j)];
     values[j] = static_cast<Real>(std::real(h(from, from)));
-    for (Size i = 0; i < n && with_vectors; ++i) {
-      if constexpr (std::is_floating_point_v<T>)
-        a(i, j) = static_cast<T>(std::real(v(i, from)));
-      else
-        a(i, j) = T(v(i, from));
-    }
+    for (Size i = 0; i < n && with_vectors; ++i) a(i, j) = static_cast<T>(v(i, from));
   }
 }
 

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fft/execution.h"
@@ -23,6 +25,16 @@ using fft::Request;
 using fft::Transform;
 using operation::Comparison;
 
+/// The powers of a root of one.
+template <class Real>
+const std::vector<std::complex<Real>>& roots_of_one(std::size_t n, int sign) {
+  static std::map<std::pair<std::size_t, int>, std::vector<std::complex<Real>>> known;
+  std::vector<std::complex<Real>>& roots = known[{n, sign}];
+  for (std::size_t k = roots.size(); k < n; ++k)
+    roots.emplace_back(std::polar(1.0, sign * 2 * M_PI * static_cast<double>(k) / static_cast<double>(n)));
+  return roots;
+}
+
 /// Computes a transform by splitting off the least prime factor, in the precision of the numbers.
 template <class Real>
 std::vector<std::complex<Real>> fast_line(const std::vector<std::complex<Real>>& x, int sign) {
@@ -31,19 +43,15 @@ std::vector<std::complex<Real>> fast_line(const std::vector<std::complex<Real>>&
   while (n % p != 0 && p * p < n) ++p;
   if (n % p != 0) p = n;
   if (n == 1) return x;
-  const auto root = [&](std::size_t k) {
-    const auto exact = std::polar(1.0, sign * 2 * M_PI * static_cast<double>(k % n) / static_cast<double>(n));
-    return std::complex<Real>(static_cast<Real>(exact.real()), static_cast<Real>(exact.imag()));
-  };
   const std::size_t m = n / p;
   std::vector<std::vector<std::complex<Real>>> parts;
   for (std::size_t i = 0; i < p; ++i) {
-    std::vector<std::complex<Real>> part;
-    for (std::size_t j = 0; j < m; ++j) part.push_back(x[i + p * j]);
+    std::vector<std::complex<Real>> part(m);
+    for (std::size_t j = 0; j < m; ++j) part[j] = x[i + p * j];
     parts.push_back(fast_line(part, sign));
   }
-  std::vector<std::complex<Real>> roots(n), result(n);
-  for (std::size_t k = 0; k < n; ++k) roots[k] = root(k);
+  const std::vector<std::complex<Real>>& roots = roots_of_one<Real>(n, sign);
+  std::vector<std::complex<Real>> result(n);
   for (std::size_t k = 0; k < n; ++k)
     for (std::size_t i = 0; i < p; ++i) result[k] += parts[i][k % m] * roots[i * k % n];
   return result;
