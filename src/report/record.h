@@ -26,6 +26,7 @@ struct Record {
   double wall_seconds = 0;       ///< the call's part of the process's wall time (report/wall_time.h)
   double known_cpu_seconds = 0;  ///< what wall_seconds would have been on the CPU, by measured times; 0: unknown
   double share = 1;              ///< CallTime::share
+  bool inside = false;           ///< CallTime::inside
   double cpu_seconds = 0;        ///< what the CPU is expected to take for the whole call; 0: unknown
   operation::TrafficCounters traffic = {};
   double flops = 0;

@@ -74,6 +74,7 @@ void count_in(RoutineTotals& sums, const Record& record) {
   const bool gathered = record.refusal == Refusal::gathered || record.refusal == Refusal::gathered_by_several;
   if (record.followed && gathered) sums.waited_seconds += record.seconds;
   sums.flops += record.flops;
+  if (record.inside) sums.inner_flops += record.flops;
   add_by_name(sums, record.traffic);
   sums.wall_seconds += record.wall_seconds;
   if (record.known_cpu_seconds > 0) {
@@ -122,6 +123,7 @@ void add_untimed(const UntimedCall& call) {
   RoutineCounters& sums = counters.routines[static_cast<std::size_t>(call.routine)];
   sums.calls.add(1);
   sums.flops.add(call.flops);
+  if (in_call()) sums.inner_flops.add(call.flops);
   sums.cpu_seconds.add(call.seconds);
   for (Counter<double>* const wall : {&sums.wall_seconds, &sums.known_seconds, &sums.known_cpu_seconds})
     wall->add(call.wall_seconds);

@@ -23,6 +23,12 @@ struct RoutineTotals {
 #undef BLASTOFF_ADD
     return *this;
   }
+
+  /// Floating-point operations, each counted once. Unlike `flops`, they do not change if the device makes a whole call
+  /// of LAPACK, whose products the CPU would have made as calls.
+  double own_flops() const {
+    return flops - inner_flops;
+  }
 };
 
 struct Verification {

@@ -29,7 +29,7 @@ double seconds_in_calls(const Totals& totals, const RoutineTotals& sums, const C
 EarlierRun whole_run(const Totals& totals, const Context& context) {
   const RoutineTotals sums = sum_over_routines(totals);
   const double seconds = context.elapsed_seconds - context.interception.seconds + closing_seconds(context);
-  return {.flops = sums.flops,
+  return {.flops = sums.own_flops(),
           .seconds = seconds,
           .in_calls = std::min(seconds, seconds_in_calls(totals, sums, context)),
           .runs = 1};
@@ -38,7 +38,7 @@ EarlierRun whole_run(const Totals& totals, const Context& context) {
 std::optional<double> saved_against(const EarlierRun& earlier, const Totals& totals, const Context& context) {
   constexpr double waits_of_ranks = 0.2;  // times the saving in calls
   const RoutineTotals sums = sum_over_routines(totals);
-  if (!did_same_work(earlier, sums.flops)) return std::nullopt;
+  if (!did_same_work(earlier, sums.own_flops())) return std::nullopt;
   const double closing = closing_seconds(context);
   const double now = seconds_in_calls(totals, sums, context);
   const double in_calls = earlier.in_calls - now;

@@ -9,6 +9,7 @@
 
 #include "operation/front_end.h"
 #include "report/recorder.h"
+#include "report/wall_time.h"
 
 namespace blastoff::report {
 
@@ -76,6 +77,7 @@ struct RoutineCounters {
   void count_small(double operations) {
     small_calls.add(1);
     small_flops.add(operations);
+    if (in_call()) inner_flops.add(operations);
   }
   void add(const RoutineTotals& sums);
   void add_to(RoutineTotals& totals) const;

@@ -7,6 +7,8 @@
 
 namespace blastoff::report {
 
+constinit thread_local const void* outermost_call = nullptr;
+
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
@@ -16,7 +18,6 @@ constinit std::atomic<std::uint64_t> shared_clock{0};  ///< the sum of all momen
 constinit std::atomic<std::uint64_t> counted_until{0};
 
 struct OwnCalls {
-  const void* outermost = nullptr;  ///< frame of the outermost call that this thread is in
   std::uint64_t inside = 0;
   std::uint64_t apart = 0;
   std::uint64_t recording = 0;
@@ -48,9 +49,9 @@ CallBegin begin_call(const void* frame) {
   OwnCalls& own = own_calls;
   // The stack grows down. A call whose frame is further up than that of the current call shows that the current call
   // was left.
-  if (own.outermost == nullptr) threads_in_calls.fetch_add(1, relaxed);
-  if (own.outermost == nullptr || frame >= own.outermost) own.outermost = frame;
-  const std::uint64_t owed = own.outermost == frame ? std::exchange(own.owed, 0) : 0;
+  if (outermost_call == nullptr) threads_in_calls.fetch_add(1, relaxed);
+  if (outermost_call == nullptr || frame >= outermost_call) outermost_call = frame;
+  const std::uint64_t owed = outermost_call == frame ? std::exchange(own.owed, 0) : 0;
   return {frame, moment, shared_clock.load(relaxed), own.inside, own.apart, own.recording, own.ours, owed};
 }
 
@@ -63,12 +64,14 @@ CallTime end_call(const CallBegin& begin) {
   const std::uint64_t not_own = inside + own.apart - begin.apart;
   own.inside = begin.inside + shared;
   own.apart = begin.apart;  // for an enclosing call, all of this call is inside
-  if (own.outermost == begin.frame) leave_calls();
+  const bool outermost = outermost_call == begin.frame;
+  if (outermost) leave_calls();
   const std::uint64_t elapsed = moment - begin.moment;
   return {.elapsed = second * static_cast<double>(elapsed),
           .wall = second * static_cast<double>(shared - std::min(shared, not_own) + begin.owed),
           .share = elapsed > 0 ? std::min(1.0, static_cast<double>(shared) / static_cast<double>(elapsed)) : 1.0,
           .whole = inside == 0,
+          .inside = !outermost,
           .recording_inside = second * static_cast<double>(own.recording - begin.recording),
           .ours_inside = second * static_cast<double>(own.ours - begin.ours),
           .ended = moment};
@@ -83,7 +86,7 @@ void recorded_since(std::uint64_t ended) {
   const std::uint64_t taken = now() - ended;
   own.recording += taken;
   own.ours += taken;
-  if (own.outermost == nullptr) own.owed += taken;
+  if (outermost_call == nullptr) own.owed += taken;
 }
 
 void count_inside(double wall_seconds) {
@@ -101,11 +104,12 @@ ApartFromCalls::~ApartFromCalls() {
 }
 
 void leave_calls() {
-  if (std::exchange(own_calls.outermost, nullptr) != nullptr) threads_in_calls.fetch_sub(1, relaxed);
+  if (std::exchange(outermost_call, nullptr) != nullptr) threads_in_calls.fetch_sub(1, relaxed);
 }
 
 void forget_calls() {
   threads_in_calls = 0;
+  outermost_call = nullptr;
   own_calls = {};
 }
 

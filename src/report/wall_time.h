@@ -24,6 +24,7 @@ struct CallTime {
   double wall = 0;              ///< the call's part of the wall time, without calls inside it
   double share = 1;             ///< the call's part of each second, with the calls inside it
   bool whole = true;            ///< there was no call inside it
+  bool inside = false;          ///< it was made inside another call of its thread
   double recording_inside = 0;  ///< seconds in which calls inside it were recorded
   double ours_inside = 0;       ///< all seconds that Blastoff has taken for calls inside it, part of `elapsed`
   std::uint64_t ended = 0;      ///< nanoseconds, by the same clock as CallBegin::moment
@@ -33,6 +34,14 @@ struct CallTime {
 /// in a call until it makes the next one, or ends.
 CallBegin begin_call(const void* frame);
 CallTime end_call(const CallBegin& begin);
+
+/// Frame of the outermost call that the calling thread is in. (Initial-exec: one load.)
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local const void* outermost_call;
+
+/// Whether the calling thread is in a call that was begun.
+inline bool in_call() {
+  return outermost_call != nullptr;
+}
 
 /// Adds the seconds that Blastoff took before the call that has just ended was made.
 void add_ours(double seconds);

@@ -169,6 +169,7 @@ void count(const InterceptedCall& intercepted, Refusal refusal, double seconds, 
   record.seconds = seconds;
   record.wall_seconds = time.wall;
   record.share = time.share;
+  record.inside = time.inside;
   if (on_cpu) record.known_cpu_seconds = std::max(0.0, time.wall - time.share * time.recording_inside);
   platform::undisturbed([&] { report::add(record); });
   report::log_call(record, nullptr);

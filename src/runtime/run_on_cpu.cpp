@@ -37,6 +37,7 @@ void time_on_cpu(report::Record& record, const report::CallTime& time, std::opti
   record.wall_seconds = own_seconds ? time.share * *own_seconds : time.wall;
   record.known_cpu_seconds = record.wall_seconds;
   record.share = time.share;
+  record.inside = time.inside;
   if (own_seconds) return;
   const double ours = time.elapsed - made + time.recording_inside;
   record.known_cpu_seconds = std::max(0.0, time.wall - time.share * ours);

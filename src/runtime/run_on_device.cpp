@@ -34,6 +34,7 @@ void time_on_device(report::Record& record, const report::CallTime& time, std::o
       own_seconds ? time.share * *own_seconds : time.wall + time.share * seconds_of_page_faults(record);
   record.known_cpu_seconds = time.share * cpu_seconds;
   record.share = time.share;
+  record.inside = time.inside;
 }
 
 // Makes the call where it was placed. If that refuses, record.refusal says why.

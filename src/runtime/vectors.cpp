@@ -191,6 +191,7 @@ bool make_vectors_there(const intercept::VectorsCalled& called) {
   if (!context->device().own_time()) record.seconds = time.elapsed;
   record.wall_seconds = time.wall;
   record.share = time.share;
+  record.inside = time.inside;
   platform::undisturbed([&] {
     report::add(record);
     context->count(record, record.flops, record.seconds);

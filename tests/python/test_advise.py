@@ -316,6 +316,9 @@ def test_an_earlier_run_on_the_cpu_tells_what_was_saved(report, write):
     assert verdict(compared(report, 31, 20.0)).saved == -1
     other = verdict(compared(report, 15, 5, flops=102.0))
     assert (other.saved, other.cpu_run) == (1.5, 0), "a run with other work is not compared"
+    inside = compared(report, 15, 5, flops=150.0)
+    inside["totals"]["inner_flops"] = 50.0
+    assert verdict(inside).cpu_run == 30, "calls inside calls are no further work"
     text = words.verdict(reading.read_job(write(compared(report, 15, 5))))
     assert text.startswith("saved about 15.0 s of wall time (on the CPU it took 30.0 s); ")
 

@@ -100,3 +100,19 @@ def test_nothing_is_claimed_where_the_cpu_was_not_timed_until_a_run_without_a_de
     done = offload.run([*FEW_CORES, offload.COMMAND, "run", *options, "--", *command], env=offload.environment(**cache))
     said = words.verdict(reading.read_job([str(own)]))
     assert "(on the CPU it took " in said and said in done.stderr, "the process itself and its report say the same"
+
+
+def test_a_whole_lapack_call_is_compared_with_a_run_whose_cpu_made_its_products_as_calls(tmp_path):
+    pytest.importorskip("numpy")
+    eigenvalues = "import numpy; a = numpy.random.default_rng(0).random((300, 300)); numpy.linalg.eigh(a + a.T)"
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "BLASTOFF_HISTORY": "on"}
+    command = [sys.executable, "-c", eigenvalues]
+    own = tmp_path / "cpu.json"
+    done = offload.run([offload.COMMAND, "run", "--device=none", f"--report={own}", "--", *command], env=offload.environment(**cache))
+    assert done.status == 0, done.stderr
+    on_cpu = reading.read_job([str(own)]).totals
+    assert on_cpu.inner_flops > 0, "the CPU's eigensolver calls products"
+    later = job_of(tmp_path / "later", *command, rates=False, min_size=0, **cache)
+    assert later.totals.offloaded and later.totals.inner_flops == 0
+    assert later.totals.flops == pytest.approx(on_cpu.flops - on_cpu.inner_flops, rel=1e-6)
+    assert later.verdict.cpu_run > 0

@@ -65,7 +65,8 @@ class Part:
     @property
     def cpu_run(self) -> dict[str, float] | None:
         """Earlier runs on the CPU that did the same work."""
-        earlier, flops = (self.report.get("wall") or {}).get("cpu_run"), self.report["totals"]["flops"]
+        earlier, totals = (self.report.get("wall") or {}).get("cpu_run"), self.report["totals"]
+        flops = totals["flops"] - totals.get("inner_flops", 0.0)
         return earlier if earlier and abs(flops - earlier["flops"]) <= SAME_WORK * earlier["flops"] else None
 
     def saved_against(self, earlier: dict[str, float]) -> float:

@@ -12,6 +12,7 @@
 #include "child.h"
 #include "report/summary.h"
 #include "report/thread_counters.h"
+#include "report/wall_time.h"
 
 namespace blastoff::report {
 namespace {
@@ -230,6 +231,30 @@ TEST_F(RecorderTest, CallsThatAreNotTimedTakeAsLongWithoutUs) {
   const Verdict found = verdict(counted, sum_over_routines(counted), Context());
   EXPECT_EQ(found.saved, 7);
   EXPECT_TRUE(found.alike);
+}
+
+TEST_F(RecorderTest, CountsTheWorkOfACallInsideAnotherOnce) {
+  const auto count = [](bool inside) {
+    Record record = offloaded_record();
+    record.flops = 100;
+    record.inside = inside;
+    add(record);
+    end_small(dgemm, nullptr, SmallCall{}, 10);
+    ASSERT_TRUE(count_untimed_small(dgemm, 1, 10));
+    add_untimed({.routine = dgemm, .refusal = Refusal::cpu_faster, .flops = 1});
+  };
+  count(false);
+  EXPECT_EQ(totals().routines[dgemm].inner_flops, 0);
+  const CallBegin outer = begin_call(__builtin_frame_address(0));
+  count(true);
+  end_call(outer);
+  const RoutineTotals sums = totals().routines[dgemm];
+  EXPECT_EQ(sums.flops, 242);
+  EXPECT_EQ(sums.inner_flops, 121);
+  EXPECT_EQ(sums.own_flops(), 121);
+  Context context;
+  context.cpu_run = EarlierRun{.flops = 121, .seconds = 30, .in_calls = 20, .runs = 1};
+  EXPECT_EQ(verdict(totals(), sum_over_routines(totals()), context).cpu_run, 30);
 }
 
 TEST_F(RecorderTest, ComparesWithEarlierRunsOnTheCpuThatDidTheSameWork) {

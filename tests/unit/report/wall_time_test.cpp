@@ -87,6 +87,8 @@ TEST_F(WallTimeTest, OfACallIsWithoutThoseInsideIt) {
   const CallTime inner = one_call(900);
   const CallTime time = end_call(outer);
   EXPECT_FALSE(time.whole);
+  EXPECT_TRUE(inner.inside);
+  EXPECT_FALSE(time.inside);
   EXPECT_DOUBLE_EQ(inner.wall, inner.elapsed);
   EXPECT_NEAR(time.wall, time.elapsed - inner.elapsed, 1e-9);
   EXPECT_EQ(time.share, 1);
