@@ -127,6 +127,9 @@ class Place {
   /// page fault for each.
   bool protect(Span span, std::vector<Span>& written, std::vector<Span>& faulted);
 
+  /// Those of the pages that were protected, and have not been unprotected. The CPU may have written them since.
+  std::vector<Span> find_protected(Span span) { return ledger_.watched_.find_protected(span); }
+
   /// Prepares pages that are about to be overwritten, so that writing to them costs no page faults.
   void unprotect(Span span) { ledger_.watched_.unprotect(span); }
 

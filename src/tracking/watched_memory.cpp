@@ -34,6 +34,13 @@ void WatchedMemory::note_protected(Span span, std::span<const Span> written, std
   protected_.add(span);
 }
 
+std::vector<Span> WatchedMemory::find_protected(Span span) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Span> found;
+  protected_.each_common(span, [&](Span common) { found.push_back(common); });
+  return found;
+}
+
 // The kernel visits each page of a span, which takes milliseconds for a large matrix, so only protected spans are
 // named.
 void WatchedMemory::unprotect(Span span) {

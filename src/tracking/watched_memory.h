@@ -27,6 +27,9 @@ class WatchedMemory {
   /// before: the CPU has taken a page fault for each. Thread-safe.
   void note_protected(Span span, std::span<const Span> written, std::vector<Span>& faulted);
 
+  /// The pages that note_protected() was told of. Thread-safe.
+  std::vector<Span> find_protected(Span span);
+
   /// Prepares pages that Blastoff or the program is about to overwrite, so that writing to them costs no page faults.
   /// Concerns the pages that note_protected() was told of. Thread-safe.
   void unprotect(Span span);

@@ -2,6 +2,7 @@
 // addresses before the page was last protected.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -120,6 +121,12 @@ class ResidencyBytes : public FlavourTest {
         wrong += expected[at] != c.first[at] ? 1 : 0;
       }
     EXPECT_EQ(wrong, 0) << "elements are wrong";
+  }
+
+  static long page_faults() {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_minflt;
   }
 
   bool is_written(Span pages) {
@@ -377,6 +384,26 @@ TEST_P(ResidencyBytes, PartsThatTheCpuRewritesAreNotProtectedAnyMore) {
     std::vector<Span> written;
     ASSERT_EQ(rig_->tracker().scan(within, false, written), tracking::PageTracker::Scan::ok);
     EXPECT_EQ(written, std::vector<Span>{within}) << "a page fault for each page that the CPU writes, in step " << step;
+  }
+}
+
+/// As in a factorization, the CPU rewrites the first columns of a result, and the next result is the rest of it.
+TEST_P(ResidencyBytes, ResultsOfWhichTheCpuRewritesAPartAreNotProtectedAnyMore) {
+  if (GetParam().soft_dirty()) GTEST_SKIP() << "what the CPU copies home counts as written";
+  constexpr std::int64_t n = 1400;
+  constexpr std::int64_t width = 240;
+  constexpr long few_pages = 16;
+  Arena arena(n * n * sizeof(double));
+  Arena rows(n * width * sizeof(double));
+  for (int step = 0; (step + 1) * width < n; ++step) {
+    double* const corner = arena.at(static_cast<std::size_t>(step * width * (n + 1)));
+    const std::int64_t rest = n - (step + 1) * width;
+    const long before = page_faults();
+    for (std::int64_t j = 0; j < width; ++j)
+      for (std::int64_t i = 0; i < rest + width; ++i) corner[i + j * n] = static_cast<double>((i + j + step) % 3);
+    const long faults = page_faults() - before;
+    EXPECT_TRUE(step < 2 || faults < few_pages) << faults << " in step " << step;
+    run(product_call({corner + width, rows.at(0), corner + width * (n + 1)}, rest, rest, width, 1, {n, width, n}));
   }
 }
 

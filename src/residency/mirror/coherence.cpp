@@ -341,7 +341,7 @@ device::Status Coherence::hold_pages(PageAcquisition& acquisition, std::unique_l
   });
 
   if (goes_past_mirrors(acquisition)) {
-    acquisition.past_mirrors = true;
+    go_past_mirrors(acquisition);
     return {};
   }
   constexpr int max_replacements = 8;
@@ -357,7 +357,7 @@ device::Status Coherence::hold_pages(PageAcquisition& acquisition, std::unique_l
       continue;
     }
     if (goes_past_mirrors(acquisition)) {
-      acquisition.past_mirrors = true;
+      go_past_mirrors(acquisition);
       release_pins_of(acquisition);
       return {};
     }

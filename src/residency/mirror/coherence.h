@@ -214,6 +214,7 @@ class Coherence {
     bool registered = false;  // some of what was written the program itself shares with the device
   };
   Findings look_at(const operation::Operand& operand, bool unseen);
+  Findings look_at_copied(const operation::Operand& operand);
   bool is_given_up_unseen(const PageAcquisition& acquisition, std::size_t index) const;
   void lose(const operation::Operand& operand);
   device::Result<bool> protect(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock);
@@ -221,7 +222,7 @@ class Coherence {
   void stop_tracking(const PageAcquisition& acquisition, std::size_t index);
   using Looks = PageAcquisition::PerOperand<Look>;
   void count_written(const PageAcquisition& acquisition, const std::vector<platform::Span>& faulted,
-                     Looks& looks) const;
+                     Looks& looks);
   void judge(PageAcquisition& acquisition, Looks& looks);
   void count_kept(const operation::Operand& operand, Look& look) const;
   void choose_staying(PageAcquisition& acquisition);
@@ -242,6 +243,7 @@ class Coherence {
   bool has_memory(const operation::Operand& operand) const;
   bool may_copy(const PageAcquisition& acquisition, const operation::Operand& operand) const;
   void choose_copied(PageAcquisition& acquisition) const;
+  void go_past_mirrors(PageAcquisition& acquisition);
   bool goes_past_mirrors(const PageAcquisition& acquisition) const;
   void judge_uses(const operation::Operation& call, const PageAcquisition::PerOperand<std::size_t>& left);
   Survey survey(const PageAcquisition& acquisition);

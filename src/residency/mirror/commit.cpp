@@ -212,7 +212,7 @@ void Coherence::judge_uses(const operation::Operation& call, const PageAcquisiti
   each_distinct_matrix(call, [&](std::size_t i, const operation::Operand& operand) {
     if (source_) stays_.used(call, i, left[i]);
     if (left[i] > 0 || mostly_left(operand))
-      heuristic_.stayed(operand);
+      heuristic_.stayed(call, i);
     else if (heuristic_.used(call, i))
       stop_tracking(operand);
   });

@@ -83,7 +83,7 @@ bool Habits::worth_mirror(const operation::Operation& call, std::size_t index) {
   }
   switch (compare(habit, operand)) {
     case Samples::none: habit.backoff.count(); break;
-    case Samples::stay: habit.backoff.count(worth_of_unchanged); break;
+    case Samples::stay: habit.backoff.count(habit.kept ? 1 : worth_of_unchanged); break;
     case Samples::change: habit.backoff.restart();
   }
   if (!habit.backoff.is_over()) return false;
@@ -128,6 +128,7 @@ void Habits::paid(const operation::Operation& call, std::size_t index) {
   Habit& habit = known->second;
   habit.failures = 0;
   habit.tries = 0;
+  habit.faults = 0;
   habit.backoff.succeeded();
   habit.backoff.failed();  // what is still suspected waits for the first pause
   habit.rewritten.remove(bounds(call.operands()[index]));
@@ -141,11 +142,34 @@ Habits::Habit& Habits::failed(const operation::Operation& call, std::size_t inde
   else
     habit.backoff.failed();
   habit.tries = 0;
+  habit.faults = 0;
   return habit;
 }
 
-void Habits::rewritten(const operation::Operation& call, std::size_t index) {
+void Habits::tracked(const operation::Operation& call, std::size_t index) {
+  Habit& habit = habits_[key_of(call, index)];
+  habit.tracked = call.operands()[index];
+  habit.faults = 0;
+}
+
+void Habits::untracked(const operation::Operation& call, std::size_t index) {
+  if (const auto known = habits_.find(key_of(call, index)); known != habits_.end()) known->second.tracked.columns = 0;
+}
+
+void Habits::faulted(Span page) {
+  for (auto& [key, habit] : habits_)
+    if (touches(habit.tracked, page)) ++habit.faults;
+}
+
+std::size_t Habits::faults(const operation::Operation& call, std::size_t index) const {
+  const auto known = habits_.find(key_of(call, index));
+  if (known == habits_.end() || known->second.tracked.empty()) return 0;
+  return bounds(known->second.tracked).overlaps(bounds(call.operands()[index])) ? known->second.faults : 0;
+}
+
+void Habits::rewritten(const operation::Operation& call, std::size_t index, bool kept) {
   Habit& habit = failed(call, index);
+  habit.kept = kept;
   if (++habit.spans > max_spans) {
     habit.rewritten = {};
     habit.spans = 1;
@@ -158,7 +182,10 @@ void Habits::lost(const operation::Operation& call, std::size_t index) {
 }
 
 void Habits::forget(Span span) {
-  for (auto& [key, habit] : habits_) habit.rewritten.remove(span);
+  for (auto& [key, habit] : habits_) {
+    habit.rewritten.remove(span);
+    if (!habit.tracked.empty() && bounds(habit.tracked).overlaps(span)) habit.tracked.columns = 0;
+  }
 }
 
 }  // namespace blastoff::residency::mirror

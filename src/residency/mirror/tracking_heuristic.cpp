@@ -162,6 +162,10 @@ bool TrackingHeuristic::used(const operation::Operation& call, std::size_t index
   else if (matrix.uses > 0)
     learn(matrix, true);
   if (matrix.copied && matrix.uses == 0) habits_.copied(call, index);
+  if (matrix.copied)
+    habits_.untracked(call, index);
+  else
+    habits_.tracked(call, index);
   ++matrix.uses;
   if (!is_result_only(operand)) {
     matrix.results_in_a_row = 0;
@@ -171,8 +175,10 @@ bool TrackingHeuristic::used(const operation::Operation& call, std::size_t index
 }
 
 /// A result that stays saves its way home, too.
-void TrackingHeuristic::stayed(const operation::Operand& operand) {
+void TrackingHeuristic::stayed(const operation::Operation& call, std::size_t index) {
+  const operation::Operand& operand = call.operands()[index];
   MatrixUse& matrix = find_or_add(operand);
+  habits_.untracked(call, index);
   matrix.bytes_used += (operation::writes(operand.intent) ? 2.0 : 1.0) * static_cast<double>(operand.payload_bytes());
   matrix.latest = operand;
   matrix.copied = false;
@@ -201,10 +207,11 @@ bool TrackingHeuristic::looked_at(const operation::Operation& call, std::size_t 
   const auto pages = [](std::size_t count) { return static_cast<double>(count); };
   MatrixUse* const known = matrices_.find(bounds(operand).begin);
   const int before = known ? std::max(known->uses - 1, 0) : 0;  // uses that found what an earlier one had brought
-  const bool few = look.faults < few_pages || (is_result_only(operand) && 2 * look.written < look.pages);
+  const std::size_t faults = std::max(look.faults, habits_.faults(call, index));
+  const bool few = faults < few_pages || (is_result_only(operand) && 2 * look.written < look.pages);
   const double within = few ? 0 : pages_used_within(operand);
   const double saved = (before * pages(look.pages) + within + pages(look.kept)) * seconds_to_bring_;
-  const double cost = pages(look.faults) * (tracking::seconds_of_page_fault + seconds_to_protect_);
+  const double cost = pages(faults) * (tracking::seconds_of_page_fault + seconds_to_protect_);
   const bool paid = saved >= cost;
   if (few) {
     if (paid && 2 * look.kept >= look.pages) habits_.paid(call, index);
@@ -219,7 +226,7 @@ bool TrackingHeuristic::looked_at(const operation::Operation& call, std::size_t 
     habits_.paid(call, index);
     return false;
   }
-  habits_.rewritten(call, index);
+  habits_.rewritten(call, index, 2 * look.kept >= look.pages);
   matrix.copied = true;
   matrix.unchanged = false;
   matrix.fingerprint = 0;

@@ -28,7 +28,7 @@ struct Look {
   std::size_t pages = 0;    ///< of the operand
   std::size_t kept = 0;     ///< were current, and are
   std::size_t written = 0;  ///< were current, and have been written since
-  std::size_t faults = 0;   ///< page faults of the CPU that tracking the operand has cost
+  std::size_t faults = 0;   ///< page faults of the CPU that tracking the operand has cost, as far as the call tells
 };
 
 /// Its decisions affect only speed, never results. Not thread-safe.
@@ -62,10 +62,15 @@ class TrackingHeuristic {
   bool used(const operation::Operation& call, std::size_t index);
 
   /// The same of an operand of which much is on the device alone, and nothing is to be copied from host memory.
-  void stayed(const operation::Operand& operand);
+  void stayed(const operation::Operation& call, std::size_t index);
 
   /// Whether looked_at() is to be told what a look has found that found nothing written.
-  bool asks(const operation::Operation& call, std::size_t index) const { return habits_.doubts(call, index); }
+  bool asks(const operation::Operation& call, std::size_t index) const {
+    return habits_.doubts(call, index) || habits_.faults(call, index) > 0;
+  }
+
+  /// The page was protected and current in some mirror, and has been written.
+  void faulted(platform::Span page) { habits_.faulted(page); }
 
   /// A tracked operand is used again, and a look at its pages has found this. True: copy it from now on, since the page
   /// faults of writing them have cost more than copying what was current. A few uses between two times that it is

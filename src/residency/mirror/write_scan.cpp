@@ -173,10 +173,25 @@ Coherence::Findings Coherence::look_at(const operation::Operand& operand, bool u
   return found;
 }
 
+// What is copied is not protected. But the pages may have been protected for an earlier operand, whose mirror has cost
+// the page faults.
+Coherence::Findings Coherence::look_at_copied(const operation::Operand& operand) {
+  Findings found;
+  each_region(operand, [&](Span region) {
+    for (const Span run : place_.find_protected(region))
+      found.intact = found.intact && place_.scan(run, false, found.faulted);
+  });
+  return found;
+}
+
 // Pages written since they were last protected are no longer current. False: watched memory was replaced.
 device::Result<bool> Coherence::protect(PageAcquisition& acquisition, std::unique_lock<std::mutex>& lock) {
   const auto operands = acquisition.call.operands();
   const auto looks_at = [&](std::size_t i) { return acquisition.tracked[i] && !operands[i].empty(); };
+  const bool counts_others = !place_.tracker().is_told() && !place_.shared();
+  const auto is_copied = [&](std::size_t i) {
+    return !acquisition.tracked[i] && !acquisition.unwatched[i] && operation::reads(operands[i].intent);
+  };
   bool any = false;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (!looks_at(i)) continue;
@@ -187,7 +202,10 @@ device::Result<bool> Coherence::protect(PageAcquisition& acquisition, std::uniqu
   if (any) {
     lock.unlock();
     for (std::size_t i = 0; i < operands.size(); ++i)
-      if (looks_at(i)) found[i] = look_at(operands[i], acquisition.unseen[i]);
+      if (looks_at(i))
+        found[i] = look_at(operands[i], acquisition.unseen[i]);
+      else if (counts_others && is_copied(i))
+        found[i] = look_at_copied(operands[i]);
     lock.lock();
     if (std::ranges::any_of(found, [](const Findings& each) { return each.large || !each.intact; })) apply_events();
   }
@@ -200,6 +218,7 @@ device::Result<bool> Coherence::protect(PageAcquisition& acquisition, std::uniqu
     }
     written_.clear();
     for (const Span run : found[i].runs) place_.invalid(run, written_);
+    if (!acquisition.tracked[i]) written_ = found[i].faulted;
     if (!place_.tracker().is_told())
       count_written(acquisition, found[i].faulted, looks);  // else no write costs a fault
     std::size_t lost = 0;
@@ -210,7 +229,7 @@ device::Result<bool> Coherence::protect(PageAcquisition& acquisition, std::uniqu
     }
     // Among several devices, what one has returned counts as written for the others.
     if (place_.tracker().faults_once_a_page() && !place_.shared()) acquisition.page_faults += lost;
-    if (lost > 0 && operation::reads(operands[i].intent))
+    if (lost > 0 && acquisition.tracked[i] && operation::reads(operands[i].intent))
       acquisition.bytes_rewritten += std::min<std::uint64_t>(lost * platform::page_size(), operands[i].payload_bytes());
   }
   judge(acquisition, looks);
@@ -218,9 +237,8 @@ device::Result<bool> Coherence::protect(PageAcquisition& acquisition, std::uniqu
 }
 
 // A look at one operand also finds what was written between its columns, where another one may lie. A page fault counts
-// for those on whose pages it was, and else for those between whose columns.
-void Coherence::count_written(const PageAcquisition& acquisition, const std::vector<Span>& faulted,
-                              Looks& looks) const {
+// for those on whose pages it was, and else for those between whose columns; and for the mirrors of earlier calls.
+void Coherence::count_written(const PageAcquisition& acquisition, const std::vector<Span>& faulted, Looks& looks) {
   const auto operands = acquisition.call.operands();
   const std::size_t page = platform::page_size();
   const auto count = [&](Span one, bool current) {
@@ -247,8 +265,11 @@ void Coherence::count_written(const PageAcquisition& acquisition, const std::vec
   }
   for (const Span run : faulted) {
     for (std::uintptr_t at = run.begin; at < run.end; at += page) {
+      const Span one{at, at + page};
       const Chunk* const chunk = mirrors_.find(at);
-      count({at, at + page}, chunk && chunk->copy->current.test(page_numbers({at, at + page}).first));
+      const bool current = chunk && chunk->copy->current.test(page_numbers(one).first);
+      count(one, current);
+      if (current) heuristic_.faulted(one);
     }
   }
 }
@@ -311,6 +332,14 @@ void Coherence::stop_tracking(const PageAcquisition& acquisition, std::size_t in
     alone = alone && !(acquisition.tracked[i] && bounds(operands[i]).overlaps(bounds(operands[index])));
   if (alone) return stop_tracking(operands[index]);
   each_covered_run(operands[index], [&](Span run) { place_.take(run); });
+}
+
+// What the call writes to host memory is not to cost page faults.
+void Coherence::go_past_mirrors(PageAcquisition& acquisition) {
+  acquisition.past_mirrors = true;
+  acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (worth_unprotecting(result)) stop_tracking(acquisition, i);
+  });
 }
 
 void Coherence::stop_tracking(const operation::Operand& operand) {

@@ -574,6 +574,78 @@ TEST_F(UsageTest, UsesOfBlocksDoNotCountForRowsBesideThem) {
   EXPECT_FALSE(heuristic.looked_at(call, 0, written(128)));
 }
 
+/// As in an LU factorization: the CPU rewrites the first columns of what a call has used, and the next call has the
+/// rest.
+struct SmallerPartsTest : UsageTest {
+  std::int64_t parts = 0;
+  bool mirrored = false;
+
+  void next_part() {
+    ++parts;
+    matrix().address = elements.data() + 257 * parts;
+    matrix().rows = matrix().columns = 256 - parts;
+  }
+  /// The CPU writes so many pages from there on.
+  void write(const double* first, std::size_t count) {
+    std::uintptr_t at = platform::outward_to_pages({reinterpret_cast<std::uintptr_t>(first), UINTPTR_MAX}).begin;
+    for (; count > 0; --count, at += platform::page_size()) heuristic.faulted({at, at + platform::page_size()});
+  }
+  /// A call uses the next part, of whose own pages none has been written. Whether it is tracked.
+  bool use_part() {
+    next_part();
+    const Look look{.pages = 128, .kept = std::exchange(mirrored, tracked()) ? std::size_t{128} : 0};
+    if (mirrored && heuristic.asks(call, 0)) mirrored = !heuristic.looked_at(call, 0, look);
+    heuristic.used(call, 0);
+    return mirrored;
+  }
+};
+
+TEST_F(SmallerPartsTest, FaultsOnOthersPagesCountForTheMirrorThatHadThem) {
+  EXPECT_TRUE(use_part());
+  EXPECT_TRUE(use_part());
+  write(elements.data() + 1024, 15);
+  EXPECT_TRUE(use_part()) << "few";
+  write(elements.data() + 1024, 40);
+  EXPECT_FALSE(use_part());
+  int uses = 1;
+  while (!use_part()) ++uses;
+  EXPECT_EQ(uses, 32) << "that most has stayed does not tell that a mirror pays";
+  write(elements.data() + 4096, 40);
+  EXPECT_FALSE(use_part());
+  for (uses = 1; !use_part();) ++uses;
+  EXPECT_EQ(uses, 64) << "ever more rarely";
+}
+
+TEST_F(SmallerPartsTest, FaultsOfOneUseDoNotCountForTheNext) {
+  EXPECT_TRUE(use_part());
+  for (int i = 0; i < 20; ++i) {
+    write(elements.data() + 4096, 15);
+    EXPECT_TRUE(use_part());
+  }
+}
+
+TEST_F(SmallerPartsTest, FaultsElsewhereDoNotCount) {
+  EXPECT_TRUE(use_part());
+  write(elements.data() + elements.size() + 512, 100);
+  EXPECT_FALSE(heuristic.asks(call, 0));
+  write(elements.data() + 4096, 100);
+  EXPECT_TRUE(heuristic.asks(call, 0));
+  std::vector<double> others(256 * 256);
+  matrix().address = others.data();
+  EXPECT_FALSE(heuristic.asks(call, 0)) << "it lies elsewhere";
+}
+
+TEST_F(SmallerPartsTest, FaultsOnWhatStayedOrWasFreedDoNotCount) {
+  EXPECT_TRUE(use_part());
+  heuristic.stayed(call, 0);
+  write(elements.data() + 4096, 100);
+  EXPECT_FALSE(heuristic.asks(call, 0));
+  heuristic.used(call, 0);
+  write(elements.data() + 4096, 100);
+  heuristic.forget(bounds(matrix()));
+  EXPECT_FALSE(heuristic.asks(call, 0));
+}
+
 /// A program that works on tiles in turn, and rewrites all of them before each turn.
 TEST_F(UsageTest, OfManyTilesNoneIsForgotten) {
   for (const std::size_t tiles : {5'000U, 10'000U}) {
