@@ -407,6 +407,25 @@ TEST_P(ResidencyBytes, ResultsOfWhichTheCpuRewritesAPartAreNotProtectedAnyMore) 
   }
 }
 
+/// As in a factorization whose first rows come home: Blastoff writes them itself.
+TEST_P(ResidencyBytes, WhatIsCopiedHomeCountsForNoMirror) {
+  if (GetParam().soft_dirty()) GTEST_SKIP() << "what the CPU copies home counts as written";
+  constexpr std::int64_t n = 1024;
+  constexpr std::int64_t width = 64;
+  Arena matrix(n * n * sizeof(double));
+  Arena left(n * width * sizeof(double));
+  Arena rows(n * width * sizeof(double));
+  std::mt19937 engine;
+  for (Arena* arena : {&matrix, &left, &rows}) arena->fill(engine);
+  const auto block = [&](std::int64_t row, std::int64_t column) {
+    return matrix.at(static_cast<std::size_t>(row + column * n));
+  };
+  run(product_call({left.at(0), rows.at(0), block(0, width)}, width, n - width, width, 1, {n, width, n}));
+  run(product_call({left.at(0), block(0, width), block(width, width)}, n - width, n - width, width, 1, {n, n, n}));
+  const auto middle = reinterpret_cast<std::uintptr_t>(block(n / 2, n / 2));
+  EXPECT_FALSE(is_written(platform::outward_to_pages({middle, middle + 1})));
+}
+
 /// Copies go on while the device computes. No operand of a large call is uploaded as a whole before.
 TEST_P(ResidencyBytes, ALargeCallThatCopiesItsOperandsGoesPanelByPanel) {
   if (GetParam().device != "simulated" || GetParam().soft_dirty()) GTEST_SKIP() << "takes long";

@@ -223,6 +223,7 @@ class Coherence {
   using Looks = PageAcquisition::PerOperand<Look>;
   void count_written(const PageAcquisition& acquisition, const std::vector<platform::Span>& faulted,
                      Looks& looks);
+  void count_own_writes(const PageAcquisition& acquisition);
   void judge(PageAcquisition& acquisition, Looks& looks);
   void count_kept(const operation::Operand& operand, Look& look) const;
   void choose_staying(PageAcquisition& acquisition);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "platform/contained.h"
+#include "platform/interval_set.h"
 #include "residency/footprint.h"
 #include "residency/mirror/coherence.h"
 
@@ -42,6 +43,23 @@ void Coherence::expect_staged_return(const PageAcquisition& acquisition) {
   acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
     if (return_of(acquisition, i) != Return::staged || acquisition.unwatched[i]) return;
     each_settled(result, [&](Span run) { place_.unprotect(run); });
+  });
+}
+
+// A staged return takes a page fault for each protected page that is not settled. Those that are current by now have
+// been protected for the mirrors of earlier calls.
+void Coherence::count_own_writes(const PageAcquisition& acquisition) {
+  acquisition.call.each_result([&](std::size_t i, const operation::Operand& result) {
+    if (return_of(acquisition, i) != Return::staged || acquisition.unwatched[i]) return;
+    platform::IntervalSet settled;
+    each_settled(result, [&](Span run) { settled.add(run); });
+    const auto count = [&](Chunk& chunk, Span pages) {
+      for (std::uintptr_t at = pages.begin; at < pages.end; at += platform::page_size()) {
+        const Span one{at, at + platform::page_size()};
+        if (chunk.copy->current.test(page_numbers(one).first)) heuristic_.faulted(one);
+      }
+    };
+    each_touched_run(result, [&](Span run) { settled.each_gap(run, [&](Span rest) { mirrors_.each_part(rest, count); }); });
   });
 }
 

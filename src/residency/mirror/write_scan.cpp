@@ -232,6 +232,7 @@ device::Result<bool> Coherence::protect(PageAcquisition& acquisition, std::uniqu
     if (lost > 0 && acquisition.tracked[i] && operation::reads(operands[i].intent))
       acquisition.bytes_rewritten += std::min<std::uint64_t>(lost * platform::page_size(), operands[i].payload_bytes());
   }
+  if (counts_others) count_own_writes(acquisition);
   judge(acquisition, looks);
   return true;
 }
@@ -331,7 +332,10 @@ void Coherence::stop_tracking(const PageAcquisition& acquisition, std::size_t in
   for (std::size_t i = 0; i < operands.size(); ++i)
     alone = alone && !(acquisition.tracked[i] && bounds(operands[i]).overlaps(bounds(operands[index])));
   if (alone) return stop_tracking(operands[index]);
-  each_covered_run(operands[index], [&](Span run) { place_.take(run); });
+  each_covered_run(operands[index], [&](Span run) {
+    place_.unprotect(run);
+    place_.take(run);
+  });
 }
 
 // What the call writes to host memory is not to cost page faults.
