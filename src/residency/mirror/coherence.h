@@ -221,8 +221,7 @@ class Coherence {
   void stop_tracking(const operation::Operand& operand);
   void stop_tracking(const PageAcquisition& acquisition, std::size_t index);
   using Looks = PageAcquisition::PerOperand<Look>;
-  void count_written(const PageAcquisition& acquisition, const std::vector<platform::Span>& faulted,
-                     Looks& looks);
+  void count_written(const PageAcquisition& acquisition, const std::vector<platform::Span>& faulted, Looks& looks);
   void count_own_writes(const PageAcquisition& acquisition);
   void judge(PageAcquisition& acquisition, Looks& looks);
   void count_kept(const operation::Operand& operand, Look& look) const;

@@ -59,7 +59,8 @@ void Coherence::count_own_writes(const PageAcquisition& acquisition) {
         if (chunk.copy->current.test(page_numbers(one).first)) heuristic_.faulted(one);
       }
     };
-    each_touched_run(result, [&](Span run) { settled.each_gap(run, [&](Span rest) { mirrors_.each_part(rest, count); }); });
+    each_touched_run(result,
+                     [&](Span run) { settled.each_gap(run, [&](Span rest) { mirrors_.each_part(rest, count); }); });
   });
 }
 
