@@ -3,7 +3,7 @@
 
     bench/cudss.py [--only NAME,...] [--sides 28,40] [--times 3] [--mkl FILE] [--cudss FILE] [--cudss-threads FILE] [--limit SECONDS] [--output FILE]
 
-This is the measure of a feature that Blastoff does not have: whether PARDISO's and `spsolve`'s work should go to cuDSS (docs/notes.md). The matrix
+Blastoff uses no cuDSS. This measures what it would gain by that (docs/notes.md). The matrix
 is the seven-point operator with a drift on a cube. A solver analyses it, then factors and solves several times, with new values each time. cuDSS
 gets the values from host memory and returns the solution there; these copies are part of its seconds. Each solver runs in a process of its own.
 Seconds: `wall` of the process, `start` of opening the device and the library, `analysis`, and the medians of `factor` and `solve`. `residual` is
