@@ -3,9 +3,9 @@
 
     bench/cudss.py [--only NAME,...] [--sides 28,40] [--times 3] [--mkl FILE] [--cudss FILE] [--cudss-threads FILE] [--limit SECONDS] [--output FILE]
 
-Blastoff uses no cuDSS. This measures what it would gain by that (docs/notes.md). The matrix
-is the seven-point operator with a drift on a cube. A solver analyses it, then factors and solves several times, with new values each time. cuDSS
-gets the values from host memory and returns the solution there; these copies are part of its seconds. Each solver runs in a process of its own.
+Blastoff uses no cuDSS. This measures what it would gain by that (docs/notes.md). The matrix is the seven-point operator with a drift on a cube.
+A solver analyses it, then factors and solves several times, with new values each time. cuDSS gets the values from host memory and returns the
+solution there; these copies are part of its seconds. Each solver runs in a process of its own.
 Seconds: `wall` of the process, `start` of opening the device and the library, `analysis`, and the medians of `factor` and `solve`. `residual` is
 the largest element of A x - b, for b = 1.
 """
@@ -91,7 +91,7 @@ class Pardiso:
 
 class CuDSS:
     def start(self, matrix: sp.csr_array) -> None:
-        self.cuda, self.library = ctypes.CDLL(options.cudart), ctypes.CDLL(options.cudss)
+        self.cuda, self.cudss = ctypes.CDLL(options.cudart), ctypes.CDLL(options.cudss)
         self.handle, self.config, self.data = (ctypes.c_void_p() for _ in range(3))
         self.do("cudssCreate", ctypes.byref(self.handle))
         if options.cudss_threads:
@@ -110,7 +110,7 @@ class CuDSS:
         self.factored = False
 
     def do(self, name: str, *given: object) -> None:
-        status = getattr(self.library if name.startswith("cudss") else self.cuda, name)(*given)
+        status = getattr(self.cudss if name.startswith("cudss") else self.cuda, name)(*given)
         if status != 0:
             raise SystemExit(f"{name}: status {status}")
 
