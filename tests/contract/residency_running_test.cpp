@@ -392,6 +392,7 @@ class CallsHeldByTheDevice : public RunningCalls {
     a_.fill(1);
     b_.fill(2);
     EXPECT_TRUE(multiply(a_, b_, c_, 0));
+    EXPECT_TRUE(queues_[0].compute->synchronize());  // or the first might be the next to be computed
     held_.hold_next();
     EXPECT_TRUE(multiply(c_, b_, d_, 0));
     held_.wait_until_held();

@@ -192,7 +192,11 @@ def test_several_devices(on_simulated, policy, devices, verify, budget):
     assert exchanged > 0 or policy == "copy" or not outcome.tracks
 
 
-@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.endswith("lost")])
+# One of three devices computes some 310 to 480 of the calls, depending on the threads' interleaving.
+LOSSES_OF_ONE = ["execute:100:lost", "to-device:100:lost", "to-host:50:lost", "synchronize:50:lost"]
+
+
+@pytest.mark.parametrize("fault", LOSSES_OF_ONE)
 def test_one_of_several_is_lost(on_simulated, fault):
     """Its mirrors are lost. Calls continue on the other devices, and none stays on the CPU because of the loss."""
     outcome = play("first-use", SEVERAL[1], 8000, settings=[*EXCHANGE, f"--simulated-fault=1/{fault}"])
@@ -215,7 +219,7 @@ def test_calls_are_split(on_simulated, policy, verify, budget, threads):
         assert any(stem in routine["name"] and routine["split"] > 0 for routine in outcome.report["routines"]), stem
 
 
-@pytest.mark.parametrize("fault", [*(fault for fault in FAULTS if fault.endswith("lost")), "between:20:lost"])
+@pytest.mark.parametrize("fault", [*LOSSES_OF_ONE, "between:20:lost"])
 def test_a_device_is_lost_in_a_split_call(on_simulated, fault):
     outcome = play("first-use", "simulated:all", 9500, settings=[*SPLIT, f"--simulated-fault=1/{fault}"])
     assert [one["state"] == "working" for one in outcome.report["devices"]] == [True, False, True, True]
