@@ -23,7 +23,7 @@ using patch::Obstacle;
 /// The longest change at a function's entry: a landing pad and the longest jump.
 constexpr std::uint64_t entry_bytes = 32;
 
-/// A library is recognised by a part of its file name, or by a symbol that no other library has.
+/// A library is recognised by a part of its file name, or by a symbol that no other library has ("": only by its name).
 struct KnownLibrary {
   const char* name;
   const char* in_file_name;
@@ -46,6 +46,7 @@ constexpr KnownLibrary known_libraries[] = {
     {"FFTW", "libfftw3", "fftw_mkplanner"},
     {"FFTW", "libfftw3f", "fftwf_mkplanner"},
     {"BLIS", "libblis", "dgemm_batch_"},  // its libblas.so exports no function of its own
+    {"ScaLAPACK", "libscalapack", ""},    // it calls lsame_, too
     {"reference BLAS", "librefblas", "lsame_"},
 };
 
@@ -68,12 +69,17 @@ std::uint64_t nearby(const BlasFunctions& found) {
   return (end + distance) / distance * distance;
 }
 
-std::optional<Obstacle> try_patching(const ObjectFile& object, const BlasFunction& function, std::uint64_t place) {
+std::optional<Obstacle> try_patching(const ObjectFile& object, const BlasFunction& function, std::uint64_t place,
+                                     patch::CallsOfOthers& known) {
   if (function.indirect) return Obstacle::indirect;
   const auto bytes = object.bytes(function.address, function.room);
   if (bytes.size() < function.room) return Obstacle::not_writable;
-  const patch::FunctionCode code{bytes.first(function.size), function.room - function.size, function.address,
-                                 object.code_around(function.address)};
+  const patch::FunctionCode code{bytes.first(function.size),
+                                 function.room - function.size,
+                                 function.address,
+                                 object.code_around(function.address),
+                                 false,
+                                 &known};
   const auto change = patch::relocator(patch::native).patch(code, place, place + patch::longest_entry_stub);
   return change ? std::nullopt : std::optional(change.error());
 }
@@ -82,13 +88,14 @@ void inspect_functions(const ObjectFile& object, const char* path, Inspection& i
   BlasFunctions found = find_blas_functions(object, path);
   const std::set<std::string_view> ours = our_names();
   const std::uint64_t place = nearby(found);
+  patch::CallsOfOthers known;
   for (BlasFunction& function : found.functions) {
     InspectedFunction& inspected = inspection.functions.emplace_back();
     const auto is_ours = [&](const std::string& name) { return ours.count(name) != 0; };
     // The dynamic linker searches a program before the libraries that are preloaded into it.
     inspected.bound_by_our_name = inspection.linkage == Linkage::shared_object && function.exported &&
                                   std::any_of(function.names.begin(), function.names.end(), is_ours);
-    if (inspection.native) inspected.obstacle = try_patching(object, function, place);
+    if (inspection.native) inspected.obstacle = try_patching(object, function, place, known);
     const auto entry = object.bytes(function.address, std::min(function.room, entry_bytes));
     inspected.entry.assign(entry.begin(), entry.end());
     inspected.function = std::move(function);
@@ -138,7 +145,7 @@ const char* implementation_of(const ObjectFile& object, const char* path) {
   const auto is = [&](const KnownLibrary& known) {
     return base_name(path).find(known.in_file_name) != std::string_view::npos ||
            object.soname().find(known.in_file_name) != std::string_view::npos ||
-           !object.names_with(known.in_symbol).empty();
+           (*known.in_symbol != '\0' && !object.names_with(known.in_symbol).empty());
   };
   const auto* const found = std::find_if(std::begin(known_libraries), std::end(known_libraries), is);
   return found == std::end(known_libraries) ? "" : found->name;

@@ -10,6 +10,7 @@ bool names_wide_integers(const char* library) {
   for (char& letter : name)
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
   if (name.find("ilp64") != std::string::npos) return true;
+  if (name.find("lp64") != std::string::npos) return false;
   for (const char* const family : {"blas", "blis", "lapack", "atlas"}) {
     const std::size_t found = name.find(family);
     if (found == std::string::npos) continue;

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -366,6 +367,7 @@ def test_another_libcs_loader_is_not_asked(tmp_path):
 
 def test_routines_in_few_words():
     assert view.routines(["dgemm", "zherk", "zgemm", "dgemm"]) == "dz: gemm; z: herk"
+    assert view.routines(["pdgemm", "pzgemm", "dpotrf", "pdpotrf"]) == "d: potrf ppotrf; dz: pgemm"
     assert view.some(f"f{i}" for i in range(10)) == "f0 f1 f2 f3 f4 f5 f6 f7 and 2 more"
 
 
@@ -377,6 +379,21 @@ def test_fftw_and_its_functions_are_named(capsys):
     printed = capsys.readouterr().out
     assert ": FFTW" in printed
     assert "FFTW     49 functions: fftw_" in printed
+
+
+@pytest.mark.parametrize(("pattern", "name", "integers"), [
+    ("libscalapack*.so.*", "ScaLAPACK", "32-bit integers (LP64)"),
+    ("libmkl_scalapack_lp64.so.*", "MKL", "32-bit integers (LP64)"),
+    ("libmkl_scalapack_ilp64.so.*", "MKL", "64-bit integers (ILP64)"),
+])  # fmt: skip
+def test_scalapack_and_its_functions_are_named(capsys, pattern, name, integers):
+    found = [path for directory in (Path("/usr/lib"), Path(sys.prefix) / "lib") for path in directory.rglob(pattern)]
+    if not found:
+        pytest.skip(f"there is no {pattern}")
+    command.run([str(found[0])])
+    printed = capsys.readouterr().out
+    assert f": {name}" in printed
+    assert re.search(rf"Fortran +\d+ functions, {re.escape(integers)}: sdcz: pgels pgemm", printed), printed
 
 
 def test_interfaces_of_transforms_are_told_from_calling_styles():

@@ -35,9 +35,15 @@ def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     return groups
 
 
+def operation_and_type(routine: str) -> tuple[str, str]:
+    """ "dgemm" -> ("gemm", "d"). The names of ScaLAPACK have a p before the letter of the type: "pdgemm" -> ("pgemm", "d")."""
+    place = 1 if routine.startswith("p") else 0
+    return routine[:place] + routine[place + 1 :], routine[place]
+
+
 def routines(names: Iterable[str]) -> str:
     """dgemm zgemm zherk -> "dz: gemm; z: herk"."""
-    types = grouped((name[1:], name[0]) for name in sorted(set(names)))
+    types = grouped(operation_and_type(name) for name in sorted(set(names)))
     by_types = grouped(("".join(sorted(letters, key="sdcz".index)), operation) for operation, letters in types.items())
     return "; ".join(f"{letters}: {' '.join(operations)}" for letters, operations in by_types.items())
 

@@ -56,7 +56,8 @@ TEST(IntegerWidth, IsReadFromTheLibrarysName) {
   }
   for (const char* const narrow :
        {"/usr/lib64/libblas.so.3", "/usr/lib/x86_64-linux-gnu/libopenblas.so.0", "libblas_x86_64.so", "libmkl_rt.so.2",
-        "libscipy_openblas-6cdc3b4a.so", "libopenblasp-r0.3.64.so", "/opt/openblas64/lib/libsomething.so", ""}) {
+        "libmkl_scalapack_lp64.so.2", "libnvpl_lapack_lp64_gomp.so.0", "libscipy_openblas-6cdc3b4a.so",
+        "libopenblasp-r0.3.64.so", "/opt/openblas64/lib/libsomething.so", ""}) {
     EXPECT_FALSE(names_wide_integers(narrow)) << narrow;
   }
 }
