@@ -150,7 +150,9 @@ class Transaction {
       const patch::FunctionCode code{{reinterpret_cast<const std::byte*>(candidate.address), blas.size},
                                      blas.room - blas.size,
                                      candidate.address,
-                                     all};
+                                     all,
+                                     false,
+                                     &known_};
       auto change = change_of(code, hook, trampoline, offset);
       if (!change) {
         refuse(blas, change.error());
@@ -274,6 +276,7 @@ class Transaction {
   std::vector<Candidate> candidates_;
   std::vector<std::byte> code_;
   Islands islands_;
+  patch::CallsOfOthers known_;
   const bool running_ = platform::has_other_threads();
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include <tl/expected.hpp>
@@ -21,6 +22,9 @@ struct CodeRange {
   std::uint64_t address = 0;
 };
 
+/// For addresses of one object's code: whether the code there calls other objects.
+using CallsOfOthers = std::unordered_map<std::uint64_t, bool>;
+
 /// A function as the compiler left it.
 struct FunctionCode {
   std::span<const std::byte> bytes;  ///< from its entry through its last instruction
@@ -28,6 +32,7 @@ struct FunctionCode {
   std::uint64_t address = 0;         ///< its address in the process
   CodeRange object{};                ///< the code of its object, at addresses of the process
   bool may_be_leaf = false;          ///< no function of its source file calls it (Obstacle::leaf)
+  CallsOfOthers* known = nullptr;    ///< what has been found out about its object; null: nothing is kept
 };
 
 /// The bytes to be written for a patch.

@@ -160,12 +160,27 @@ bool calls_through_table(const FunctionCode& function, std::size_t offset) {
   return displacement > 0 && displacement < largest_table && displacement % sizeof(void*) == 0;
 }
 
+/// What is known of the code at an address of the function's object; nullopt: nothing.
+std::optional<bool> known_to_lead_out(const FunctionCode& function, std::uint64_t target) {
+  if (function.known == nullptr) return {};
+  const auto place = function.known->find(target);
+  return place == function.known->end() ? std::nullopt : std::optional(place->second);
+}
+
+/// Reads little code, and notes the answer for other functions of the object.
+bool soon_leads_out(const FunctionCode& function, std::uint64_t target) {
+  constexpr std::size_t limit = 200;
+  const bool leads = lead_out(function.object, {target}, limit);
+  if (function.known != nullptr) function.known->emplace(target, leads);
+  return leads;
+}
+
 /// Quick checks that show that a function calls other objects. Bytes that only look like a call hardly ever lead to a
-/// jump to another object. Three calls look like calls through a table by chance in one of some thousand functions.
+/// jump to another object, or to a function that another function calls. Three calls look like calls through a table by
+/// chance in one of some thousand functions.
 bool evidently_leads_out(const FunctionCode& function) {
   constexpr std::size_t candidates = 8;
   constexpr int enough = 3;
-  constexpr std::size_t short_limit = 200;
   const CodeRange& object = function.object;
   std::vector<std::uint64_t> targets;  // those that were considered; 0: a computed address
   int through_table = 0;
@@ -175,12 +190,15 @@ bool evidently_leads_out(const FunctionCode& function) {
     if (target != 0 && std::ranges::count(targets, target) != 0) continue;
     targets.push_back(target);
     const std::uint64_t place = target - object.address;
-    const bool known = target != 0 && place < object.bytes.size();
-    if (known && jumps_to_other_object(object.bytes.subspan(place))) return true;
+    const bool in_object = target != 0 && place < object.bytes.size();
+    if (in_object && jumps_to_other_object(object.bytes.subspan(place))) return true;
     through_table += target == 0 && calls_through_table(function, offset) ? 1 : 0;
     if (through_table == enough) return true;
-    if (instruction_boundary(function.bytes, offset) != Boundary::yes || target == function.address) continue;
-    if (!known || lead_out(object, {target}, short_limit)) return true;
+    const auto answer = known_to_lead_out(function, target);
+    if (answer == true) return true;
+    if (answer == false || target == function.address) continue;
+    if (instruction_boundary(function.bytes, offset) != Boundary::yes) continue;
+    if (!in_object || soon_leads_out(function, target)) return true;
   }
   return false;
 }
