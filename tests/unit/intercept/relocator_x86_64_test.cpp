@@ -294,6 +294,26 @@ TEST(RelocatorX86, FunctionsThatCallTheirObjectOnlyAreLeaves) {
   EXPECT_EQ(patch(Architecture::x86_64, moved + " e9 00 00 00 00", "", near, "ff d0 c3"), patched);
 }
 
+// The functions of a library call the same few others.
+TEST(RelocatorX86, WhatAFunctionOfTheObjectCallsIsReadOnce) {
+  const std::vector<std::byte> bytes = from_hex("48 89 f8 48 89 f1 e8 01 00 00 00 c3 ff d0 c3");  // calls `call rax`
+  constexpr std::size_t size = 12;
+  CallsOfOthers known;
+  FunctionCode function{std::span(bytes).first(size), 0, entry, {bytes, entry}, false, &known};
+  const auto can_patch = [&] {
+    return relocator(Architecture::x86_64).patch(function, near.hook, near.trampoline).has_value();
+  };
+  EXPECT_TRUE(can_patch());
+  EXPECT_EQ(known, (CallsOfOthers{{entry + size, true}}));
+  std::vector<std::byte> returning = bytes;
+  returning[size] = std::byte{0xc3};  // it would not be found to call anything
+  function.object.bytes = returning;
+  EXPECT_TRUE(can_patch());
+  known.clear();
+  EXPECT_FALSE(can_patch());
+  EXPECT_EQ(known, (CallsOfOthers{{entry + size, false}}));
+}
+
 TEST(RelocatorX86, CallsOfOtherObjectsNeedNoDecoding) {
   const std::string moved = "48 89 f8 48 89 f1";  // mov rax, rdi; mov rcx, rsi
   const Patched patched{0, near_jump, moved + back_near(6, 6), ""};
