@@ -1,6 +1,8 @@
 // Eigenvalues and right eigenvectors of matrices without symmetry.
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "lapack/check/check.h"
 #include "lapack/check/families.h"
@@ -9,6 +11,47 @@ namespace blastoff::lapack::check {
 namespace {
 
 using operation::Operation;
+
+/// The norm of a row or column without its diagonal element. `factor(j)` scales its element j.
+template <class Factor>
+double off_diagonal_norm(std::span<const Number> elements, std::size_t diagonal, Factor factor) {
+  std::vector<double> scaled(elements.size());
+  for (std::size_t j = 0; j < elements.size(); ++j)
+    if (j != diagonal) scaled[j] = std::abs(elements[j]) * factor(j);
+  return norm(scaled);
+}
+
+/// What the errors of eigenvectors are relative to. LAPACK computes the eigenvectors of B = D^-1 A D, where D is
+/// diagonal and balances the norms of rows and columns, and multiplies them by D. So an error of the size of B grows by
+/// the ratio of the largest and the smallest element of D (D. S. Watkins, A case where balancing is harmful, ETNA 23,
+/// 2006).
+double balanced_scale(const Matrix& a) {
+  constexpr int max_sweeps = 20;
+  constexpr double worthwhile = 0.95;  // of the norms before, as in LAPACK
+  const auto n = static_cast<std::size_t>(a.columns());
+  std::vector<double> d(n, 1.0);
+  std::vector<double> norms(n);
+  Vector buffer;
+  bool changed = true;
+  for (int sweep = 0; changed && sweep < max_sweeps; ++sweep) {
+    changed = false;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto index = static_cast<std::int64_t>(i);
+      const Vector row_of_a = a.row(index);
+      const auto column_of_a = a.column(index, buffer).elements;
+      const double column = off_diagonal_norm(column_of_a, i, [&](std::size_t j) { return d[i] / d[j]; });
+      const double row = off_diagonal_norm(row_of_a, i, [&](std::size_t j) { return d[j] / d[i]; });
+      norms[i] = std::hypot(row, std::abs(row_of_a[i]));
+      if (column == 0 || row == 0) continue;
+      const double factor = std::exp2(std::round((std::log2(row) - std::log2(column)) / 2));
+      if (!(std::hypot(column * factor, row / factor) < worthwhile * std::hypot(column, row))) continue;
+      d[i] *= factor;
+      changed = true;
+    }
+  }
+  const auto [smallest, largest] = std::ranges::minmax(d);
+  return norm(norms) * (largest / smallest);
+}
 
 /// A v = w v for a matrix without symmetry. The routine only reads A.
 class GeneralEigenproblem final : public Check {
@@ -21,11 +64,12 @@ class GeneralEigenproblem final : public Check {
     inspect_moments(a, values, discrepancy);
     if (problem().job_right != 'v') return;
     inspect_normalization(values, discrepancy);
+    const double scale = std::max(a.norm(), balanced_scale(a));
     for (std::size_t trial = 0; trial < trials; ++trial) {
       Vector y = random_vector(problem().n, trial);
       const Vector image = a.times(combination(values, y));
       for (std::size_t j = 0; j < y.size(); ++j) y[j] *= values[j];
-      discrepancy.add(image, combination(values, y), a.norm());
+      discrepancy.add(image, combination(values, y), scale);
     }
   }
 

@@ -223,6 +223,19 @@ TEST_P(Verification, AcceptsResultsOfLargeAndSmallNumbers) {
   }
 }
 
+// LAPACK balances such a matrix, and its eigenvectors are no longer right relative to the norm of the matrix. The
+// numbers are what bytes that count up are as numbers (SciPy's own tests).
+TEST_P(Verification, AcceptsResultsOfBadlyScaledMatricesWithoutSymmetry) {
+  if (kind() != Kind::geev) return;
+  const int exponents = is_single() ? 250 : 2000;
+  for (const Options& each : options())
+    expect_acceptance(each, [&](Example& example) {
+      each_element(example, Argument::a, [&](std::int64_t i, std::int64_t j, Number value) {
+        return value * std::exp2((example.call().problem().n * i + j) * 8 % exponents - exponents / 2);
+      });
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, Verification, testing::ValuesIn(every_routine()), name_of);
 
 }  // namespace
