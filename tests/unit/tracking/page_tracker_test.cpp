@@ -108,7 +108,8 @@ TEST_P(PageTrackerTest, SeesWritesToStaticData) {
     array[40 * page] = 2;  // a page that was never read
     EXPECT_THAT(written(whole, true), ElementsAre(page_of(20 * page), page_of(40 * page)));
     EXPECT_THAT(written(whole), IsEmpty());
-    ASSERT_EQ(madvise(reinterpret_cast<void*>(begin), array_bytes, MADV_DONTNEED), 0);
+    // The first page may hold other variables.
+    ASSERT_EQ(madvise(reinterpret_cast<void*>(begin + page), array_bytes - page, MADV_DONTNEED), 0);
     EXPECT_THAT(drain(), ::testing::Contains(::testing::Field(&MemoryEvent::kind, MemoryEvent::Kind::dropped)));
     tracker_->untrack(whole);
   }
