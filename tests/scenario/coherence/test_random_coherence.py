@@ -192,7 +192,7 @@ def test_several_devices(on_simulated, policy, devices, verify, budget):
     assert exchanged > 0 or policy == "copy" or not outcome.tracks
 
 
-# One of three devices computes some 310 to 480 of the calls, depending on the threads' interleaving.
+# The second of three devices computes 314 to 476 of the calls (twelve runs), depending on the threads' interleaving.
 LOSSES_OF_ONE = ["execute:100:lost", "to-device:100:lost", "to-host:50:lost", "synchronize:50:lost"]
 
 
