@@ -1,6 +1,7 @@
 #include "intercept/installation.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -50,13 +51,6 @@ bool has_seen(InstanceNumber instance) {
   return installation().seen.contains(instance);
 }
 
-/// Whether an object has not been searched yet. An object without a number is being loaded right now; the thread that
-/// loads it will search it.
-bool unseen(const ObjectIdentity& object) {
-  const InstanceNumber instance = instance_of(object);
-  return instance != 0 && !has_seen(instance);
-}
-
 /// Adds an outcome. If a library is loaded again and gives the same outcome, only its time is added.
 void add(std::vector<PatchedObject>& objects, PatchedObject outcome) {
   const auto same = std::find_if(objects.begin(), objects.end(), [&](const PatchedObject& before) {
@@ -70,6 +64,11 @@ void add(std::vector<PatchedObject>& objects, PatchedObject outcome) {
 }
 
 void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded) {
+  if (is_ours(object)) {
+    const std::lock_guard lock(installation().mutex);
+    installation().seen.insert(instance);
+    return;
+  }
   tell_of_object(object);
   const platform::Stopwatch stopwatch;
   const char* const path = file_of(object);
@@ -104,11 +103,22 @@ void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded)
 void forget_unloaded() {
   Installation& all = installation();
   const std::lock_guard lock(all.mutex);
-  std::erase_if(all.seen, [](InstanceNumber instance) {
-    if (is_loaded(instance)) return false;
+  const std::vector<InstanceNumber> loaded = loaded_instances();
+  std::erase_if(all.seen, [&](InstanceNumber instance) {
+    if (std::ranges::binary_search(loaded, instance)) return false;
     withdraw(instance);
     return true;
   });
+}
+
+/// The loaded objects that have not been searched. An object without a number is not among them: it is being loaded
+/// right now, and the thread that loads it will search it.
+std::vector<InstanceNumber> unsearched() {
+  const std::vector<InstanceNumber> loaded = loaded_instances();
+  std::vector<InstanceNumber> found;
+  const std::lock_guard lock(installation().mutex);
+  std::ranges::set_difference(loaded, installation().seen, std::back_inserter(found));
+  return found;
 }
 
 void tell_observer() {
@@ -120,11 +130,12 @@ void patch_unseen(Loaded loaded) {
     const platform::ForkGuard guard;
     number_instances();
     forget_unloaded();
-    for (const LoadedObject& object : loaded_objects(unseen)) {
-      if (is_ours(object)) continue;
+    for (const LoadedObject& object : objects_with_bias(biases_of(unsearched()))) {
+      const InstanceNumber instance = instance_of(object.identity());
+      if (instance == 0 || has_seen(instance)) continue;
       // Another thread may close the object while it is searched, so this handle keeps it.
       const ObjectHandle handle(object.path.c_str());
-      if (handle || object.path.empty()) look_at(object, instance_of(object.identity()), loaded);
+      if (handle || object.path.empty()) look_at(object, instance, loaded);
     }
     tell_observer();
   });

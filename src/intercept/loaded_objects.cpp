@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "platform/caller.h"
 #include "platform/contained.h"
 #include "platform/fork_guard.h"
 
@@ -73,21 +74,28 @@ bool is_vdso(const char* path) {
 }
 
 struct Collection {
-  bool (*wanted)(const ObjectIdentity& object);
+  std::optional<std::span<const std::uintptr_t>> biases;  ///< nullopt: any
   std::vector<LoadedObject> objects;
   bool complete = true;
 };
 
 /// Runs under the dynamic linker's lock: nothing here may call the linker, and no exception may pass it.
 int collect(dl_phdr_info* info, std::size_t, void* result) {
-  if (is_vdso(info->dlpi_name)) return 0;
   auto& collection = *static_cast<Collection*>(result);
-  const ObjectIdentity identity = identify(*info);
-  if (!collection.wanted(identity)) return 0;
+  const bool wanted =
+      !collection.biases || std::ranges::find(*collection.biases, info->dlpi_addr) != collection.biases->end();
+  if (!wanted || is_vdso(info->dlpi_name)) return 0;
   collection.complete = platform::contained([&] {
-    collection.objects.push_back(describe(identity, info->dlpi_addr, {info->dlpi_phdr, info->dlpi_phnum}));
+    collection.objects.push_back(describe(identify(*info), info->dlpi_addr, {info->dlpi_phdr, info->dlpi_phnum}));
   });
   return collection.complete ? 0 : 1;
+}
+
+std::vector<LoadedObject> collected(Collection collection) {
+  const ForkGuard guard;
+  dl_iterate_phdr(collect, &collection);
+  if (!collection.complete) throw std::bad_alloc();
+  return std::move(collection.objects);
 }
 
 int read_counts(dl_phdr_info* info, std::size_t, void* result) {
@@ -107,15 +115,11 @@ ObjectIdentity identify(const dl_phdr_info& listed) {
 }
 
 std::vector<LoadedObject> loaded_objects() {
-  return loaded_objects([](const ObjectIdentity&) { return true; });
+  return collected({});
 }
 
-std::vector<LoadedObject> loaded_objects(bool (*wanted)(const ObjectIdentity& object)) {
-  const ForkGuard guard;
-  Collection collection{.wanted = wanted, .objects = {}};
-  dl_iterate_phdr(collect, &collection);
-  if (!collection.complete) throw std::bad_alloc();
-  return std::move(collection.objects);
+std::vector<LoadedObject> objects_with_bias(std::span<const std::uintptr_t> biases) {
+  return collected({.biases = biases, .objects = {}});
 }
 
 std::vector<LoadedObject> objects_beside(void* handle) {
@@ -165,6 +169,9 @@ bool depends_on(const std::vector<LoadedObject>& objects, const LoadedObject& ob
 }
 
 const char* path_of(const void* address) {
+  // dladdr() searches all symbols of the object, too.
+  const auto* const record = static_cast<const link_map*>(platform::object_record(address));
+  if (record != nullptr && *record->l_name != '\0') return record->l_name;
   const ForkGuard guard;
   Dl_info info;
   return dladdr(address, &info) != 0 ? info.dli_fname : nullptr;

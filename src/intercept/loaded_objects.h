@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,9 +43,8 @@ struct LoadedObject {
 /// All objects of the program's own namespace, in load order.
 std::vector<LoadedObject> loaded_objects();
 
-/// Returns the objects of the program's own namespace for which `wanted` returns true. It is called under the dynamic
-/// linker's lock, and may not call the linker.
-std::vector<LoadedObject> loaded_objects(bool (*wanted)(const ObjectIdentity& object));
+/// Those of them that have one of these biases.
+std::vector<LoadedObject> objects_with_bias(std::span<const std::uintptr_t> biases);
 
 /// All objects of the namespace to which a handle of dlopen() or dlmopen() belongs.
 std::vector<LoadedObject> objects_beside(void* handle);

@@ -23,6 +23,7 @@ using platform::ForkGuard;
 
 struct Instance {
   InstanceNumber number = 0;
+  std::uintptr_t bias = 0;
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
   std::string path;
@@ -48,8 +49,9 @@ class Space {
   /// In the order in which they were loaded.
   std::vector<Instance>& instances() { return instances_; }
 
-  /// Makes room for so many instances, so that set() allocates no memory.
+  /// Makes room for so many instances, so that set() and add() allocate no memory.
   void reserve(std::size_t count) {
+    instances_.reserve(count);
     by_place_.reserve(count);
     by_number_.reserve(count);
   }
@@ -65,11 +67,18 @@ class Space {
     std::ranges::sort(by_number_, {}, [this](std::uint32_t i) { return instances_[i].number; });
   }
 
+  /// Adds an instance that was loaded after all others.
+  void add(Instance instance) {
+    const auto index = static_cast<std::uint32_t>(instances_.size());
+    by_place_.insert(behind(instance.begin), index);
+    by_number_.push_back(index);
+    instances_.push_back(std::move(instance));
+  }
+
   /// Returns the instance with the last begin at or before the address; nullptr: there is none.
   const Instance* at_or_before(std::uintptr_t address) const {
-    const auto behind =
-        std::ranges::upper_bound(by_place_, address, {}, [this](std::uint32_t i) { return instances_[i].begin; });
-    return behind == by_place_.begin() ? nullptr : &instances_[*std::prev(behind)];
+    const auto next = behind(address);
+    return next == by_place_.begin() ? nullptr : &instances_[*std::prev(next)];
   }
   const Instance* at(const ObjectIdentity& object) const {
     const Instance* const found = at_or_before(object.begin);
@@ -82,6 +91,11 @@ class Space {
   }
 
  private:
+  /// The first place of by_place_ whose instance begins behind the address.
+  std::vector<std::uint32_t>::const_iterator behind(std::uintptr_t address) const {
+    return std::ranges::upper_bound(by_place_, address, {}, [this](std::uint32_t i) { return instances_[i].begin; });
+  }
+
   std::vector<Instance> instances_;
   std::vector<std::uint32_t> by_place_;   ///< indices of instances_, by begin
   std::vector<std::uint32_t> by_number_;  ///< the same, by number
@@ -101,6 +115,7 @@ Registry& registry() {
 
 /// An object as the linker lists it.
 struct Listed {
+  std::uintptr_t bias;
   std::uintptr_t begin;
   std::uintptr_t end;
   std::string path;
@@ -154,7 +169,7 @@ void renumber(long number_of_space, Listing listing) {
       return old.is_at(object.identity()) && (!may_be_new || old.number == object.marked_as);
     });
     if (same == before.end()) {
-      now.push_back({++all.last, object.begin, object.end, std::move(object.path)});
+      now.push_back({++all.last, object.bias, object.begin, object.end, std::move(object.path)});
     } else {
       now.push_back(std::move(*same));
       next = same + 1;
@@ -177,12 +192,10 @@ bool number_loaded(Listing listing) {
   const std::lock_guard lock(all.mutex);
   Space& space = all.spaces[LM_ID_BASE];
   if (space.counts != listing.known.counts) return false;
-  const std::size_t count = listing.known.objects + listing.objects.size();
-  space.instances().reserve(count);
-  space.reserve(count);
-  std::vector<Instance> now = std::move(space.instances());
-  for (Listed& object : listing.objects) now.push_back({++all.last, object.begin, object.end, std::move(object.path)});
-  space.set(std::move(now));
+  // Nothing after this allocates memory.
+  space.reserve(listing.known.objects + listing.objects.size());
+  for (Listed& object : listing.objects)
+    space.add({++all.last, object.bias, object.begin, object.end, std::move(object.path)});
   space.counts = listing.counts;
   return true;
 }
@@ -196,7 +209,8 @@ int list_one(dl_phdr_info* info, std::size_t, void* result) {
   if (known) return 0;
   const ObjectIdentity object = identify(*info);
   listing.complete = platform::contained([&] {
-    listing.objects.push_back({object.begin, object.end, std::string(object.path), read_mark(object, LM_ID_BASE)});
+    listing.objects.push_back(
+        {info->dlpi_addr, object.begin, object.end, std::string(object.path), read_mark(object, LM_ID_BASE)});
   });
   return listing.complete ? 0 : 1;
 }
@@ -229,7 +243,8 @@ void number_instances(const LinkerCounts& before, const std::vector<LoadedObject
   Listing listing{.known = {}, .counts = before, .objects = {}};
   const long space = objects.front().space;
   for (const LoadedObject& object : objects)
-    listing.objects.push_back({object.begin, object.end, object.path, read_mark(object.identity(), space)});
+    listing.objects.push_back(
+        {object.bias, object.begin, object.end, object.path, read_mark(object.identity(), space)});
   renumber(space, std::move(listing));
 }
 
@@ -262,6 +277,16 @@ std::vector<InstanceNumber> loaded_instances() {
     for (const Instance& instance : space.instances()) numbers.push_back(instance.number);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
+}
+
+std::vector<std::uintptr_t> biases_of(std::span<const InstanceNumber> numbers) {
+  const ForkGuard guard;
+  std::vector<std::uintptr_t> biases;
+  const std::lock_guard lock(registry().mutex);
+  for (auto& [_, space] : registry().spaces)
+    for (const InstanceNumber number : numbers)
+      if (const Instance* const instance = space.with(number)) biases.push_back(instance->bias);
+  return biases;
 }
 
 void mark_instance(InstanceNumber number, std::uintptr_t address, std::span<const std::byte> bytes) {

@@ -28,6 +28,8 @@ InstanceNumber instance_at(const void* address);
 bool is_loaded(InstanceNumber number);
 /// Sorted by number.
 std::vector<InstanceNumber> loaded_instances();
+/// What the process adds to the addresses of these instances, as far as they are loaded.
+std::vector<std::uintptr_t> biases_of(std::span<const InstanceNumber> numbers);
 
 /// Marks an instance by bytes that are in no file. An object that has these bytes at that address is this instance, not
 /// a later one. The mark identifies the instance if the order of loading cannot.

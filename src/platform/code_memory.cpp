@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "platform/descriptor.h"
 #include "platform/mappings.h"
@@ -70,21 +71,53 @@ bool file_may_hold(std::size_t bytes) {
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
 }
 
-/// For systems that do not allow memory that was writable to become executable.
-bool map_file_of_code(Span place, std::span<const std::byte> content, std::size_t offset) {
-  if (!file_may_hold(place.bytes())) return false;
-  const Descriptor file = open_code_file();
-  if (!file || ftruncate(file.get(), static_cast<off_t>(place.bytes())) != 0) return false;
-  if (!write_all(file.get(), content, static_cast<off_t>(offset))) return false;
-  void* const wanted = reinterpret_cast<void*>(place.begin);
-  return mmap(wanted, place.bytes(), PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file.get(), 0) == wanted;
+/// A file in memory with the code of several pages, one after the other; empty: the system does not allow it.
+Descriptor file_of_code(std::span<const CodePage> pages) {
+  std::size_t bytes = 0;
+  for (const CodePage& page : pages) bytes += page.span.bytes();
+  if (!file_may_hold(bytes)) return Descriptor();
+  Descriptor file = open_code_file();
+  if (!file || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return Descriptor();
+  std::size_t begin = 0;
+  for (const CodePage& page : pages) {
+    if (!write_all(file.get(), page.content, static_cast<off_t>(begin + page.offset))) return Descriptor();
+    begin += page.span.bytes();
+  }
+  return file;
 }
 
-bool map_anonymous_code(Span place, std::span<const std::byte> content, std::size_t offset) {
-  void* const memory = reinterpret_cast<void*>(place.begin);
-  if (mprotect(memory, place.bytes(), PROT_READ | PROT_WRITE) != 0) return false;
-  std::memcpy(static_cast<std::byte*>(memory) + offset, content.data(), content.size());
-  return mprotect(memory, place.bytes(), PROT_READ | PROT_EXEC) == 0;
+/// Works also on systems that do not allow memory that was writable to become executable.
+bool map_files_code(std::span<const CodePage> pages) {
+  const Descriptor file = file_of_code(pages);
+  std::size_t begin = 0;
+  for (const CodePage& page : pages) {
+    void* const wanted = reinterpret_cast<void*>(page.span.begin);
+    if (!file || mmap(wanted, page.span.bytes(), PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file.get(),
+                      static_cast<off_t>(begin)) != wanted)
+      return false;
+    begin += page.span.bytes();
+  }
+  return true;
+}
+
+bool map_anonymous_code(const CodePage& page) {
+  void* const memory = reinterpret_cast<void*>(page.span.begin);
+  if (mprotect(memory, page.span.bytes(), PROT_READ | PROT_WRITE) != 0) return false;
+  std::ranges::copy(page.content, static_cast<std::byte*>(memory) + page.offset);
+  return mprotect(memory, page.span.bytes(), PROT_READ | PROT_EXEC) == 0;
+}
+
+void clear_cache(const CodePage& page) {
+  auto* const begin = reinterpret_cast<char*>(page.span.begin + page.offset);
+  __builtin___clear_cache(begin, begin + page.content.size());
+}
+
+/// Reads a word of writable memory. If its page is absent or shared with the file, the page becomes this process's own
+/// at once, and not as shared memory first: replacing a page that is present interrupts other CPUs.
+[[gnu::no_sanitize_thread]] std::uint64_t read_to_write(std::uint64_t* word) {
+  std::uint64_t value = 0;
+  __atomic_compare_exchange_n(word, &value, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return value;
 }
 
 /// If the bytes lie in one word, other threads see all of them or none. (Not instrumented: ThreadSanitizer has no
@@ -97,7 +130,7 @@ bool map_anonymous_code(Span place, std::span<const std::byte> content, std::siz
     return;
   }
   auto* const word = reinterpret_cast<std::uint64_t*>(address - offset);
-  std::uint64_t changed = *word;
+  std::uint64_t changed = read_to_write(word);
   std::memcpy(reinterpret_cast<std::byte*>(&changed) + offset, content.data(), content.size());
   __atomic_store_n(word, changed, __ATOMIC_RELEASE);
 }
@@ -161,11 +194,49 @@ void release(Span reserved) {
 }
 
 bool map_code(Span reserved, std::span<const std::byte> content, std::size_t offset) {
-  const bool mapped = map_anonymous_code(reserved, content, offset) || map_file_of_code(reserved, content, offset);
-  if (!mapped) release(reserved);
-  auto* const begin = reinterpret_cast<char*>(reserved.begin + offset);
-  if (mapped) __builtin___clear_cache(begin, begin + content.size());
+  const CodePage page{reserved, {content.begin(), content.end()}, offset};
+  const bool mapped = map_anonymous_code(page) || map_files_code({&page, 1});
+  if (mapped)
+    clear_cache(page);
+  else
+    release(reserved);
   return mapped;
+}
+
+bool map_pages_of_code(std::span<const CodePage> pages) {
+  const bool mapped = map_files_code(pages) || std::ranges::all_of(pages, map_anonymous_code);
+  for (const CodePage& page : pages) {
+    if (mapped)
+      clear_cache(page);
+    else
+      release(page.span);
+  }
+  return mapped;
+}
+
+PagesOfFile::PagesOfFile(Span code, FileNumber file) : pages_(outward_to_pages(code)) {
+  if (code.empty()) return;
+  Mappings mappings;
+  const auto mapping = mappings.covering(code.begin);
+  if (!mapping || !mapping->span.contains(pages_) || file == FileNumber{} || mapping->file != file) return;
+  const Descriptor pagemap(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  std::vector<std::uint64_t> entries(pages_.bytes() / page_size());
+  const std::size_t bytes = entries.size() * sizeof entries[0];
+  const auto offset = static_cast<off_t>(pages_.begin / page_size() * sizeof entries[0]);
+  if (pagemap && pread(pagemap.get(), entries.data(), bytes, offset) == static_cast<ssize_t>(bytes))
+    entries_ = std::move(entries);
+}
+
+bool PagesOfFile::hold(Span part) const {
+  // (Documentation/admin-guide/mm/pagemap.rst)
+  constexpr std::uint64_t of_file = std::uint64_t{1} << 61;
+  constexpr std::uint64_t swapped = std::uint64_t{1} << 62;
+  constexpr std::uint64_t present = std::uint64_t{1} << 63;
+  if (entries_.empty() || !pages_.contains(part)) return false;
+  const Span pages = outward_to_pages(part);
+  const auto first = entries_.begin() + static_cast<std::ptrdiff_t>((pages.begin - pages_.begin) / page_size());
+  return std::all_of(first, first + static_cast<std::ptrdiff_t>(pages.bytes() / page_size()),
+                     [](std::uint64_t entry) { return (entry & (present | swapped)) == 0 || (entry & of_file) != 0; });
 }
 
 CodeWriter::CodeWriter(Span code) : pages_(outward_to_pages(code)) {

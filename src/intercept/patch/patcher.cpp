@@ -20,6 +20,7 @@ namespace blastoff::intercept {
 namespace {
 
 using patch::Obstacle;
+using platform::CodePage;
 using platform::Span;
 
 /// Each function's part of the code page: its entry stub, its trampoline, and the code that reverses instructions
@@ -31,57 +32,65 @@ class Islands {
  public:
   /// Returns room for `bytes` that begins between `first` and `last`; nullopt: there is none.
   std::optional<Span> place(std::uintptr_t first, std::uintptr_t last, std::size_t bytes) {
-    for (Page& page : pages_) {
-      const std::uintptr_t begin = std::max(first, page.used());
+    for (CodePage& page : pages_) {
+      const std::uintptr_t begin = std::max(first, used(page));
       if (page.span.begin > last || begin > last || !page.span.contains({begin, begin + bytes})) continue;
-      page.code.resize(begin + bytes - page.begin);
+      page.content.resize(begin + bytes - begin_of(page));
       return Span{begin, begin + bytes};
     }
     const auto place = platform::reserve_between(first, last, bytes);
-    if (place) pages_.push_back({platform::outward_to_pages(*place), place->begin, std::vector<std::byte>(bytes)});
+    if (!place) return std::nullopt;
+    const Span span = platform::outward_to_pages(*place);
+    pages_.push_back({span, std::vector<std::byte>(bytes), place->begin - span.begin});
     return place;
   }
 
   /// Undoes the last place().
   void give_back(Span place) {
-    const auto page = std::ranges::find(pages_, place.end, &Page::used);
-    page->code.resize(place.begin - page->begin);
-    if (!page->code.empty()) return;
+    const auto page = std::ranges::find(pages_, place.end, used);
+    page->content.resize(place.begin - begin_of(*page));
+    if (!page->content.empty()) return;
     platform::release(page->span);
     pages_.erase(page);
   }
 
   void put(std::uintptr_t address, const std::vector<std::byte>& code) {
-    const auto page = std::ranges::find_if(pages_, [&](const Page& each) {
+    const auto page = std::ranges::find_if(pages_, [&](const CodePage& each) {
       return each.span.contains({address, address + code.size()});
     });
-    std::ranges::copy(code, page->code.begin() + static_cast<std::ptrdiff_t>(address - page->begin));
+    std::ranges::copy(code, page->content.begin() + static_cast<std::ptrdiff_t>(address - begin_of(*page)));
   }
 
   /// Maps the pages and adds them to `code`. Returns false if the system does not allow it.
   bool map(std::vector<Span>& code) {
-    for (const Page& page : std::exchange(pages_, {})) {
-      if (!platform::map_code(page.span, page.code, page.begin - page.span.begin)) return false;
-      code.push_back(page.span);
-    }
+    const std::vector<CodePage> pages = std::exchange(pages_, {});
+    if (!platform::map_pages_of_code(pages)) return false;
+    for (const CodePage& page : pages) code.push_back(page.span);
     return true;
   }
 
  private:
-  struct Page {
-    Span span;
-    std::uintptr_t begin;  ///< of `code`, which may begin anywhere on the page
-    std::vector<std::byte> code;
+  static std::uintptr_t begin_of(const CodePage& page) { return page.span.begin + page.offset; }
+  static std::uintptr_t used(const CodePage& page) { return begin_of(page) + page.content.size(); }
 
-    std::uintptr_t used() const { return begin + code.size(); }
-  };
-  std::vector<Page> pages_;
+  std::vector<CodePage> pages_;
 };
+
+/// The memory with all of these functions, where an object with this bias is loaded.
+Span memory_of(const std::vector<BlasFunction>& functions, std::uintptr_t bias) {
+  Span span{UINTPTR_MAX, 0};
+  for (const BlasFunction& function : functions) {
+    span.begin = std::min(span.begin, bias + function.address);
+    span.end = std::max(span.end, bias + function.address + function.room);
+  }
+  return span;
+}
 
 /// A function that is being patched.
 struct Candidate {
   const BlasFunction* blas;
   std::uintptr_t address;
+  std::span<const std::byte> code;  ///< its room, in the file
   std::unique_ptr<PatchedFunction> function;
   patch::FunctionPatch change;
 };
@@ -89,8 +98,14 @@ struct Candidate {
 class Transaction {
  public:
   Transaction(const LoadedObject& object, InstanceNumber instance, Loaded loaded, const ObjectFile& file,
-              Library* to_ask, PatchedObject& outcome)
-      : object_(object), instance_(instance), loaded_(loaded), file_(file), to_ask_(to_ask), outcome_(outcome) {}
+              const BlasFunctions& found, Library* to_ask, PatchedObject& outcome)
+      : object_(object),
+        instance_(instance),
+        loaded_(loaded),
+        file_(file),
+        to_ask_(to_ask),
+        outcome_(outcome),
+        unchanged_(memory_of(found.functions, object.bias), file.number()) {}
 
   void run(const BlasFunctions& found) {
     for (const BlasFunction& function : found.functions) consider(function);
@@ -117,9 +132,10 @@ class Transaction {
     const auto linked = file_.bytes(function.address, function.room);
     if (function.indirect) return refuse(function, Obstacle::indirect);
     if (linked.size() < function.room) return refuse(function, Obstacle::not_writable);
-    if (std::memcmp(linked.data(), reinterpret_cast<const void*>(address), function.room) != 0)
+    if (!unchanged_.hold({address, address + function.room}) &&
+        std::memcmp(linked.data(), reinterpret_cast<const void*>(address), function.room) != 0)
       return refuse(function, Obstacle::patched_already);
-    candidates_.push_back({&function, address, nullptr, {}});
+    candidates_.push_back({&function, address, linked, nullptr, {}});
   }
 
   Span code_span() const {
@@ -147,12 +163,8 @@ class Transaction {
       const std::uintptr_t trampoline = hook + patch::longest_entry_stub;
       patch::CodeRange all = file_.code_around(blas.address);
       all.address += object_.bias;
-      const patch::FunctionCode code{{reinterpret_cast<const std::byte*>(candidate.address), blas.size},
-                                     blas.room - blas.size,
-                                     candidate.address,
-                                     all,
-                                     false,
-                                     &known_};
+      const patch::FunctionCode code{
+          candidate.code.first(blas.size), blas.room - blas.size, candidate.address, all, false, &known_};
       auto change = change_of(code, hook, trampoline, offset);
       if (!change) {
         refuse(blas, change.error());
@@ -273,6 +285,7 @@ class Transaction {
   const ObjectFile& file_;
   Library* const to_ask_;
   PatchedObject& outcome_;
+  const platform::PagesOfFile unchanged_;
   std::vector<Candidate> candidates_;
   std::vector<std::byte> code_;
   Islands islands_;
@@ -285,7 +298,7 @@ class Transaction {
 PatchedObject patch_object(const LoadedObject& object, InstanceNumber instance, Loaded loaded, const ObjectFile& file,
                            const BlasFunctions& found, Library* to_ask) {
   PatchedObject outcome{object.path, {}, {}, found.left_alone, 0};
-  Transaction(object, instance, loaded, file, to_ask, outcome).run(found);
+  Transaction(object, instance, loaded, file, found, to_ask, outcome).run(found);
   return outcome;
 }
 

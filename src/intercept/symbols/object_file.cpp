@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,17 +23,20 @@ namespace {
 /// A file that is mapped into memory.
 class MappedFile {
  public:
-  MappedFile(void* begin, std::size_t size) : bytes_(static_cast<const std::byte*>(begin), size) {}
-  MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  MappedFile(void* begin, std::size_t size, platform::FileNumber number)
+      : bytes_(static_cast<const std::byte*>(begin), size), number_(number) {}
+  MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})), number_(other.number_) {}
   MappedFile& operator=(MappedFile&&) = delete;
   ~MappedFile() {
     if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   }
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  platform::FileNumber number() const { return number_; }
 
  private:
   std::span<const std::byte> bytes_;
+  platform::FileNumber number_;
 };
 
 tl::expected<MappedFile, std::string> map_file(const char* path) {
@@ -48,7 +52,7 @@ tl::expected<MappedFile, std::string> map_file(const char* path) {
   void* begin = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
   if (begin == MAP_FAILED) begin = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (begin == MAP_FAILED) return failed();
-  return MappedFile(begin, size);
+  return MappedFile(begin, size, {major(status.st_dev), minor(status.st_dev), status.st_ino});
 }
 
 void add_strings_with(std::string_view strings, std::string_view text, std::vector<std::string_view>& found) {
@@ -97,6 +101,10 @@ tl::expected<ObjectFile, std::string> ObjectFile::open(const char* path) {
     return tl::unexpected(std::string(path) + ": not a 64-bit ELF program or library");
   const std::span<const std::byte> compressed = image->section(".gnu_debugdata");
   return ObjectFile(std::make_unique<State>(State{std::move(*file), std::move(*image), compressed, std::nullopt}));
+}
+
+platform::FileNumber ObjectFile::number() const {
+  return state_->file.number();
 }
 
 std::uint16_t ObjectFile::machine() const {

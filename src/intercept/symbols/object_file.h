@@ -12,6 +12,7 @@
 #include <tl/expected.hpp>
 
 #include "intercept/patch/argument_use.h"
+#include "platform/mappings.h"
 
 namespace blastoff::intercept {
 
@@ -49,6 +50,7 @@ class ObjectFile {
   ObjectFile& operator=(ObjectFile&& other) noexcept;
   ~ObjectFile();
 
+  platform::FileNumber number() const;
   std::uint16_t machine() const;  ///< EM_X86_64, EM_AARCH64, ...
   Linkage linkage() const;
   std::string_view soname() const;               ///< "" if it has none

@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "intercept/loading/linker_changes.h"
 
@@ -41,6 +44,22 @@ TEST(ObjectInstances, HaveANewNumberEachTimeTheyAreLoaded) {
   dlclose(handle);
   number_instances();
   EXPECT_FALSE(is_loaded(second));
+}
+
+TEST(ObjectInstances, KnowTheBiasesOfLoadedObjects) {
+  number_instances();
+  void* const handle = open(plugin);
+  const InstanceNumber number = number_of(handle, "foreign_call_survives");
+  const auto object = object_of(dlsym(handle, "foreign_call_survives"));
+  ASSERT_TRUE(object);
+  const std::vector<InstanceNumber> asked{number, number + 1000};
+  EXPECT_EQ(biases_of(asked), std::vector<std::uintptr_t>{object->bias});
+  const std::vector<InstanceNumber> loaded = loaded_instances();
+  EXPECT_TRUE(std::ranges::is_sorted(loaded));
+  EXPECT_TRUE(std::ranges::binary_search(loaded, number));
+  dlclose(handle);
+  number_instances();
+  EXPECT_TRUE(biases_of(asked).empty());
 }
 
 /// An object was loaded after it and unloaded again between two numberings.
