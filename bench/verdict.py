@@ -10,8 +10,8 @@ and the memory of the machine are warm; once with Blastoff but without a device,
 that earlier runs are known. Each turn has another run without a device: the CPU's speed differs from run to run, so claim and measurement rest on
 as many runs. Their seconds are `none_seconds` in the JSON; `compared_with` has the seconds that the verdict compared with (0: it compared calls).
 
---program runs any command (which /bin/sh reads) under this name, besides the programs of `--only`: most of never_slower.py, the
-examples, and some of its own. If the command contains "blastoff run", as for MPI, the command itself must send reports to
+--program runs any command (which /bin/sh reads) under this name, besides the programs of `--only`: most of never_slower.py, longer
+ones, the examples, and some of its own. If the command contains "blastoff run", as for MPI, the command itself must send reports to
 $BLASTOFF_REPORT. All runs have the processor's kernels (bench/kernels.py). --coretype names other kernels, for the BLAS of a --program; with
 "" the BLAS chooses. --setting is an environment variable of the runs with Blastoff (BLASTOFF_DEVICE=simulated). --seconds: no program is
 started later.
@@ -89,13 +89,23 @@ OWN: dict[str, tuple[Callable[[], None], dict[str, str]]] = {
     "SciPy decompositions 2500 x 3": (lambda: decompositions(2500, 3), {}),
     "SciPy transforms 2000 x 5": (lambda: transforms(2000, 5), {}),
 }
+LONGER: dict[str, tuple[Callable[[], None], dict[str, str]]] = {
+    "products 1000 x 900": (lambda: never_slower.product(1000, 900), {}),
+    "rewritten 1500 x 200": (lambda: never_slower.rewritten(1500, 200), {}),
+    "slices 16 x 900": (lambda: never_slower.slices(16, 900), {"OPENBLAS_NUM_THREADS": "1"}),
+    "self-consistent 1000 x 60": (lambda: never_slower.self_consistent(1000, 60), {}),
+    "solve 2000 x 40": (lambda: never_slower.solve(2000, 40), {}),
+    "expm 3000": (lambda: never_slower.exponential(3000), {}),
+    "power iteration 6000 x 2000": (lambda: never_slower.iteration(6000, 2000), {}),
+}
+"""Longer runs of programs of never_slower.py: the scatter of their times is a smaller share of what they save."""
 EXAMPLES = {
     "power iteration of examples/": [sys.executable, str(ROOT / "examples" / "power_iteration.py"), "4000", "60"],
     "decompositions of bench/": [sys.executable, str(ROOT / "bench" / "programs" / "decompositions.py"), "2500", "3"],
 }
 LEFT_OUT = ("no linear algebra", "product 500", "small products 64 x 30000", "matrices 200 x 1000", "sparse LU 22^3 x 3")
 """Programs of never_slower.py whose gain or loss is smaller than the scatter of their times."""
-FUNCTIONS = {name: entry for name, entry in never_slower.PROGRAMS.items() if name not in LEFT_OUT} | OWN
+FUNCTIONS = LONGER | OWN | {name: entry for name, entry in never_slower.PROGRAMS.items() if name not in LEFT_OUT}
 COMMANDS: dict[str, list[str]] = {name: [sys.executable, str(pathlib.Path(__file__).resolve()), f"--run={name}"] for name in FUNCTIONS} | EXAMPLES
 
 
