@@ -106,7 +106,7 @@ string(REGEX MATCHALL "[^\n]+" lines "${symbols}")
 set(exported)
 foreach(line IN LISTS lines)
   string(REGEX MATCH "^[^ ]+" name "${line}")
-  if(name MATCHES "^GLIBC_")  # the version itself
+  if(name MATCHES "^GLIBC_" OR name MATCHES "^__odr_asan\\.")  # the version itself; AddressSanitizer's own
     continue()
   endif()
   string(REGEX REPLACE "@.*" "" name "${name}")
