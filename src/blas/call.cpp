@@ -49,8 +49,10 @@ double flops(const Call& call) {
 std::uint64_t likeness(const Call& call) {
   constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
   std::uint64_t mixed = call.side == Side::left ? 1 : 2;
-  for (const std::int64_t size : {call.m, call.n, call.k, call.products})
-    mixed = (mixed ^ static_cast<std::uint64_t>(size)) * factor;
+  if (!is_matrix_vector(call.kind())) {
+    for (const std::int64_t size : {call.m, call.n, call.k, call.products})
+      mixed = (mixed ^ static_cast<std::uint64_t>(size)) * factor;
+  }
   return (mixed ^ (mixed >> 32) ^ static_cast<std::uint64_t>(call.result().intent)) * factor;
 }
 

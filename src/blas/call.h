@@ -116,7 +116,8 @@ inline double flops(Kind kind, Scalar scalar, Side side, std::int64_t rows, std:
 }
 double flops(const Call& call);
 
-/// Returns a number that is equal for calls of a routine that read and write matrices of the same sizes.
+/// Returns a number that is equal for calls of a routine that read and write matrices of the same sizes. Products of a
+/// matrix and a vector have it in common whatever their sizes: programs make them with ever other parts of a matrix.
 std::uint64_t likeness(const Call& call);
 
 /// The product of the three sides of the operation: m n k for gemm, added up over the products of a batch; for symm,

@@ -119,6 +119,11 @@ class SizeAndDepthDecider : public Decider {
   std::vector<CpuRate> cpu_rates() const override { return measured_times_.cpu_rates(); }
   void recall(const std::vector<CpuRate>& rates) override { measured_times_.recall(rates); }
 
+  std::uint32_t settled_calls(const operation::Operation& operation) override {
+    const bool belongs_to_history = operation.work.memory_bound && !takes_all_ && !belongs_to_matrix(operation);
+    return belongs_to_history ? matrices_.settled_products(operation) : 0;
+  }
+
   void use(const MachineModel& model) override {
     link_.assume(model);
     matrices_.assume(model);
@@ -211,8 +216,8 @@ class TimeDecider final : public SizeAndDepthDecider {
   }
 
   std::uint32_t settled_calls(const operation::Operation& operation) override {
-    const bool judged_by_time = !takes_all() && !operation.work.memory_bound && operation.shape == 0;
-    return judged_by_time ? times_.settled_calls(operation) : 0;
+    if (operation.work.memory_bound) return SizeAndDepthDecider::settled_calls(operation);
+    return !takes_all() && operation.shape == 0 ? times_.settled_calls(operation) : 0;
   }
 
  protected:

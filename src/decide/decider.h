@@ -98,7 +98,8 @@ class Decider {
   virtual void observe(const operation::Operation& operation, const Observation& observation) = 0;
 
   /// Returns how many calls of the same routine and sizes may follow one that stays on the CPU, and stay there without
-  /// being judged or observed: they would stay whatever they met. Takes no lock, as observe().
+  /// being judged or observed: they would stay whatever they met. For a product of a matrix and a vector, it is calls
+  /// of any size, as long as no device is open. Takes no lock, as observe().
   virtual std::uint32_t settled_calls(const operation::Operation& /*operation*/) { return 0; }
 };
 

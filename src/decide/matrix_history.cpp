@@ -22,6 +22,13 @@ constexpr std::uint32_t enough_uses = 4;
 /// If the device is no faster, the CPU makes this many products before the next attempt, doubled for each failure.
 constexpr double uses_between_trials = 16;
 
+/// Where the caches are cold, a judgement takes some tens of microseconds. After some calls, which show how long
+/// products take, not every product is judged. For long ones a judgement is nothing.
+constexpr std::uint32_t products_before_settled = 16;
+constexpr double max_settled = 31;
+constexpr double longest_settled = 2e-3;
+constexpr double settled_share = 0.1;
+
 /// More failures than this do not lengthen the time to the next attempt.
 constexpr std::uint32_t max_failures = 10;
 
@@ -120,6 +127,17 @@ bool MatrixHistory::worth_device(const operation::Operation& product, const std:
   return true;
 }
 
+std::uint32_t MatrixHistory::settled_products(const operation::Operation& product) const {
+  const double cpu = cpu_seconds(product);
+  const bool known = cpu > 0 && clock_.load(relaxed) >= products_before_settled;
+  if (!known || cpu > longest_settled || device_open_.load(relaxed)) return 0;
+  const operation::Operand& matrix = matrix_of(product);
+  const Record* const record = find(key_of(matrix));
+  const auto spent = record == nullptr ? 0.0 : static_cast<double>(record->spent.load(relaxed));
+  const double left = seconds_to_bring(static_cast<double>(matrix.part_bytes())) - spent;
+  return static_cast<std::uint32_t>(std::clamp(settled_share * left / cpu, 0.0, max_settled));
+}
+
 void MatrixHistory::observe(const operation::Operation& product, const Observation& observation) {
   const operation::Operand& matrix = matrix_of(product);
   const auto bytes = static_cast<double>(matrix.part_bytes());
@@ -129,7 +147,7 @@ void MatrixHistory::observe(const operation::Operation& product, const Observati
     const float before = record.cpu.load(relaxed);
     const auto seconds = static_cast<float>(observation.seconds);
     record.cpu.store(before > 0 ? std::min(before, seconds) : seconds, relaxed);
-    add(record.spent, observation.seconds);
+    add(record.spent, observation.calls * observation.seconds);
     return;
   }
   const bool known = record.brought.load(relaxed) || record.expected.load(relaxed);

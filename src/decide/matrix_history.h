@@ -40,7 +40,13 @@ class MatrixHistory {
   /// not ask the device.
   bool cannot_gain(const operation::Operation& product) const;
 
-  /// Learns from a product that has ended.
+  /// How many products may follow without being judged: while no device is open, the judgement of each would take more
+  /// time than it is worth. So many products delay a copy by no more than a tenth of the time that the CPU has still to
+  /// spend on this matrix.
+  std::uint32_t settled_products(const operation::Operation& product) const;
+
+  /// Learns from a product that has ended. What it stands for (Observation::calls) counts for its matrix, since a
+  /// program mostly uses one matrix again and again.
   void observe(const operation::Operation& product, const Observation& observation);
 
   /// The CPU's time for this product: the shortest so far with this matrix, otherwise from its rate with other

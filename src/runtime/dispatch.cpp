@@ -24,17 +24,17 @@ using intercept::Parsed;
 using operation::Operation;
 using report::Refusal;
 
-// Makes the call without judgement if it is settled: the CPU is known to be as fast.
+// Makes the call without judgement if it is settled that it stays on the CPU.
 bool made_as_settled(const InterceptedCall& intercepted, const Parsed& parsed) {
   const std::uint64_t likeness = likeness_of(intercepted, &parsed);
   const SettledCall* const known = likeness != 0 ? take_settled_call(likeness) : nullptr;
   if (known == nullptr) return false;
   const report::UntimedCall call{.routine = intercepted.routine_id(),
-                                 .refusal = Refusal::cpu_faster,
-                                 .seconds = static_cast<double>(known->seconds),
-                                 .wall_seconds = static_cast<double>(known->wall_seconds),
+                                 .refusal = known->refusal,
+                                 .seconds = parsed.volume * static_cast<double>(known->seconds_per_volume),
+                                 .wall_seconds = parsed.volume * static_cast<double>(known->wall_seconds_per_volume),
                                  .flops = parsed.flops,
-                                 .size_class = known->size_class};
+                                 .size_class = report::size_class(parsed.volume)};
   run_original(intercepted);
   report::add_untimed(call);
   if (!report::logs_calls()) return true;

@@ -34,6 +34,7 @@
 #include "runtime/kept_operation.h"
 #include "runtime/loading.h"
 #include "runtime/process.h"
+#include "runtime/settled_calls.h"
 
 namespace blastoff::runtime {
 
@@ -189,6 +190,7 @@ void Opener::find_devices(const operation::Operation* first) {
       if (const RunHistory* const earlier = run_history_) opened.expect_used_once(earlier->used_once());
     });
     devices_ = &opened;
+    begin_new_term();
     models_.serve(opened);
     // Exit handlers run in reverse order. This one must run after those that the program registers from now on, which
     // may still call BLAS. It must run before those of the CUDA libraries, during and after which CUDA must not be

@@ -48,10 +48,17 @@ void time_on_cpu(report::Record& record, const report::CallTime& time, std::opti
     record.known_cpu_seconds = std::min(record.known_cpu_seconds, time.share * usual);
 }
 
-// To be called after a call that the CPU has made because it was as fast: may settle the next calls like it. Settles
-// none if each call has to be timed.
+// Whether the next calls like one that stayed on the CPU for this reason may stay there unjudged, too. While a device
+// is open, a product with a vector runs where its matrix is, so each is judged.
+bool may_be_settled(Refusal refusal, Process& process) {
+  return refusal == Refusal::cpu_faster || (refusal == Refusal::not_there && process.devices_in_use() == nullptr);
+}
+
+// To be called after a call that stayed on the CPU: may settle the next calls like it. Settles none if each call has to
+// be timed.
 void settle(std::uint64_t likeness, const Operation& operation, const report::Record& record) {
   Process& process = Process::instance();
+  if (!may_be_settled(record.refusal, process)) return;
   const bool each_is_timed = report::explains_decisions() || process.traces() || process.has_own_clock() ||
                              report::belongs_to_timeline(record.seconds);
   if (likeness == 0 || each_is_timed) return;
@@ -59,9 +66,12 @@ void settle(std::uint64_t likeness, const Operation& operation, const report::Re
   const double usual = process.decider().measured_cpu_seconds(operation);
   if (calls == 0 || usual <= 0 || record.seconds <= 0) return;
   // The usual time is taken, since the latest call may have been interrupted. That call is judged and recorded already.
+  // Of a product with a vector, only the shortest time is known: the latest is taken unless it is much longer.
+  constexpr double much = 10;
+  const bool as_latest = operation.work.memory_bound && record.seconds < much * usual;
   report::Record typical = record;
-  typical.wall_seconds = std::min(record.wall_seconds, record.known_cpu_seconds) * usual / record.seconds;
-  typical.seconds = usual;
+  typical.seconds = as_latest ? record.seconds : usual;
+  typical.wall_seconds = std::min(record.wall_seconds, record.known_cpu_seconds) * typical.seconds / record.seconds;
   settle_calls(likeness, calls, typical);
 }
 
@@ -138,9 +148,10 @@ void after_original(LargeCall& call, const Before& before, const report::CallTim
   put_on_record(call, time, seconds, made);
   if (before.observed) explain(call);
   if (stands_for > 1)
-    report::add_to_call_site(intercepted.caller, intercepted.routine_id(), Refusal::cpu_faster,
+    report::add_to_call_site(intercepted.caller, intercepted.routine_id(),
+                             call.operation.work.memory_bound ? Refusal::not_there : Refusal::cpu_faster,
                              {stands_for - 1, seconds, call.operation.work.flops, call.operation.work.volume});
-  if (call.record.refusal == Refusal::cpu_faster) settle(likeness, call.operation, call.record);
+  settle(likeness, call.operation, call.record);
 }
 
 }  // namespace

@@ -49,12 +49,12 @@ std::uint32_t end_settled_calls(std::uint64_t likeness) {
 void settle_calls(std::uint64_t likeness, std::uint32_t calls, const report::Record& typical) {
   const std::uint32_t granted = calls - skipped(calls);
   place_of(likeness) = {.likeness = likeness,
-                        .seconds = static_cast<float>(typical.seconds),
-                        .wall_seconds = static_cast<float>(typical.wall_seconds),
+                        .seconds_per_volume = static_cast<float>(typical.seconds / typical.volume),
+                        .wall_seconds_per_volume = static_cast<float>(typical.wall_seconds / typical.volume),
                         .term = term.load(std::memory_order_relaxed),
                         .granted = static_cast<std::uint16_t>(granted),
                         .left = static_cast<std::uint16_t>(granted),
-                        .size_class = static_cast<std::uint8_t>(report::size_class(typical.volume))};
+                        .refusal = typical.refusal};
 }
 
 void begin_new_term() {

@@ -7,15 +7,15 @@
 
 namespace blastoff::runtime {
 
-/// Calls of one thread that are alike.
+/// Calls of one thread that are alike. Their sizes may differ if they take time in proportion to their volume.
 struct SettledCall {
   std::uint64_t likeness = 0;
-  float seconds = 0;            ///< usual seconds of such a call, as timed
-  float wall_seconds = 0;       ///< Record::wall_seconds of such a call
-  std::uint16_t term = 0;       ///< the term in which they were settled
-  std::uint16_t granted = 0;    ///< how many calls may be made without being judged
-  std::uint16_t left = 0;       ///< how many of these are left
-  std::uint8_t size_class = 0;  ///< report::size_class()
+  float seconds_per_volume = 0;                     ///< usual seconds of such a call, as timed, by Work::volume
+  float wall_seconds_per_volume = 0;                ///< Record::wall_seconds of such a call
+  std::uint16_t term = 0;                           ///< the term in which they were settled
+  std::uint16_t granted = 0;                        ///< how many calls may be made without being judged
+  std::uint16_t left = 0;                           ///< how many of these are left
+  report::Refusal refusal = report::Refusal::none;  ///< why they stay on the CPU
 };
 
 /// Takes one of the calls that may be made; nullptr if the call is to be judged.
@@ -24,7 +24,7 @@ const SettledCall* take_settled_call(std::uint64_t likeness);
 /// How many calls of this thread the next judged one stands for, itself included. None of them is settled from here on.
 std::uint32_t end_settled_calls(std::uint64_t likeness);
 
-/// This thread may make `calls` more such calls without judgement; each is counted like `typical`.
+/// This thread may make `calls` more such calls without judgement; each is counted like `typical`, by its own volume.
 void settle_calls(std::uint64_t likeness, std::uint32_t calls, const report::Record& typical);
 
 /// Ends all settlements, of all threads. Takes no lock.

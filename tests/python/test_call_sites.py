@@ -100,6 +100,33 @@ def test_lines_that_take_turns_share_the_calls(blastoff, tmp_path):
     assert calls[0] > 1600
 
 
+def test_products_with_vectors_are_counted_whether_they_are_judged_or_not(blastoff, tmp_path):
+    """While no device is open, most are not judged. They are counted by their own sizes."""
+    script = tmp_path / "vectors.py"
+    sizes = [300 + 5 * (i % 20) for i in range(800)]
+    script.write_text(
+        "import ctypes, time\n"
+        "blas = ctypes.CDLL('libblas.so.3')\n"
+        "a, x, y = (ctypes.c_double * 160_000)(), (ctypes.c_double * 400)(), (ctypes.c_double * 400)()\n"
+        "one, step = ctypes.byref(ctypes.c_double(1)), ctypes.byref(ctypes.c_int(1))\n"
+        "begin = time.perf_counter()\n"
+        f"for n in {sizes}:\n"
+        "    n = ctypes.byref(ctypes.c_int(n))\n"
+        "    blas.dgemv_(b'N', n, n, one, a, n, x, step, one, y, step)\n"
+        "print(time.perf_counter() - begin)\n"
+    )
+    path = tmp_path / "report.json"
+    options = ("--device=none", "--min-size=60", "--summary=never", f"--report={path}")
+    done = blastoff("run", *options, "--", sys.executable, str(script), env={"LD_LIBRARY_PATH": str(offload.REFERENCE_BLAS)})
+    found = json.loads(path.read_text())
+    (routine,) = (row for row in found["routines"] if row["name"] == "dgemv")
+    assert routine["calls"] == len(sizes) and routine["flops"] == sum(2 * n * n for n in sizes)
+    assert [row["calls"] for row in found["refusals"]] == [len(sizes)] and "whose matrix is not on the device" in found["refusals"][0]["reason"]
+    assert 0.3 * float(done.stdout) < routine["cpu_seconds"] < 1.5 * float(done.stdout)
+    (site,) = found["call_sites"]
+    assert len(sizes) - 32 < site["calls"] <= len(sizes)
+
+
 def test_a_killed_process_leaves_its_sites(blastoff, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(PYTHON + "import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n")

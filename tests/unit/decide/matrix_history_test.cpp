@@ -100,6 +100,51 @@ TEST(ProductsWithVectors, PayForOpeningADevice) {
   EXPECT_GT(first * on_cpu, bringing + MachineModel::assumed_open_seconds - on_cpu);
 }
 
+constexpr double short_product = 1e-3;
+
+/// Products that are long enough to be judged by history, and short enough to be settled.
+std::unique_ptr<Decider> decider_after(int products) {
+  auto decider = by_size_and_depth(250);
+  for (int i = 0; i < products; ++i) decider->observe(product_of(matrix), {.seconds = short_product});
+  return decider;
+}
+
+TEST(ProductsWithVectors, AreSettledOnceTheirTimeIsKnown) {
+  EXPECT_EQ(decider_after(15)->settled_calls(product_of(matrix)), 0U);
+  const auto decider = decider_after(16);
+  EXPECT_EQ(decider->settled_calls(product_of(matrix)), 31U);
+  EXPECT_GT(decider->settled_calls(product_of(matrix + 1)), 0U) << "from the rate with other matrices";
+  EXPECT_EQ(by_size_and_depth(0)->settled_calls(product_of(matrix)), 0U);
+}
+
+TEST(ProductsWithVectors, AreNotSettledIfTheyAreLong) {
+  const auto decider = decider_after(16);
+  decider->observe(product_of(matrix + 1), {.seconds = 5 * short_product});
+  EXPECT_EQ(decider->settled_calls(product_of(matrix + 1)), 0U);
+}
+
+TEST(ProductsWithVectors, AreNotSettledWhileADeviceIsOpen) {
+  const auto decider = decider_after(16);
+  decider->observe(product_of(nullptr, 1), {.on_device = true, .operands_kept = true});
+  EXPECT_EQ(decider->settled_calls(product_of(matrix)), 0U);
+}
+
+/// Settled products are counted for the matrix, so they delay its copy by a tenth of its price at most.
+TEST(ProductsWithVectors, PayForACopyWhileTheyAreSettled) {
+  Machine machine;
+  const double price = bringing + MachineModel::assumed_open_seconds;
+  double spent = 0;
+  int judged = 0;
+  for (; machine.decider->judge(product_of(matrix), machine) != Refusal::none; ++judged) {
+    const std::uint32_t calls = 1 + (judged == 0 ? 0 : machine.decider->settled_calls(product_of(matrix)));
+    machine.decider->observe(product_of(matrix), {.seconds = short_product, .calls = calls});
+    spent += calls * short_product;
+  }
+  EXPECT_GE(spent, price);
+  EXPECT_LT(spent, 1.1 * price);
+  EXPECT_LT(judged, price / short_product / 4);
+}
+
 TEST(ProductsWithVectors, OfMatricesUsedSeldomStayOnTheCpu) {
   Machine machine;
   machine.open();

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "blas/front_end.h"
+#include "blas/shape.h"
 #include "intercept/dispatch.h"
 #include "product_call.h"
 #include "reference_blas.h"
@@ -75,7 +77,24 @@ class Road : public testing::Test {
   /// C = A B of order n. The CPU's routine only counts its calls.
   static void call(std::int64_t n, bool valid = true, bool trivial = false) {
     std::vector<double> a(static_cast<std::size_t>(n * n), 1), b(a), c(a);
-    const blas::Call product = test::product_call({a.data(), b.data(), c.data()}, n, n, n);
+    make(test::product_call({a.data(), b.data(), c.data()}, n, n, n), valid, trivial);
+    EXPECT_EQ(c.front(), originals_ == 0 ? static_cast<double>(n) : 1);
+  }
+
+  /// y = A x of order n.
+  static void call_with_vector(std::int64_t n) {
+    std::vector<double> a(static_cast<std::size_t>(n * n), 1), x(a), y(a);
+    blas::Call product;
+    product.routine = blas::Routine::dgemv;
+    product.m = product.n = n;
+    product.alpha = 1;
+    void* const addresses[] = {a.data(), x.data(), y.data()};
+    const std::int64_t leading[] = {n, 1, 1};
+    blas::shape_operands(product, addresses, leading);
+    make(product, true, false);
+  }
+
+  static void make(const blas::Call& product, bool valid, bool trivial) {
     const intercept::EntryPoint entry{"dgemm_", "", "_", {}, {abi::Style::fortran, abi::IntegerWidth::lp64}, false};
     intercept::Original original;
     original.function = &originals_;
@@ -85,7 +104,7 @@ class Road : public testing::Test {
         original,
         raw,
         blas::front_end(),
-        static_cast<std::size_t>(blas::Routine::dgemm),
+        static_cast<std::size_t>(product.routine),
         [](const intercept::InterceptedCall&) {
           return std::unique_ptr<operation::Host>(new reference::ReferenceRoutine);
         }};
@@ -100,7 +119,6 @@ class Road : public testing::Test {
         [](const void* made) { return blas::likeness(*static_cast<const blas::Call*>(made)); }};
     originals_ = 0;
     intercept::dispatch(intercepted, &parsed);
-    EXPECT_EQ(c.front(), originals_ == 0 ? static_cast<double>(n) : 1);
   }
 
   static inline int originals_ = 0;
@@ -157,6 +175,38 @@ TEST_F(Road, SettledCallsAreCountedAndNotJudged) {
   runtime::begin_new_term();
   call(50);
   EXPECT_EQ(the_decider->told.size(), 2U) << "what they were settled by holds no longer";
+  runtime::begin_new_term();
+  the_decider->settled = 0;
+}
+
+TEST_F(Road, ProductsWithVectorsAreSettledWhateverTheirSizesWhileNoDeviceIsOpen) {
+  if (report::logs_calls()) GTEST_SKIP() << "a test before this one logs: each call is seen";
+  the_decider->refusal = report::Refusal::not_there;
+  the_decider->settled = 5;
+  const auto counted = [] {
+    return report::totals().routines[static_cast<std::size_t>(blas::id_of(blas::Routine::dgemv))];
+  };
+  const auto before = counted();
+  double flops = 0;
+  const bool open = runtime::Process::instance().devices_in_use() != nullptr;
+  for (std::int64_t n = 50; n < 57; ++n) {
+    call_with_vector(n);
+    EXPECT_EQ(originals_, 1);
+    flops += 2.0 * static_cast<double>(n * n);
+  }
+  EXPECT_EQ(counted().calls - before.calls, 7U);
+  EXPECT_DOUBLE_EQ(counted().flops - before.flops, flops);
+  if (open) {
+    EXPECT_EQ(the_decider->told.size(), 7U) << "where a product runs depends on what the device has";
+  } else {
+    ASSERT_EQ(the_decider->told.size(), 2U);
+    EXPECT_EQ(the_decider->told.back().observation.calls, 6U);
+    the_decider->refusal = report::Refusal::none;
+    call(50);  // opens the device
+    the_decider->refusal = report::Refusal::not_there;
+    call_with_vector(50);
+    EXPECT_EQ(the_decider->told.size(), 4U) << "what they were settled by holds no longer";
+  }
   runtime::begin_new_term();
   the_decider->settled = 0;
 }
