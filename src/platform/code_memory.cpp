@@ -204,6 +204,7 @@ bool map_code(Span reserved, std::span<const std::byte> content, std::size_t off
 }
 
 bool map_pages_of_code(std::span<const CodePage> pages) {
+  if (pages.empty()) return true;
   const bool mapped = map_files_code(pages) || std::ranges::all_of(pages, map_anonymous_code);
   for (const CodePage& page : pages) {
     if (mapped)

@@ -50,8 +50,8 @@ class ObjectFile {
   ObjectFile& operator=(ObjectFile&& other) noexcept;
   ~ObjectFile();
 
-  platform::FileNumber number() const;
-  std::uint16_t machine() const;  ///< EM_X86_64, EM_AARCH64, ...
+  platform::FileNumber number() const;  ///< as the kernel lists mappings of this file
+  std::uint16_t machine() const;        ///< EM_X86_64, EM_AARCH64, ...
   Linkage linkage() const;
   std::string_view soname() const;               ///< "" if it has none
   std::vector<std::string_view> needed() const;  ///< DT_NEEDED
