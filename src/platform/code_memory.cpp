@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "platform/descriptor.h"
 #include "platform/mappings.h"
@@ -87,7 +86,7 @@ Descriptor file_of_code(std::span<const CodePage> pages) {
 }
 
 /// Works also on systems that do not allow memory that was writable to become executable.
-bool map_files_code(std::span<const CodePage> pages) {
+bool map_from_file(std::span<const CodePage> pages) {
   const Descriptor file = file_of_code(pages);
   std::size_t begin = 0;
   for (const CodePage& page : pages) {
@@ -193,9 +192,9 @@ void release(Span reserved) {
   munmap(reinterpret_cast<void*>(reserved.begin), reserved.bytes());
 }
 
-bool map_code(Span reserved, std::span<const std::byte> content, std::size_t offset) {
-  const CodePage page{reserved, {content.begin(), content.end()}, offset};
-  const bool mapped = map_anonymous_code(page) || map_files_code({&page, 1});
+bool map_code(Span reserved, std::span<const std::byte> content) {
+  const CodePage page{reserved, {content.begin(), content.end()}};
+  const bool mapped = map_anonymous_code(page) || map_from_file({&page, 1});
   if (mapped)
     clear_cache(page);
   else
@@ -205,7 +204,7 @@ bool map_code(Span reserved, std::span<const std::byte> content, std::size_t off
 
 bool map_pages_of_code(std::span<const CodePage> pages) {
   if (pages.empty()) return true;
-  const bool mapped = map_files_code(pages) || std::ranges::all_of(pages, map_anonymous_code);
+  const bool mapped = map_from_file(pages) || std::ranges::all_of(pages, map_anonymous_code);
   for (const CodePage& page : pages) {
     if (mapped)
       clear_cache(page);
@@ -213,31 +212,6 @@ bool map_pages_of_code(std::span<const CodePage> pages) {
       release(page.span);
   }
   return mapped;
-}
-
-PagesOfFile::PagesOfFile(Span code, FileNumber file) : pages_(outward_to_pages(code)) {
-  if (code.empty()) return;
-  Mappings mappings;
-  const auto mapping = mappings.covering(code.begin);
-  if (!mapping || !mapping->span.contains(pages_) || file == FileNumber{} || mapping->file != file) return;
-  const Descriptor pagemap(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-  std::vector<std::uint64_t> entries(pages_.bytes() / page_size());
-  const std::size_t bytes = entries.size() * sizeof entries[0];
-  const auto offset = static_cast<off_t>(pages_.begin / page_size() * sizeof entries[0]);
-  if (pagemap && pread(pagemap.get(), entries.data(), bytes, offset) == static_cast<ssize_t>(bytes))
-    entries_ = std::move(entries);
-}
-
-bool PagesOfFile::hold(Span part) const {
-  // (Documentation/admin-guide/mm/pagemap.rst)
-  constexpr std::uint64_t of_file = std::uint64_t{1} << 61;
-  constexpr std::uint64_t swapped = std::uint64_t{1} << 62;
-  constexpr std::uint64_t present = std::uint64_t{1} << 63;
-  if (entries_.empty() || !pages_.contains(part)) return false;
-  const Span pages = outward_to_pages(part);
-  const auto first = entries_.begin() + static_cast<std::ptrdiff_t>((pages.begin - pages_.begin) / page_size());
-  return std::all_of(first, first + static_cast<std::ptrdiff_t>(pages.bytes() / page_size()),
-                     [](std::uint64_t entry) { return (entry & (present | swapped)) == 0 || (entry & of_file) != 0; });
 }
 
 CodeWriter::CodeWriter(Span code) : pages_(outward_to_pages(code)) {

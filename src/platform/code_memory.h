@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "platform/mappings.h"
 #include "platform/span.h"
 
 namespace blastoff::platform {
@@ -26,36 +25,21 @@ void release(Span reserved);
 /// Whether there are threads besides the calling one, which may be running any code.
 bool has_other_threads();
 
-/// Copies `content` into a reserved range, to `offset`, and makes the range readable and executable. The memory is
+/// Copies `content` to the begin of a reserved range, and makes the range readable and executable. The memory is
 /// never writable and executable at once. On failure, the reservation is released.
-bool map_code(Span reserved, std::span<const std::byte> content, std::size_t offset = 0);
+bool map_code(Span reserved, std::span<const std::byte> content);
 
-/// Code for one reserved page.
+/// Code for a reserved range of whole pages.
 struct CodePage {
   Span span;
   std::vector<std::byte> content;
-  std::size_t offset = 0;  ///< of `content` in the page
+  std::size_t offset = 0;  ///< of `content` in the range
 };
 
 /// Maps many pages, as map_code() does. If the system allows it, the code comes from a file in memory: then no page
 /// changes its protection, which would interrupt all CPUs that run threads of this process. On failure, all
 /// reservations are released.
 bool map_pages_of_code(std::span<const CodePage> pages);
-
-/// Tells which pages of privately mapped code still hold what their file holds, because this process has no copies of
-/// its own. It asks the kernel, and does not touch the pages: as long as a page is absent, a write to it interrupts no
-/// other CPU.
-class PagesOfFile {
- public:
-  PagesOfFile(Span code, FileNumber file);
-
-  /// Whether all bytes of the span are those of the file. False if the kernel does not tell.
-  bool hold(Span part) const;
-
- private:
-  Span pages_;
-  std::vector<std::uint64_t> entries_;  ///< one for each page, from /proc/self/pagemap; empty: not known
-};
 
 /// Replaces bytes of privately mapped code. While this lives its pages are writable, and they stay executable
 /// throughout, because other threads may be running on them. If the system forbids that (SELinux, PR_SET_MDWE), it

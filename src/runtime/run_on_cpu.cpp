@@ -66,7 +66,7 @@ void settle(std::uint64_t likeness, const Operation& operation, const report::Re
   const double usual = process.decider().measured_cpu_seconds(operation);
   if (calls == 0 || usual <= 0 || record.seconds <= 0) return;
   // The usual time is taken, since the latest call may have been interrupted. That call is judged and recorded already.
-  // Of a product with a vector, only the shortest time is known: the latest is taken unless it is much longer.
+  // For a product with a vector, only the shortest time is known. So the latest is taken, unless it is much longer.
   constexpr double much = 10;
   const bool as_latest = operation.work.memory_bound && record.seconds < much * usual;
   report::Record typical = record;

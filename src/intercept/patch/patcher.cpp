@@ -15,6 +15,7 @@
 #include "intercept/patch/patched_function.h"
 #include "intercept/patch/relocator.h"
 #include "platform/code_memory.h"
+#include "platform/pages_of_file.h"
 
 namespace blastoff::intercept {
 namespace {
@@ -76,14 +77,21 @@ class Islands {
   std::vector<CodePage> pages_;
 };
 
-/// The memory with all of these functions, where an object with this bias is loaded.
-Span memory_of(const std::vector<BlasFunction>& functions, std::uintptr_t bias) {
-  Span span{UINTPTR_MAX, 0};
-  for (const BlasFunction& function : functions) {
-    span.begin = std::min(span.begin, bias + function.address);
-    span.end = std::max(span.end, bias + function.address + function.room);
+/// The memory from the first to the last of these functions. `span_of` returns the memory of one.
+template <class Functions, class SpanOf>
+Span memory_of(const Functions& functions, const SpanOf& span_of) {
+  Span memory{UINTPTR_MAX, 0};
+  for (const auto& function : functions) {
+    const Span span = span_of(function);
+    memory = {std::min(memory.begin, span.begin), std::max(memory.end, span.end)};
   }
-  return span;
+  return memory;
+}
+
+Span memory_of(const BlasFunctions& found, std::uintptr_t bias) {
+  return memory_of(found.functions, [bias](const BlasFunction& function) {
+    return Span{bias + function.address, bias + function.address + function.room};
+  });
 }
 
 /// A function that is being patched.
@@ -105,7 +113,7 @@ class Transaction {
         file_(file),
         to_ask_(to_ask),
         outcome_(outcome),
-        unchanged_(memory_of(found.functions, object.bias), file.number()) {}
+        unchanged_(memory_of(found, object.bias), file.number()) {}
 
   void run(const BlasFunctions& found) {
     for (const BlasFunction& function : found.functions) consider(function);
@@ -139,12 +147,9 @@ class Transaction {
   }
 
   Span code_span() const {
-    Span span{UINTPTR_MAX, 0};
-    for (const Candidate& candidate : candidates_) {
-      span.begin = std::min(span.begin, candidate.address);
-      span.end = std::max(span.end, candidate.address + candidate.blas->room);
-    }
-    return span;
+    return memory_of(candidates_, [](const Candidate& candidate) {
+      return Span{candidate.address, candidate.address + candidate.blas->room};
+    });
   }
 
   std::optional<Span> reserve() const {

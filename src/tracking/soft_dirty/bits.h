@@ -7,9 +7,13 @@
 
 #include <tl/expected.hpp>
 
-#include "tracking/soft_dirty/pagemap.h"
+#include "platform/pagemap.h"
 
 namespace blastoff::tracking {
+
+using platform::Pagemap;
+using platform::PagemapEntry;
+using platform::Span;
 
 /// The kernel sets a page's bit at its first write after a clear, and clears the bits of all pages of the process at
 /// once. Not thread-safe. Only open() allocates.

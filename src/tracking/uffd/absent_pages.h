@@ -5,11 +5,14 @@
 #include <mutex>
 
 #include "platform/interval_set.h"
+#include "platform/pagemap.h"
 #include "tracking/absent_pages.h"
-#include "tracking/soft_dirty/pagemap.h"
 #include "tracking/uffd/memory_events.h"
 
 namespace blastoff::tracking {
+
+using platform::PagemapFile;
+using platform::Span;
 
 /// A span that has been given up stays registered for missing pages, and apart from its neighbours, until it is
 /// unmapped or dropped.

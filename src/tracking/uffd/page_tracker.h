@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "platform/pagemap.h"
 #include "tracking/page_tracker.h"
-#include "tracking/soft_dirty/pagemap.h"
 #include "tracking/uffd/absent_pages.h"
 #include "tracking/uffd/memory_events.h"
 
 namespace blastoff::tracking {
+
+using platform::PagemapFile;
 
 /// Not for children of fork: both descriptors still refer to the parent's memory there, and the child's memory is not
 /// tracked.

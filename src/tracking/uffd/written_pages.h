@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <vector>
 
+#include "platform/pagemap.h"
 #include "tracking/page_tracker.h"
-#include "tracking/soft_dirty/pagemap.h"
 
 namespace blastoff::tracking {
+
+using platform::PagemapFile;
+using platform::Span;
 
 /// Appends to the runs from `first_own` on; `protect` protects what it finds. An absent page counts as written, unless
 /// it is among pages that were `given_up`. False: the span is not tracked, and the own runs have gone.

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <link.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cstring>
@@ -19,6 +21,7 @@
 #include "intercept/symbols/function_symbols.h"
 #include "intercept/symbols/name_search.h"
 #include "intercept/symbols/quick_look.h"
+#include "platform/mappings.h"
 #include "symbol_fixtures.h"
 
 namespace blastoff::intercept {
@@ -40,6 +43,18 @@ const FunctionSymbol* find(const std::vector<FunctionSymbol>& functions, std::st
   const auto found = std::find_if(functions.begin(), functions.end(),
                                   [&](const FunctionSymbol& function) { return function.name == name; });
   return found == functions.end() ? nullptr : &*found;
+}
+
+TEST(ObjectFile, HasTheNumberByWhichTheKernelListsItsMappings) {
+  const std::string path = "/proc/self/exe";
+  struct stat status {};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  const platform::FileNumber expected{major(status.st_dev), minor(status.st_dev), status.st_ino};
+  const auto listed = platform::Mappings().covering(reinterpret_cast<std::uintptr_t>(&opened));
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(opened(path).number(), expected);
+  if (listed->file != expected) GTEST_SKIP() << "this file system has another number for each";
+  EXPECT_EQ(opened(path).number(), listed->file);
 }
 
 TEST(ObjectFile, ErrorsNameTheFile) {

@@ -13,9 +13,7 @@
 #include "platform/descriptor.h"
 #include "platform/span.h"
 
-namespace blastoff::tracking {
-
-using platform::Span;
+namespace blastoff::platform {
 
 struct PagemapEntry {
   static constexpr std::uint64_t soft_dirty_bit = std::uint64_t{1} << 55;
@@ -48,8 +46,8 @@ class PagemapFile {
   int reopen();
 
   std::mutex mutex_;
-  std::vector<std::unique_ptr<platform::GuardedDescriptor>> files_;  ///< the latest, and those that the program closed
-  std::atomic<const platform::GuardedDescriptor*> file_{nullptr};    ///< the latest
+  std::vector<std::unique_ptr<GuardedDescriptor>> files_;  ///< the latest, and those that the program closed
+  std::atomic<const GuardedDescriptor*> file_{nullptr};    ///< the latest
 };
 
 class Pagemap {
@@ -66,4 +64,4 @@ class Pagemap {
   std::unique_ptr<PagemapFile> file_;
 };
 
-}  // namespace blastoff::tracking
+}  // namespace blastoff::platform

@@ -1,4 +1,4 @@
-#include "tracking/soft_dirty/pagemap.h"
+#include "platform/pagemap.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,15 +7,14 @@
 
 #include "platform/failure.h"
 
-namespace blastoff::tracking {
+namespace blastoff::platform {
 
 tl::expected<std::unique_ptr<PagemapFile>, std::string> PagemapFile::open() {
   auto file = std::make_unique<PagemapFile>();
   if (file->reopen() >= 0) return file;
   const int error = errno;
   const bool hidden = error == ENOENT && access("/proc/self", F_OK) != 0;
-  return tl::unexpected(platform::failure("/proc/self/pagemap:", error) +
-                        (hidden ? " (/proc is not mounted here)" : ""));
+  return tl::unexpected(failure("/proc/self/pagemap:", error) + (hidden ? " (/proc is not mounted here)" : ""));
 }
 
 int PagemapFile::get() {
@@ -25,12 +24,11 @@ int PagemapFile::get() {
 
 int PagemapFile::reopen() {
   const std::lock_guard lock(mutex_);
-  if (const platform::GuardedDescriptor* file = file_.load(std::memory_order_relaxed);
-      file != nullptr && file->get() >= 0)
+  if (const GuardedDescriptor* file = file_.load(std::memory_order_relaxed); file != nullptr && file->get() >= 0)
     return file->get();  // another thread was faster
-  platform::Descriptor file(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  Descriptor file(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   if (!file) return -1;
-  files_.push_back(std::make_unique<platform::GuardedDescriptor>(platform::out_of_the_way(std::move(file))));
+  files_.push_back(std::make_unique<GuardedDescriptor>(out_of_the_way(std::move(file))));
   file_.store(files_.back().get(), std::memory_order_release);
   return files_.back()->get();
 }
@@ -43,9 +41,9 @@ tl::expected<Pagemap, std::string> Pagemap::open() {
 
 bool Pagemap::read(Span pages, PagemapEntry* entries) const {
   auto* to = reinterpret_cast<char*>(entries);
-  std::size_t left = pages.bytes() / platform::page_size() * sizeof(PagemapEntry);
+  std::size_t left = pages.bytes() / page_size() * sizeof(PagemapEntry);
   const int number = file_->get();
-  auto offset = static_cast<off_t>(pages.begin / platform::page_size() * sizeof(PagemapEntry));
+  auto offset = static_cast<off_t>(pages.begin / page_size() * sizeof(PagemapEntry));
   while (left > 0) {
     const ssize_t bytes = pread(number, to, left, offset);
     if (bytes < 0 && errno == EINTR) continue;
@@ -57,4 +55,4 @@ bool Pagemap::read(Span pages, PagemapEntry* entries) const {
   return true;
 }
 
-}  // namespace blastoff::tracking
+}  // namespace blastoff::platform
