@@ -39,13 +39,12 @@ tl::expected<Pagemap, std::string> Pagemap::open() {
   return Pagemap(std::move(*file));
 }
 
-bool Pagemap::read(Span pages, PagemapEntry* entries) const {
+bool read_pagemap(int pagemap, Span pages, PagemapEntry* entries) {
   auto* to = reinterpret_cast<char*>(entries);
   std::size_t left = pages.bytes() / page_size() * sizeof(PagemapEntry);
-  const int number = file_->get();
   auto offset = static_cast<off_t>(pages.begin / page_size() * sizeof(PagemapEntry));
   while (left > 0) {
-    const ssize_t bytes = pread(number, to, left, offset);
+    const ssize_t bytes = pread(pagemap, to, left, offset);
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) return false;
     to += bytes;

@@ -50,13 +50,17 @@ class PagemapFile {
   std::atomic<const GuardedDescriptor*> file_{nullptr};    ///< the latest
 };
 
+/// Fills `entries`, one for each page of the span, from an open /proc/self/pagemap. Allocates nothing. False: the file
+/// cannot be read.
+bool read_pagemap(int pagemap, Span pages, PagemapEntry* entries);
+
 class Pagemap {
  public:
   /// The error is one line.
   static tl::expected<Pagemap, std::string> open();
 
-  /// Fills `entries`, one for each page of the span. Allocates nothing. False: the file cannot be read.
-  bool read(Span pages, PagemapEntry* entries) const;
+  /// As read_pagemap().
+  bool read(Span pages, PagemapEntry* entries) const { return read_pagemap(file_->get(), pages, entries); }
 
  private:
   explicit Pagemap(std::unique_ptr<PagemapFile> file) : file_(std::move(file)) {}

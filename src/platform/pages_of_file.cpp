@@ -1,8 +1,12 @@
 #include "platform/pages_of_file.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+
+#include "platform/descriptor.h"
 
 namespace blastoff::platform {
 
@@ -11,9 +15,10 @@ PagesOfFile::PagesOfFile(Span memory, FileNumber file) : pages_(outward_to_pages
   Mappings mappings;
   const auto mapping = mappings.covering(memory.begin);
   if (!mapping || !mapping->span.contains(pages_) || file == FileNumber{} || mapping->file != file) return;
-  const auto pagemap = Pagemap::open();
+  // (A Pagemap lasts, so its descriptor is moved out of the way. Beside threads, that takes ten milliseconds.)
+  const Descriptor pagemap(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   std::vector<PagemapEntry> entries(pages_.bytes() / page_size());
-  if (pagemap && pagemap->read(pages_, entries.data())) entries_ = std::move(entries);
+  if (pagemap && read_pagemap(pagemap.get(), pages_, entries.data())) entries_ = std::move(entries);
 }
 
 bool PagesOfFile::hold(Span part) const {
