@@ -9,7 +9,6 @@
 //
 // The code in this folder runs before the slots are filled, except later_functions.cpp. It calls nothing but weak
 // references, and is compiled separately, without a C++ runtime.
-// references, and is compiled for itself alone, without a C++ runtime.
 #pragma once
 
 #include <atomic>

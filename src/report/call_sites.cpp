@@ -19,6 +19,7 @@
 #include "platform/threads.h"
 #include "report/counter_file.h"
 #include "report/counter_layout.h"
+#include "report/wall_time.h"
 
 namespace blastoff::report {
 namespace {
@@ -93,16 +94,17 @@ Table* table(std::size_t number) {
 /// The line of Python for which a thread's calls count.
 struct KnownLine {
   bool used = false;
+  bool of_outer_call = false;  ///< found inside the outermost call that the thread is in
   std::uint64_t hash = 0;      ///< 0 if there is no line
   const char* text = nullptr;  ///< in a table
   double credit = 0;           ///< seconds that the thread may spend on looking it up
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local KnownLine known_line{};
 
-/// Look-ups may take this share of the time spent in calls. A thread begins with a credit that pays for some hundred
+/// Look-ups may take this share of the time spent in calls. A thread begins with a credit that pays for some ten
 /// look-ups.
 constexpr double share_for_lines = 0.0025;
-constexpr double first_credit = 2e-3;
+constexpr double first_credit = 5e-4;
 
 /// Returns 0 if there is no more room.
 TextNumber keep_text(Table& table, std::string_view text) {
@@ -178,9 +180,9 @@ Site* site_in(Table& table, std::uint64_t key, const platform::CodePlace& place,
   return nullptr;
 }
 
-/// Seconds. A look-up that took longer was interrupted, and counts as this: otherwise it would use up the credit for
-/// all later ones.
-constexpr double dearest_look_up = 1e-4;
+/// The shortest look-up so far, in seconds. One that takes twice as long was interrupted, and costs no more than that:
+/// otherwise it would use up the credit for all later ones.
+constinit std::atomic<double> shortest_look_up{first_credit / 2};
 
 /// The text in the table that already has a site with this line, or else a copy in the last table.
 const char* text_of_line(std::string_view found, std::uint64_t line_hash) {
@@ -207,16 +209,27 @@ void look_up(KnownLine& known) {
   known.hash = line_hash;
 }
 
-/// The line for which a call that took so many seconds counts.
+void pay_for_look_up(KnownLine& known) {
+  const platform::Stopwatch stopwatch;
+  platform::undisturbed([&] { look_up(known); });
+  const double seconds = stopwatch.seconds();
+  const double shortest = std::min(shortest_look_up.load(relaxed), seconds);
+  shortest_look_up.store(shortest, relaxed);
+  known.credit -= std::min(seconds, 2 * shortest);
+}
+
+/// The line for which a call that took so many seconds counts. A call and the calls inside it, as those of a
+/// factorization, count for the same line.
 const KnownLine& line_of_call(double seconds) {
   KnownLine& known = known_line;
   if (!platform::executes_python()) return known;
   known.credit += share_for_lines * seconds + (known.used ? 0 : first_credit);
   known.used = true;
-  if (known.credit <= 0) return known;
-  const platform::Stopwatch stopwatch;
-  platform::undisturbed([&] { look_up(known); });
-  known.credit -= std::min(stopwatch.seconds(), dearest_look_up);
+  const bool inside = in_call();
+  const bool found = std::exchange(known.of_outer_call, inside && known.of_outer_call);
+  if (found || known.credit <= 0) return known;
+  pay_for_look_up(known);
+  known.of_outer_call = inside;
   return known;
 }
 
