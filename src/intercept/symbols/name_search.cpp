@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -32,34 +31,32 @@ constexpr std::uint32_t packed_stem(std::string_view name) {
   return value;
 }
 
-/// One of three pairs of a stem (its first and second, second and third, or third and fourth characters) lies at a
-/// multiple of three in the text, wherever the stem begins. So the search reads every third pair.
-constexpr std::size_t pair_step = stem_length - 1;
+/// The first three or the last three characters of a stem begin at an even place of the text, wherever the stem begins.
+/// So the search reads three characters at every second place.
+constexpr std::size_t step = 2;
 
-/// The index of two characters, in the order in which they lie in memory.
-constexpr std::size_t pair_of(std::uint8_t first, std::uint8_t second) {
-  return std::endian::native == std::endian::little ? std::size_t{first} | std::size_t{second} << 8
-                                                    : std::size_t{first} << 8 | std::size_t{second};
+constexpr std::uint32_t multiplier = 0x9e3779b1U;  // 2^32 divided by the golden ratio
+
+/// A hash of three characters, the first in the lowest byte. Capitals have the hash of the small letters. With thirteen
+/// bits, one in seventy other triples has a hash of a stem's.
+constexpr std::size_t triple_bits = 13;
+constexpr std::size_t hash_of_triple(std::uint32_t characters) {
+  return ((characters & 0x1f1f1fU) * multiplier) >> (32 - triple_bits);
 }
 
-/// For each two characters, bit i: they are the i-th and the next character of some stem, in small letters or capitals.
-constexpr auto pairs_in_stems() {
-  std::array<std::uint8_t, std::size_t{1} << 16> pairs{};
+/// For each hash of three characters, bit 0: some stem begins with them; bit 1: some stem ends with them.
+constexpr auto triples_in_stems() {
+  std::array<std::uint8_t, std::size_t{1} << triple_bits> triples{};
   for (const std::string_view name : routine_names)
-    for (std::size_t i = 0; i < pair_step; ++i)
-      for (const unsigned first_case : {0U, unsigned{small}})
-        for (const unsigned second_case : {0U, unsigned{small}}) {
-          const auto first = static_cast<std::uint8_t>(folded(name[i + 1]) & ~first_case);
-          const auto second = static_cast<std::uint8_t>(folded(name[i + 2]) & ~second_case);
-          pairs[pair_of(first, second)] |= static_cast<std::uint8_t>(1U << i);
-        }
-  return pairs;
+    for (const unsigned end : {0U, 1U})
+      triples[hash_of_triple(packed_stem(name) >> 8 * end)] |= static_cast<std::uint8_t>(1U << end);
+  return triples;
 }
 
 /// A bit for each hash, set for the hashes of stems. With fourteen bits, one in a hundred other words passes.
 constexpr std::size_t hash_bits = 14;
 constexpr std::size_t hash_of(std::uint32_t stem) {
-  return (stem * 0x9e3779b1U) >> (32 - hash_bits);
+  return (stem * multiplier) >> (32 - hash_bits);
 }
 
 constexpr auto hashed_stems() {
@@ -128,7 +125,7 @@ bool begins_with(std::string_view strings, std::string_view name) {
 
 /// Whether the stem of a routine's name is at `place`.
 bool is_routine(std::string_view strings, std::size_t place) {
-  if (strings.size() - place < stem_length) return false;
+  if (place + stem_length > strings.size()) return false;
   const std::uint32_t stem = stem_at(strings.data() + place);
   if (!may_be_stem(stem)) return false;
   const std::string_view from = strings.substr(place - 1);
@@ -159,17 +156,16 @@ std::size_t find_text(std::string_view strings, std::string_view text, std::size
 }
 
 std::size_t find_routine_name(std::string_view strings, std::size_t from) {
-  static constexpr auto pairs = pairs_in_stems();
-  for (std::size_t place = from + pair_step; place + 1 < strings.size(); place += pair_step) {
-    std::uint16_t two;
-    std::memcpy(&two, strings.data() + place, sizeof two);
-    const unsigned possible = pairs[two];
+  static constexpr auto triples = triples_in_stems();
+  std::size_t place = from + step;
+  for (; place + stem_length <= strings.size(); place += step) {
+    const unsigned possible = triples[hash_of_triple(stem_at(strings.data() + place))];
     if (possible == 0) [[likely]]
       continue;
-    for (std::size_t i = pair_step; i-- > 0;)
-      if ((possible >> i & 1U) != 0 && is_routine(strings, place - i)) return place - i - 1;
+    for (const unsigned end : {1U, 0U})
+      if ((possible >> end & 1U) != 0 && is_routine(strings, place - end)) return place - end - 1;
   }
-  return nowhere;
+  return is_routine(strings, place - 1) ? place - 2 : nowhere;
 }
 
 std::optional<std::size_t> longest_routine_name(std::string_view strings, bool capitals) {
