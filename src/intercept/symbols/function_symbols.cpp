@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <bitset>
 #include <utility>
 
 #include "intercept/symbols/name_search.h"
@@ -21,11 +20,6 @@ bool is_function(const Elf64_Sym& symbol) {
 /// Whether the symbol's address is the function's, and not that of a resolver.
 bool is_plain_function(const Elf64_Sym& symbol) {
   return is_function(symbol) && ELF64_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC;
-}
-
-/// Whether the string at the beginning of `strings`, up to its NUL, is `name`.
-bool is_string(std::string_view strings, std::string_view name) {
-  return strings.size() > name.size() && strings[name.size()] == '\0' && strings.starts_with(name);
 }
 
 bool is_exported(const Elf64_Sym& symbol) {
@@ -80,41 +74,9 @@ class SortedNumbers {
   std::vector<std::uint32_t> begins_;  ///< for each piece, the index of the first number in it or behind it
 };
 
-/// The strings of a table that contain a routine's name.
-class RoutineStrings {
- public:
-  explicit RoutineStrings(std::string_view strings) : strings_(strings), ends_(ends_of_routine_strings(strings)) {}
-
-  std::size_t count() const { return ends_.count(); }
-
-  /// Returns the string from an offset in the table to its end; "": the string there contains no routine's name.
-  /// Symbols may share the tail of a string.
-  std::string_view from(std::size_t offset) const {
-    const std::size_t index = ends_.at_least(offset);
-    if (index == ends_.count()) return {};
-    const std::string_view name = strings_.substr(offset, ends_[index] - offset);
-    return name.find('\0') == std::string_view::npos ? name : std::string_view{};
-  }
-
- private:
-  static std::vector<std::uint64_t> ends_of_routine_strings(std::string_view strings) {
-    std::vector<std::uint64_t> ends;
-    ends.reserve(strings.size() / 64);  // strings that contain no routine's name are few in a library of routines
-    for (auto next = next_routine_string(strings, 0); next; next = next_routine_string(strings, next->end))
-      ends.push_back(next->end);
-    return ends;
-  }
-
-  std::string_view strings_;
-  SortedNumbers ends_;
-};
-
 /// Collects functions. A name occurs once at an address.
 class DistinctFunctions {
  public:
-  /// Reserves memory for about `count` more.
-  void expect(std::size_t count) { functions_.reserve(functions_.size() + count); }
-
   void add(const FunctionSymbol& function) {
     if (2 * functions_.size() >= slots_.size()) make_room();
     std::uint32_t& slot = slot_of(function);
@@ -157,18 +119,6 @@ FunctionSymbol function_of(const Elf64_Sym& symbol, std::string_view name, Symbo
           .indirect = ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC};
 }
 
-void add_functions(const ElfSymbols& symbols, SymbolTable table, DistinctFunctions& functions) {
-  const RoutineStrings named(symbols.strings);
-  if (named.count() == 0) return;
-  functions.expect(named.count());
-  for (std::size_t index = 0; index < symbols.count(); ++index) {
-    const Elf64_Sym symbol = symbols[index];
-    if (!is_function(symbol)) continue;
-    const std::string_view name = named.from(symbol.st_name);
-    if (!name.empty()) functions.add(function_of(symbol, name, table));
-  }
-}
-
 /// For each of some addresses, the next place in code behind it.
 class NextPlaces {
  public:
@@ -204,10 +154,23 @@ class NextPlaces {
 
 }  // namespace
 
-std::vector<FunctionSymbol> routine_functions(const SymbolTables& tables) {
+std::vector<FunctionSymbol> plain_functions(const ElfSymbols& symbols, SymbolTable table) {
+  std::vector<FunctionSymbol> functions;
+  functions.reserve(symbols.count());
+  for (std::size_t index = 0; index < symbols.count(); ++index) {
+    const Elf64_Sym symbol = symbols[index];
+    if (!is_function(symbol) || symbol.st_name >= symbols.strings.size()) continue;
+    if (symbols.strings.substr(symbol.st_name).starts_with("_Z")) continue;  // these names are long
+    functions.push_back(function_of(symbol, string_at(symbols.strings, symbol.st_name), table));
+  }
+  return functions;
+}
+
+std::vector<FunctionSymbol> routine_functions(PlainFunctions tables) {
   DistinctFunctions functions;
-  for (std::size_t table = 0; table < tables.size(); ++table)
-    add_functions(tables[table], static_cast<SymbolTable>(table), functions);
+  for (const auto& table : tables)
+    for (const FunctionSymbol& function : table)
+      if (find_routine_name(function.name, 0) != std::string_view::npos) functions.add(function);
   return functions.take();
 }
 
@@ -254,7 +217,7 @@ std::vector<FunctionExtent> function_extents(const ElfImage& image, const Symbol
   return extents;
 }
 
-std::vector<std::uint64_t> function_addresses(const ElfImage& image, const SymbolTables& tables,
+std::vector<std::uint64_t> function_addresses(const ElfImage& image, PlainFunctions tables,
                                               std::span<const std::string_view> names) {
   std::vector<std::uint64_t> addresses(names.size(), 0);
   std::vector<std::size_t> missing;
@@ -266,17 +229,10 @@ std::vector<std::uint64_t> function_addresses(const ElfImage& image, const Symbo
       missing.push_back(i);
   }
   if (missing.empty()) return addresses;
-  std::bitset<256> first_letters;
-  for (const std::size_t i : missing) first_letters.set(static_cast<unsigned char>(names[i].front()));
-  for (const ElfSymbols& symbols : tables)
-    for (std::size_t index = 0; index < symbols.count(); ++index) {
-      const Elf64_Sym symbol = symbols[index];
-      if (symbol.st_name >= symbols.strings.size() || !is_plain_function(symbol)) continue;
-      const std::string_view from = symbols.strings.substr(symbol.st_name);
-      if (!first_letters.test(static_cast<unsigned char>(from.front()))) continue;
+  for (const auto& table : tables)
+    for (const FunctionSymbol& function : table)
       for (const std::size_t i : missing)
-        if (is_string(from, names[i])) addresses[i] = symbol.st_value;
-    }
+        if (!function.indirect && function.name == names[i]) addresses[i] = function.address;
   return addresses;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "intercept/symbols/elf_image.h"
@@ -10,10 +11,16 @@
 namespace blastoff::intercept {
 
 /// The symbol tables of one object, indexed by SymbolTable.
-using SymbolTables = std::array<ElfSymbols, 3>;
+using SymbolTables = std::array<ElfSymbols, table_count>;
+
+/// Returns the functions that a table defines, without those whose names are C++'s (_Z...).
+std::vector<FunctionSymbol> plain_functions(const ElfSymbols& symbols, SymbolTable table);
+
+/// The plain functions of some tables of one object.
+using PlainFunctions = std::span<const std::span<const FunctionSymbol>>;
 
 /// See ObjectFile::blas_candidates(). If an address has the same name several times, it occurs once.
-std::vector<FunctionSymbol> routine_functions(const SymbolTables& tables);
+std::vector<FunctionSymbol> routine_functions(PlainFunctions tables);
 
 /// See ObjectFile::functions_with().
 std::vector<FunctionSymbol> named_functions(const SymbolTables& tables, std::string_view text);
@@ -23,7 +30,7 @@ std::vector<FunctionExtent> function_extents(const ElfImage& image, const Symbol
                                              std::span<const FunctionSymbol> functions);
 
 /// See ObjectFile::addresses_of().
-std::vector<std::uint64_t> function_addresses(const ElfImage& image, const SymbolTables& tables,
+std::vector<std::uint64_t> function_addresses(const ElfImage& image, PlainFunctions tables,
                                               std::span<const std::string_view> names);
 
 /// Counts the functions that a table defines, but no more than `limit`.

@@ -6,9 +6,11 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "intercept/symbols/compressed_symbols.h"
@@ -71,7 +73,8 @@ struct ObjectFile::State {
   MappedFile file;
   ElfImage image;
   std::span<const std::byte> compressed;
-  std::optional<std::vector<std::byte>> decompressed;  ///< empty until it is asked for
+  std::optional<std::vector<std::byte>> decompressed;                         ///< empty until it is asked for
+  std::array<std::optional<std::vector<FunctionSymbol>>, table_count> plain;  ///< empty until they are asked for
 
   bool mentions_in_plain_tables(std::string_view text) const {
     return find_text(image.dynamic_symbols().strings, text, 0) != std::string_view::npos ||
@@ -79,6 +82,16 @@ struct ObjectFile::State {
   }
 
   SymbolTables tables() { return {image.dynamic_symbols(), image.static_symbols(), decompressed_symbols()}; }
+
+  std::span<const FunctionSymbol> plain_functions_of(SymbolTable table) {
+    auto& functions = plain[static_cast<std::size_t>(table)];
+    if (!functions) functions = plain_functions(tables()[static_cast<std::size_t>(table)], table);
+    return *functions;
+  }
+  std::array<std::span<const FunctionSymbol>, table_count> all_plain_functions() {
+    return {plain_functions_of(SymbolTable::dynsym), plain_functions_of(SymbolTable::symtab),
+            plain_functions_of(SymbolTable::debugdata)};
+  }
 
   ElfSymbols decompressed_symbols() {
     if (compressed.empty()) return {};
@@ -100,7 +113,7 @@ tl::expected<ObjectFile, std::string> ObjectFile::open(const char* path) {
   if (!image || (image->header().e_type != ET_EXEC && image->header().e_type != ET_DYN))
     return tl::unexpected(std::string(path) + ": not a 64-bit ELF program or library");
   const std::span<const std::byte> compressed = image->section(".gnu_debugdata");
-  return ObjectFile(std::make_unique<State>(State{std::move(*file), std::move(*image), compressed, std::nullopt}));
+  return ObjectFile(std::make_unique<State>(State{std::move(*file), std::move(*image), compressed, std::nullopt, {}}));
 }
 
 platform::FileNumber ObjectFile::number() const {
@@ -144,7 +157,11 @@ std::vector<std::string_view> ObjectFile::names_with(std::string_view text) cons
 std::vector<std::string_view> ObjectFile::first_names_with(std::string_view text) const {
   std::vector<std::string_view> names;
   add_strings_with(state_->image.dynamic_symbols().strings, text, names);
-  return names.empty() ? names_with(text) : names;
+  if (!names.empty()) return names;
+  for (const auto& table : state_->all_plain_functions())
+    for (const FunctionSymbol& function : table)
+      if (function.name.find(text) != std::string_view::npos) names.push_back(function.name);
+  return names;
 }
 
 std::vector<FunctionSymbol> ObjectFile::functions_with(std::string_view text) const {
@@ -163,7 +180,7 @@ bool ObjectFile::may_define_blas() const {
 }
 
 std::vector<FunctionSymbol> ObjectFile::blas_candidates() const {
-  return may_define_blas() ? routine_functions(state_->tables()) : std::vector<FunctionSymbol>{};
+  return may_define_blas() ? routine_functions(state_->all_plain_functions()) : std::vector<FunctionSymbol>{};
 }
 
 bool ObjectFile::exports(std::size_t count) const {
@@ -171,7 +188,7 @@ bool ObjectFile::exports(std::size_t count) const {
 }
 
 std::vector<FunctionSymbol> ObjectFile::dynamic_blas_candidates() const {
-  return routine_functions({state_->image.dynamic_symbols(), {}, {}});
+  return routine_functions(std::array{state_->plain_functions_of(SymbolTable::dynsym)});
 }
 
 std::vector<FunctionExtent> ObjectFile::extents(std::span<const FunctionSymbol> functions) const {
@@ -183,16 +200,20 @@ std::vector<std::string_view> ObjectFile::blas_imports() const {
 }
 
 std::vector<std::uint64_t> ObjectFile::addresses_of(std::span<const std::string_view> names) const {
-  return function_addresses(state_->image, state_->tables(), names);
+  return function_addresses(state_->image, state_->all_plain_functions(), names);
 }
 
 std::vector<std::uint64_t> ObjectFile::dynamic_addresses_of(std::span<const std::string_view> names) const {
-  return function_addresses(state_->image, {state_->image.dynamic_symbols(), {}, {}}, names);
+  return function_addresses(state_->image, std::array{state_->plain_functions_of(SymbolTable::dynsym)}, names);
 }
 
 bool ObjectFile::names_exactly(std::string_view name) const {
-  const std::vector<std::string_view> found = names_with(name);
-  return std::find(found.begin(), found.end(), name) != found.end();
+  std::vector<std::string_view> names;
+  add_strings_with(state_->image.dynamic_symbols().strings, name, names);
+  if (std::ranges::find(names, name) != names.end()) return true;
+  return std::ranges::any_of(state_->all_plain_functions(), [&](std::span<const FunctionSymbol> table) {
+    return std::ranges::find(table, name, &FunctionSymbol::name) != table.end();
+  });
 }
 
 patch::CodeRange ObjectFile::code_around(std::uint64_t address) const {

@@ -17,6 +17,7 @@
 namespace blastoff::intercept {
 
 enum class SymbolTable : std::uint8_t { dynsym, symtab, debugdata };
+inline constexpr std::size_t table_count = 3;
 
 /// A function symbol.
 struct FunctionSymbol {
@@ -62,8 +63,8 @@ class ObjectFile {
   bool may_define_blas() const;
 
   /// Returns the functions that the object defines and whose names contain a routine's name (in small letters or
-  /// capitals), from all tables, one table after the other. If an address has the same name several times, it occurs
-  /// once.
+  /// capitals), from all tables, one table after the other, without C++ names. If an address has the same name several
+  /// times, it occurs once.
   std::vector<FunctionSymbol> blas_candidates() const;
   /// Whether .dynsym lists at least so many functions of the object.
   bool exports(std::size_t count) const;
@@ -79,19 +80,19 @@ class ObjectFile {
   /// Returns all symbol names that contain a text, whether the symbols are defined or not. They are valid as long as
   /// the ObjectFile lives.
   std::vector<std::string_view> names_with(std::string_view text) const;
-  /// Returns those of them that the first table with any of them has.
+  /// Returns the names in .dynsym that contain a text. If there is none, returns those of functions in other tables.
   std::vector<std::string_view> first_names_with(std::string_view text) const;
 
   /// Returns the functions that the object defines and whose names contain a text, without those of compressed symbols.
   std::vector<FunctionSymbol> functions_with(std::string_view text) const;
 
-  /// Returns the addresses of the functions that the object defines under these names. 0: the object defines none, or
-  /// the function is chosen when the object is loaded.
+  /// Returns the addresses of the functions that the object defines under these names, which are no C++ names. 0: the
+  /// object defines none, or the function is chosen when the object is loaded.
   std::vector<std::uint64_t> addresses_of(std::span<const std::string_view> names) const;
   /// The same for functions in .dynsym. Much faster where the object has a hash table with these names.
   std::vector<std::uint64_t> dynamic_addresses_of(std::span<const std::string_view> names) const;
 
-  /// Whether a symbol with this name exists, defined or not.
+  /// Whether .dynsym has a symbol with this name, defined or not, or another table a function.
   bool names_exactly(std::string_view name) const;
 
   /// Returns the code segment that holds an address; empty: no segment does.
