@@ -4,7 +4,6 @@
 #include <iterator>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "intercept/copies.h"
@@ -27,7 +26,7 @@ namespace {
 struct Installation {
   Mode mode = Mode::preload;
   std::mutex mutex;
-  std::set<InstanceNumber> seen;
+  std::vector<InstanceNumber> seen;  ///< sorted
   std::vector<PatchedObject> objects;
   double seconds = 0;
   std::size_t objects_seen = 0;
@@ -48,7 +47,15 @@ bool is_ours(const LoadedObject& object) {
 
 bool has_seen(InstanceNumber instance) {
   const std::lock_guard lock(installation().mutex);
-  return installation().seen.contains(instance);
+  return std::ranges::binary_search(installation().seen, instance);
+}
+
+/// Returns false if the object has been noted before.
+bool note_seen(Installation& all, InstanceNumber instance) {
+  const auto place = std::ranges::lower_bound(all.seen, instance);
+  if (place != all.seen.end() && *place == instance) return false;
+  all.seen.insert(place, instance);
+  return true;
 }
 
 /// Adds an outcome. If a library is loaded again and gives the same outcome, only its time is added.
@@ -66,7 +73,7 @@ void add(std::vector<PatchedObject>& objects, PatchedObject outcome) {
 void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded) {
   if (is_ours(object)) {
     const std::lock_guard lock(installation().mutex);
-    installation().seen.insert(instance);
+    note_seen(installation(), instance);
     return;
   }
   tell_of_object(object);
@@ -86,7 +93,7 @@ void look_at(const LoadedObject& object, InstanceNumber instance, Loaded loaded)
   if (!found.functions.empty() && is_another_copy(object)) found = {};
   Installation& all = installation();
   const std::lock_guard lock(all.mutex);
-  if (!all.seen.insert(instance).second) return;
+  if (!note_seen(all, instance)) return;
   ++all.objects_seen;
   all.functions += found.functions.size();
   if (found.functions.empty() && found.left_alone.empty()) {
