@@ -101,16 +101,17 @@ Before before_original(const LargeCall& call) {
 }
 
 // Teaches the decisions what the original took. `stands_for`: how many calls this one stands for.
-void learn(const LargeCall& call, const Before& before, double on_cpu, double ours_inside, std::uint32_t stands_for) {
+void learn(const LargeCall& call, const Before& before, const report::CallTime& time, double on_cpu,
+           std::uint32_t stands_for) {
   Process& process = Process::instance();
   if (before.observed)
     process.decider().observe(call.operation,
                               {.typical = !before.beside.opening,
                                .beside_device = before.beside.device,
-                               .seconds = process.has_own_clock() ? on_cpu : std::max(0.0, on_cpu - ours_inside),
+                               .seconds = process.has_own_clock() ? on_cpu : std::max(0.0, on_cpu - time.ours_inside),
                                .calls = stands_for});
   if (before.opens_later)
-    process.open_policy().add_spent({.seconds = on_cpu,
+    process.open_policy().add_spent({.seconds = time.share * on_cpu,
                                      .flops = call.operation.work.flops,
                                      .on_device = process.models().own_share().device_seconds_of(call.operation)},
                                     before.spent);
@@ -143,7 +144,7 @@ void after_original(LargeCall& call, const Before& before, const report::CallTim
   if (own_clock) call.stopwatch.took(seconds + call.stopwatch.inside());
   const std::uint64_t likeness = before.observed ? likeness_of(intercepted, parsed) : 0;
   const std::uint32_t stands_for = likeness != 0 ? end_settled_calls(likeness) : 1;
-  learn(call, before, on_cpu, time.ours_inside, stands_for);
+  learn(call, before, time, on_cpu, stands_for);
   time_on_cpu(call.record, time, own_clock ? std::optional(seconds) : std::nullopt, made, before.usual, before.beside);
   put_on_record(call, time, seconds, made);
   if (before.observed) explain(call);

@@ -52,6 +52,32 @@ def test_the_cpu_computes_until_it_is_open(opening):
     assert opening["seconds"] > 0.4
 
 
+THREADS = """
+import ctypes, threading, time
+blas = ctypes.CDLL("libblas.so.3")
+n, threads, seconds = 100, 24, 0.15
+one, zero = ctypes.byref(ctypes.c_double(1)), ctypes.byref(ctypes.c_double(0))
+size = ctypes.byref(ctypes.c_int(n))
+begin = time.perf_counter()
+def work():
+    a, b, c = ((ctypes.c_double * (n * n))() for _ in range(3))
+    while time.perf_counter() < begin + seconds:
+        blas.dgemm_(b"N", b"N", size, size, size, one, a, size, b, size, zero, c, size)
+team = [threading.Thread(target=work) for _ in range(threads)]
+for each in team: each.start()
+for each in team: each.join()
+time.sleep(1)  # a device that is being opened would be open then
+"""
+
+
+def test_what_threads_compute_at_once_counts_as_wall_time(gpu):
+    env = gpu | {"FAKE_GPU_INIT_MS": "400", "BLASTOFF_START": "background"}
+    outcome = offload.offloaded([sys.executable, "-c", THREADS], device="cuda", min_size=50, verify="off", env=env)
+    assert outcome.routine("dgemm")["cpu_seconds"] > 0.5, "the sum over threads"
+    assert outcome.refused() == {NOT_OPEN: outcome.total("calls")}
+    assert outcome.report["device"]["state"] == "not started"
+
+
 def test_the_first_call_opens_it_where_that_is_asked_for(opening):
     outcome = opening(0.5, BLASTOFF_START="now")
     assert outcome.total("offloaded") == outcome.total("calls")
