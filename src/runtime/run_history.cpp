@@ -171,6 +171,13 @@ void add_whole_run(RunTimes& run, const SpentOnCpu& before_opening, const report
   }
 }
 
+/// Wall time of the calls that are not small, divided by the sum of what threads have spent in them: half, if two
+/// threads always call at the same time.
+double share_of_wall_time(const report::Totals& totals, const report::RoutineTotals& sums) {
+  const double spent = sums.cpu_seconds + sums.device_seconds - totals.small_seconds;
+  return sums.wall_seconds > 0 && sums.wall_seconds < spent ? sums.wall_seconds / spent : 1;
+}
+
 double usable_lead(const RunTimes& run) {
   return run.lead <= longest_lead ? run.lead : 0;
 }
@@ -194,16 +201,17 @@ std::string path_in_cache(const char* folder_name, const std::string& command) {
 RunTimes times_of_run(const SpentOnCpu& before_opening, const report::Totals& totals, const report::Context& context,
                       const std::optional<RunTimes>& earlier) {
   const report::RoutineTotals sums = report::sum_over_routines(totals);
+  const double share = share_of_wall_time(totals, sums);
   const double judged = sums.device_seconds > 0 ? sums.judged_seconds / sums.device_seconds : 0;
   RunTimes run;
   run.flops = before_opening.flops + sums.offloaded_flops;
   const double timed = before_opening.flops + judged * sums.offloaded_flops;
-  const double seconds = before_opening.seconds + sums.expected_cpu_seconds;
+  const double seconds = before_opening.seconds + share * sums.expected_cpu_seconds;
   const auto told_cpu = told_by(earlier, &RunTimes::cpu, run, before_opening.flops);
   run.cpu = told_cpu.value_or(timed > 0 ? seconds * run.flops / timed : 0);
   // The first calls on the device load libraries and kernels, so the others are not expected to take as long.
   const auto told_device = told_by(earlier, &RunTimes::device, run, sums.offloaded_flops);
-  run.device = told_device.value_or(before_opening.on_device + sums.device_seconds);
+  run.device = told_device.value_or(before_opening.on_device + share * sums.device_seconds);
   run.carried_over = told_cpu || told_device;
   if (context.device_opening)
     run.opening = context.device_opening->seconds + context.device_opening->closing;

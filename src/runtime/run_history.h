@@ -22,7 +22,7 @@ std::string command_of_process();
 /// Path of a command's file in a folder of the user's cache; "" if the environment names no cache. Changes errno.
 std::string path_in_cache(const char* folder, const std::string& command);
 
-/// Times of those calls of one run that were worth the device, in seconds.
+/// Times of those calls of one run that were worth the device, in seconds of wall time.
 struct RunTimes {
   double flops = 0;
   double cpu = 0;               ///< of all these calls on the CPU

@@ -143,15 +143,14 @@ void after_original(LargeCall& call, const Before& before, const report::CallTim
   const double seconds = call.stopwatch.own(whole);
   if (own_clock) call.stopwatch.took(seconds + call.stopwatch.inside());
   const std::uint64_t likeness = before.observed ? likeness_of(intercepted, parsed) : 0;
-  const std::uint32_t stands_for = likeness != 0 ? end_settled_calls(likeness) : 1;
-  learn(call, before, time, on_cpu, stands_for);
+  const SettledCall settled = likeness != 0 ? end_settled_calls(likeness) : SettledCall{};
+  learn(call, before, time, on_cpu, 1 + settled.made());
   time_on_cpu(call.record, time, own_clock ? std::optional(seconds) : std::nullopt, made, before.usual, before.beside);
   put_on_record(call, time, seconds, made);
   if (before.observed) explain(call);
-  if (stands_for > 1)
-    report::add_to_call_site(intercepted.caller, intercepted.routine_id(),
-                             call.operation.work.memory_bound ? Refusal::not_there : Refusal::cpu_faster,
-                             {stands_for - 1, seconds, call.operation.work.flops, call.operation.work.volume});
+  if (settled.made() > 0)
+    report::add_to_call_site(intercepted.caller, intercepted.routine_id(), settled.refusal,
+                             {settled.made(), seconds, call.operation.work.flops, call.operation.work.volume});
   settle(likeness, call.operation, call.record);
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <utility>
 
 #include "report/recorder.h"
 
@@ -38,12 +39,9 @@ const SettledCall* take_settled_call(std::uint64_t likeness) {
   return &known;
 }
 
-std::uint32_t end_settled_calls(std::uint64_t likeness) {
+SettledCall end_settled_calls(std::uint64_t likeness) {
   SettledCall& known = place_of(likeness);
-  if (known.likeness != likeness) return 1;
-  const std::uint32_t made = known.granted - known.left;
-  known = {};
-  return 1 + made;
+  return known.likeness == likeness ? std::exchange(known, {}) : SettledCall{};
 }
 
 void settle_calls(std::uint64_t likeness, std::uint32_t calls, const report::Record& typical) {

@@ -16,13 +16,15 @@ struct SettledCall {
   std::uint16_t granted = 0;                        ///< how many calls may be made without being judged
   std::uint16_t left = 0;                           ///< how many of these are left
   report::Refusal refusal = report::Refusal::none;  ///< why they stay on the CPU
+
+  std::uint32_t made() const { return granted - left; }
 };
 
 /// Takes one of the calls that may be made; nullptr if the call is to be judged.
 const SettledCall* take_settled_call(std::uint64_t likeness);
 
-/// How many calls of this thread the next judged one stands for, itself included. None of them is settled from here on.
-std::uint32_t end_settled_calls(std::uint64_t likeness);
+/// The next call of this thread is judged, and stands for those that were made(). None is settled from here on.
+SettledCall end_settled_calls(std::uint64_t likeness);
 
 /// This thread may make `calls` more such calls without judgement; each is counted like `typical`, by its own volume.
 void settle_calls(std::uint64_t likeness, std::uint32_t calls, const report::Record& typical);

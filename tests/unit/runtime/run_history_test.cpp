@@ -54,6 +54,17 @@ TEST(RunTimes, WhatTheCpuComputedCountsAsTheDeviceIsExpectedToTake) {
   EXPECT_DOUBLE_EQ(run.opening, 0.24);
 }
 
+TEST(RunTimes, AreWallTimeWhereThreadsCallAtOnce) {
+  report::Totals totals = totals_of(2e11, 0.5, 3);
+  totals.routines[1].cpu_seconds = 0.7;
+  totals.routines[1].wall_seconds = 0.25;
+  totals.small_seconds = 0.2;  // part of cpu_seconds, not of wall_seconds
+  const RunTimes run =
+      times_of_run({.seconds = 0.1, .flops = 1e11, .on_device = 0.02}, totals, context_of(0.24, 1), std::nullopt);
+  EXPECT_DOUBLE_EQ(run.cpu, 0.1 + 3 * 0.25);
+  EXPECT_DOUBLE_EQ(run.device, 0.02 + 0.5 * 0.25);
+}
+
 TEST(RunTimes, OfRanksMustGainWhatTheWholeJobPays) {
   constexpr OpeningPrice of_ranks{.own = 0.25, .job = 2};
   RunTimes run{.flops = 1e11, .cpu = 2, .device = 1, .opening = 0.25};
