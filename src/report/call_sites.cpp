@@ -180,10 +180,6 @@ Site* site_in(Table& table, std::uint64_t key, const platform::CodePlace& place,
   return nullptr;
 }
 
-/// The shortest look-up so far, in seconds. One that takes twice as long was interrupted, and costs no more than that:
-/// otherwise it would use up the credit for all later ones.
-constinit std::atomic<double> shortest_look_up{first_credit / 2};
-
 /// The text in the table that already has a site with this line, or else a copy in the last table.
 const char* text_of_line(std::string_view found, std::uint64_t line_hash) {
   Table* last = nullptr;
@@ -209,15 +205,6 @@ void look_up(KnownLine& known) {
   known.hash = line_hash;
 }
 
-void pay_for_look_up(KnownLine& known) {
-  const platform::Stopwatch stopwatch;
-  platform::undisturbed([&] { look_up(known); });
-  const double seconds = stopwatch.seconds();
-  const double shortest = std::min(shortest_look_up.load(relaxed), seconds);
-  shortest_look_up.store(shortest, relaxed);
-  known.credit -= std::min(seconds, 2 * shortest);
-}
-
 /// The line for which a call that took so many seconds counts. A call and the calls inside it, as those of a
 /// factorization, count for the same line.
 const KnownLine& line_of_call(double seconds) {
@@ -228,8 +215,11 @@ const KnownLine& line_of_call(double seconds) {
   const bool inside = in_call();
   const bool found = std::exchange(known.of_outer_call, inside && known.of_outer_call);
   if (found || known.credit <= 0) return known;
-  pay_for_look_up(known);
+  const platform::Stopwatch stopwatch;
+  platform::undisturbed([&] { look_up(known); });
   known.of_outer_call = inside;
+  // A look-up that took longer was interrupted: it does not use up the credit of many calls.
+  known.credit = std::max(known.credit - stopwatch.seconds(), -first_credit);
   return known;
 }
 

@@ -78,21 +78,30 @@ void* map(int file, std::size_t offset, std::size_t bytes) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-/// Memory in a file of the run, at `offset` or at the end of the file. Makes the file if it is not there. nullptr if
-/// there is no room.
-constexpr std::size_t at_end = ~std::size_t{0};
-void* space_in(const char* name, const char* extension, bool disk, std::size_t offset, std::size_t bytes) {
+/// Memory in a file of the run. Makes the file if it is not there. nullptr if there is no room. `offset(end)`: where in
+/// the file, whose end is given. It is called only if there is room.
+template <class Offset>
+void* space_in(const char* name, const char* extension, bool disk, const Offset& offset, std::size_t bytes) {
   const Path whole = path_of(name, extension, disk);
   const Path folder = place(disk);
   if (whole[0] == '\0' || folder[0] == '\0' || !take_space(folder.data(), bytes)) return nullptr;
   const Output file(open(whole.data(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   struct stat status {};
   const bool there = file.valid() && fstat(file.get(), &status) == 0;
-  if (offset == at_end) offset = in_pages(static_cast<std::size_t>(status.st_size), platform::page_size());
-  void* const memory = there ? map(file.get(), offset, bytes) : nullptr;
+  const std::size_t end = in_pages(static_cast<std::size_t>(status.st_size), platform::page_size());
+  void* const memory = there ? map(file.get(), offset(end), bytes) : nullptr;
   if (memory == nullptr) return_space(folder.data(), bytes);
   if (memory == nullptr && there && status.st_size == 0) unlink(whole.data());
   return memory;
+}
+
+std::size_t at_end(std::size_t end) {
+  return end;
+}
+
+/// For space_in(): behind `before` bytes and the blocks that are there already.
+auto behind_blocks(std::size_t before, std::atomic<std::uint32_t>& blocks, std::size_t bytes) {
+  return [=, &blocks](std::size_t) { return before + blocks.fetch_add(1) * bytes; };
 }
 
 /// Returns what was missing when there was no room: an errno.
@@ -142,8 +151,8 @@ CounterFileHeader* create(const CounterFileHeader* parent) {
                 static_cast<unsigned long long>(platform::pid_namespace()));
   const std::size_t bytes = platform::page_size();
   bool disk = false;
-  void* memory = space_in(name.data(), counter_extension, disk, 0, bytes);
-  if (memory == nullptr) memory = space_in(name.data(), counter_extension, disk = true, 0, bytes);
+  void* memory = space_in(name.data(), counter_extension, disk, at_end, bytes);
+  if (memory == nullptr) memory = space_in(name.data(), counter_extension, disk = true, at_end, bytes);
   if (memory == nullptr) return nullptr;
   auto* const header = new (memory) CounterFileHeader;
   fill(*header, name.data(), disk, parent);
@@ -294,9 +303,9 @@ void* space_in_counter_file() {
   const std::size_t bytes = counter_block_bytes(header->page);
   const char* const name = header->name.data();
   const bool disk = header->on_disk != 0;
-  void* memory = space_in(name, counter_extension, disk, header->page + header->blocks.fetch_add(1) * bytes, bytes);
+  void* memory = space_in(name, counter_extension, disk, behind_blocks(header->page, header->blocks, bytes), bytes);
   if (memory == nullptr && !disk)
-    memory = space_in(name, more_counters_extension, true, header->more_blocks.fetch_add(1) * bytes, bytes);
+    memory = space_in(name, more_counters_extension, true, behind_blocks(0, header->more_blocks, bytes), bytes);
   if (memory == nullptr) header->incomplete = lack();
   return memory;
 }

@@ -46,7 +46,7 @@ struct CounterFileHeader {
   std::atomic<std::int32_t> incomplete;  ///< why there was no room for some counters or the description: an errno, or 0
   platform::MemoryGauge memory;
   platform::ResultsGauge results;
-  std::atomic<std::uint32_t> blocks;       ///< number of threads whose counters were put here, or were meant to be
+  std::atomic<std::uint32_t> blocks;       ///< number of threads whose counters are here, or could not be mapped
   std::atomic<std::uint32_t> more_blocks;  ///< the same for the second file
   std::array<char, 64> program;
   std::array<char, 64> name;  ///< of this file, without folder and extension

@@ -73,7 +73,7 @@ time.sleep(1)  # a device that is being opened would be open then
 def test_what_threads_compute_at_once_counts_as_wall_time(gpu):
     env = gpu | {"FAKE_GPU_INIT_MS": "400", "BLASTOFF_START": "background"}
     outcome = offload.offloaded([sys.executable, "-c", THREADS], device="cuda", min_size=50, verify="off", env=env)
-    assert outcome.routine("dgemm")["cpu_seconds"] > 0.5, "the sum over threads"
+    assert outcome.routine("dgemm")["cpu_seconds"] > 0.4, "the sum over threads"
     assert outcome.refused() == {NOT_OPEN: outcome.total("calls")}
     assert outcome.report["device"]["state"] == "not started"
 

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "forwarding_device.h"
 
@@ -47,8 +48,16 @@ class RegisteredBuffer {
   }
   /// Reads host memory within the buffer. One call at a time.
   bool read(void* destination, const void* source, std::size_t bytes) {
-    return run(IORING_OP_WRITE_FIXED, source, bytes) &&
-           pread(file_, destination, bytes, 0) == static_cast<ssize_t>(bytes);
+    std::vector<char> found(bytes);
+    if (!run(IORING_OP_WRITE_FIXED, source, bytes) ||
+        pread(file_, found.data(), bytes, 0) != static_cast<ssize_t>(bytes))
+      return false;
+    // An upload may write what is there already, while a call reads it. That is no race on a device, so no byte is
+    // written here that does not change.
+    auto* const there = static_cast<char*>(destination);
+    for (std::size_t i = 0; i < bytes; ++i)
+      if (there[i] != found[i]) there[i] = found[i];
+    return true;
   }
 
  private:

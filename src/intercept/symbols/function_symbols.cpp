@@ -154,7 +154,7 @@ class NextPlaces {
 
 }  // namespace
 
-std::vector<FunctionSymbol> plain_functions(const ElfSymbols& symbols, SymbolTable table) {
+std::vector<FunctionSymbol> unmangled_functions(const ElfSymbols& symbols, SymbolTable table) {
   std::vector<FunctionSymbol> functions;
   functions.reserve(symbols.count());
   for (std::size_t index = 0; index < symbols.count(); ++index) {
@@ -166,7 +166,7 @@ std::vector<FunctionSymbol> plain_functions(const ElfSymbols& symbols, SymbolTab
   return functions;
 }
 
-std::vector<FunctionSymbol> routine_functions(PlainFunctions tables) {
+std::vector<FunctionSymbol> routine_functions(UnmangledFunctions tables) {
   DistinctFunctions functions;
   for (const auto& table : tables)
     for (const FunctionSymbol& function : table)
@@ -217,7 +217,7 @@ std::vector<FunctionExtent> function_extents(const ElfImage& image, const Symbol
   return extents;
 }
 
-std::vector<std::uint64_t> function_addresses(const ElfImage& image, PlainFunctions tables,
+std::vector<std::uint64_t> function_addresses(const ElfImage& image, UnmangledFunctions tables,
                                               std::span<const std::string_view> names) {
   std::vector<std::uint64_t> addresses(names.size(), 0);
   std::vector<std::size_t> missing;

@@ -14,13 +14,13 @@ namespace blastoff::intercept {
 using SymbolTables = std::array<ElfSymbols, table_count>;
 
 /// Returns the functions that a table defines, without those whose names are C++'s (_Z...).
-std::vector<FunctionSymbol> plain_functions(const ElfSymbols& symbols, SymbolTable table);
+std::vector<FunctionSymbol> unmangled_functions(const ElfSymbols& symbols, SymbolTable table);
 
-/// The plain functions of some tables of one object.
-using PlainFunctions = std::span<const std::span<const FunctionSymbol>>;
+/// The unmangled functions of some tables of one object.
+using UnmangledFunctions = std::span<const std::span<const FunctionSymbol>>;
 
 /// See ObjectFile::blas_candidates(). If an address has the same name several times, it occurs once.
-std::vector<FunctionSymbol> routine_functions(PlainFunctions tables);
+std::vector<FunctionSymbol> routine_functions(UnmangledFunctions tables);
 
 /// See ObjectFile::functions_with().
 std::vector<FunctionSymbol> named_functions(const SymbolTables& tables, std::string_view text);
@@ -30,7 +30,7 @@ std::vector<FunctionExtent> function_extents(const ElfImage& image, const Symbol
                                              std::span<const FunctionSymbol> functions);
 
 /// See ObjectFile::addresses_of().
-std::vector<std::uint64_t> function_addresses(const ElfImage& image, PlainFunctions tables,
+std::vector<std::uint64_t> function_addresses(const ElfImage& image, UnmangledFunctions tables,
                                               std::span<const std::string_view> names);
 
 /// Counts the functions that a table defines, but no more than `limit`.

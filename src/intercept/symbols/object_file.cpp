@@ -73,24 +73,31 @@ struct ObjectFile::State {
   MappedFile file;
   ElfImage image;
   std::span<const std::byte> compressed;
-  std::optional<std::vector<std::byte>> decompressed;                         ///< empty until it is asked for
-  std::array<std::optional<std::vector<FunctionSymbol>>, table_count> plain;  ///< empty until they are asked for
+  std::optional<std::vector<std::byte>> decompressed;                             ///< empty until it is asked for
+  std::array<std::optional<std::vector<FunctionSymbol>>, table_count> unmangled;  ///< empty until they are asked for
 
   bool mentions_in_plain_tables(std::string_view text) const {
     return find_text(image.dynamic_symbols().strings, text, 0) != std::string_view::npos ||
            find_text(image.static_symbols().strings, text, 0) != std::string_view::npos;
   }
 
-  SymbolTables tables() { return {image.dynamic_symbols(), image.static_symbols(), decompressed_symbols()}; }
+  /// Decompresses the symbols of .gnu_debugdata if they are asked for.
+  ElfSymbols symbols_of(SymbolTable table) {
+    if (table == SymbolTable::debugdata) return decompressed_symbols();
+    return table == SymbolTable::dynsym ? image.dynamic_symbols() : image.static_symbols();
+  }
+  SymbolTables tables() {
+    return {symbols_of(SymbolTable::dynsym), symbols_of(SymbolTable::symtab), symbols_of(SymbolTable::debugdata)};
+  }
 
-  std::span<const FunctionSymbol> plain_functions_of(SymbolTable table) {
-    auto& functions = plain[static_cast<std::size_t>(table)];
-    if (!functions) functions = plain_functions(tables()[static_cast<std::size_t>(table)], table);
+  std::span<const FunctionSymbol> unmangled_functions_of(SymbolTable table) {
+    auto& functions = unmangled[static_cast<std::size_t>(table)];
+    if (!functions) functions = unmangled_functions(symbols_of(table), table);
     return *functions;
   }
-  std::array<std::span<const FunctionSymbol>, table_count> all_plain_functions() {
-    return {plain_functions_of(SymbolTable::dynsym), plain_functions_of(SymbolTable::symtab),
-            plain_functions_of(SymbolTable::debugdata)};
+  std::array<std::span<const FunctionSymbol>, table_count> all_unmangled_functions() {
+    return {unmangled_functions_of(SymbolTable::dynsym), unmangled_functions_of(SymbolTable::symtab),
+            unmangled_functions_of(SymbolTable::debugdata)};
   }
 
   ElfSymbols decompressed_symbols() {
@@ -158,7 +165,7 @@ std::vector<std::string_view> ObjectFile::first_names_with(std::string_view text
   std::vector<std::string_view> names;
   add_strings_with(state_->image.dynamic_symbols().strings, text, names);
   if (!names.empty()) return names;
-  for (const auto& table : state_->all_plain_functions())
+  for (const auto& table : state_->all_unmangled_functions())
     for (const FunctionSymbol& function : table)
       if (function.name.find(text) != std::string_view::npos) names.push_back(function.name);
   return names;
@@ -180,7 +187,7 @@ bool ObjectFile::may_define_blas() const {
 }
 
 std::vector<FunctionSymbol> ObjectFile::blas_candidates() const {
-  return may_define_blas() ? routine_functions(state_->all_plain_functions()) : std::vector<FunctionSymbol>{};
+  return may_define_blas() ? routine_functions(state_->all_unmangled_functions()) : std::vector<FunctionSymbol>{};
 }
 
 bool ObjectFile::exports(std::size_t count) const {
@@ -188,7 +195,7 @@ bool ObjectFile::exports(std::size_t count) const {
 }
 
 std::vector<FunctionSymbol> ObjectFile::dynamic_blas_candidates() const {
-  return routine_functions(std::array{state_->plain_functions_of(SymbolTable::dynsym)});
+  return routine_functions(std::array{state_->unmangled_functions_of(SymbolTable::dynsym)});
 }
 
 std::vector<FunctionExtent> ObjectFile::extents(std::span<const FunctionSymbol> functions) const {
@@ -200,18 +207,18 @@ std::vector<std::string_view> ObjectFile::blas_imports() const {
 }
 
 std::vector<std::uint64_t> ObjectFile::addresses_of(std::span<const std::string_view> names) const {
-  return function_addresses(state_->image, state_->all_plain_functions(), names);
+  return function_addresses(state_->image, state_->all_unmangled_functions(), names);
 }
 
 std::vector<std::uint64_t> ObjectFile::dynamic_addresses_of(std::span<const std::string_view> names) const {
-  return function_addresses(state_->image, std::array{state_->plain_functions_of(SymbolTable::dynsym)}, names);
+  return function_addresses(state_->image, std::array{state_->unmangled_functions_of(SymbolTable::dynsym)}, names);
 }
 
 bool ObjectFile::names_exactly(std::string_view name) const {
   std::vector<std::string_view> names;
   add_strings_with(state_->image.dynamic_symbols().strings, name, names);
   if (std::ranges::find(names, name) != names.end()) return true;
-  return std::ranges::any_of(state_->all_plain_functions(), [&](std::span<const FunctionSymbol> table) {
+  return std::ranges::any_of(state_->all_unmangled_functions(), [&](std::span<const FunctionSymbol> table) {
     return std::ranges::find(table, name, &FunctionSymbol::name) != table.end();
   });
 }

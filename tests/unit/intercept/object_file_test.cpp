@@ -236,9 +236,9 @@ TEST(QuickLook, ReadsALongTableToItsEnd) {
 
 /// The functions of all tables whose names contain a routine's.
 std::vector<FunctionSymbol> routines_of(const SymbolTables& tables) {
-  std::array<std::vector<FunctionSymbol>, table_count> plain;
-  for (std::size_t i = 0; i < table_count; ++i) plain[i] = plain_functions(tables[i], static_cast<SymbolTable>(i));
-  return routine_functions(std::array<std::span<const FunctionSymbol>, table_count>{plain[0], plain[1], plain[2]});
+  std::array<std::vector<FunctionSymbol>, table_count> of;
+  for (std::size_t i = 0; i < table_count; ++i) of[i] = unmangled_functions(tables[i], static_cast<SymbolTable>(i));
+  return routine_functions(std::array<std::span<const FunctionSymbol>, table_count>{of[0], of[1], of[2]});
 }
 
 /// Calls all functions that read an object; the sanitizers and the borders of the mapping find reads outside it.

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,7 +18,32 @@
 #include "report/counter_file.h"
 #include "report/json.h"
 #include "report/recorder.h"
+#include "report/wall_time.h"
 #include "temporary_folder.h"
+
+namespace {
+
+/// Stands for Python's interpreter, which executes another line at each look-up.
+struct Interpreter {
+  bool executes = false;
+  int look_ups = 0;
+  std::chrono::milliseconds each_takes{0};
+};
+Interpreter interpreter;
+
+}  // namespace
+
+extern "C" {
+[[gnu::visibility("default")]] void* PyGILState_GetThisThreadState() {
+  return interpreter.executes ? &interpreter : nullptr;
+}
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the interpreter's name
+[[gnu::visibility("default")]] void _Py_DumpTraceback(int file, void*) {
+  std::this_thread::sleep_for(interpreter.each_takes);
+  const std::string line = "  File \"user.py\", line " + std::to_string(++interpreter.look_ups) + " in f\n";
+  ASSERT_EQ(write(file, line.data(), line.size()), static_cast<ssize_t>(line.size()));
+}
+}
 
 namespace blastoff::report {
 namespace {
@@ -136,6 +163,47 @@ TEST_F(CallSites, OfAKilledProcessAreRead) {
   EXPECT_EQ(sites[0].offset, sites[1].offset + 1);
   EXPECT_TRUE(call_sites_of_file(directory).empty());
   EXPECT_TRUE(call_sites_of_file(directory + "/none.sites").empty());
+}
+
+class LinesOfPython : public CallSites {
+ protected:
+  void SetUp() override {
+    CallSites::SetUp();
+    interpreter = {.executes = true};
+  }
+  void TearDown() override { interpreter = {}; }
+
+  static std::vector<std::string> lines() {
+    std::vector<std::string> lines;
+    for (const CallSite& site : call_sites())
+      if (std::ranges::find(lines, site.python) == lines.end()) lines.push_back(site.python);
+    std::ranges::sort(lines);
+    return lines;
+  }
+};
+
+TEST_F(LinesOfPython, AreLookedUpOnceForACallAndTheCallsInsideIt) {
+  const char stack[2] = {};  // it grows down
+  for (int call = 0; call < 2; ++call) {
+    const CallBegin outer = begin_call(&stack[1]);
+    for (int inner = 0; inner < 3; ++inner) {
+      end_call(begin_call(&stack[0]));
+      add(record_of(&code[inner], 1));
+    }
+    end_call(outer);
+    add(record_of(&code[9], 1));
+  }
+  EXPECT_EQ(interpreter.look_ups, 2);
+  EXPECT_EQ(lines(), (std::vector<std::string>{"user.py:1 in f", "user.py:2 in f"}));
+  EXPECT_EQ(call_sites().size(), 8U);
+}
+
+TEST_F(LinesOfPython, OfShortCallsAreLookedUpAsLongAsThatCostsLittle) {
+  interpreter.each_takes = std::chrono::milliseconds(2);
+  for (int call = 0; call < 100; ++call) add(record_of(&code[1], 1e-6));
+  EXPECT_EQ(interpreter.look_ups, 1) << "it took longer than all may take";
+  add(record_of(&code[1], 1));
+  EXPECT_EQ(interpreter.look_ups, 2) << "a long call pays for one";
 }
 
 }  // namespace

@@ -336,6 +336,28 @@ TEST_F(CounterFile, GoesOnWhereThereIsRoomAndReturnsIt) {
   std::filesystem::remove_all(disk);
 }
 
+TEST_F(CounterFile, LeavesNoGapForABlockThatWentElsewhere) {
+  const std::filesystem::path disk = directory.string() + "-disk";
+  std::filesystem::create_directory(disk);
+  const auto page = static_cast<std::int64_t>(platform::page_size());
+  const auto block = static_cast<std::int64_t>(counter_block_bytes(platform::page_size()));
+  limit(directory, page, disk);
+  in_child([&] {
+    add(refused_record());
+    limit(directory, block);
+    std::thread([] { add(refused_record()); }).join();
+    raise(SIGKILL);
+  });
+  EXPECT_EQ(left_in(directory), 0);
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    if (entry.path().extension() == ".counters") {
+      EXPECT_EQ(nlohmann::json::parse(report_of_counter_file(entry.path()))["totals"]["calls"], 2);
+      remove_counter_file(entry.path());
+    }
+  EXPECT_EQ(left_in(directory), page + block);
+  std::filesystem::remove_all(disk);
+}
+
 TEST_F(CounterFile, TakesNothingWhereAllIsTaken) {
   limit(directory, 0);
   const int status = in_child([] {
